@@ -1,0 +1,32 @@
+"""Strict JAX for every test, and the two precisions as a fixture."""
+
+import contextlib
+
+import jax
+import pytest
+
+jax.config.update("jax_numpy_dtype_promotion", "strict")
+jax.config.update("jax_numpy_rank_promotion", "raise")
+
+
+def x64_context(enabled: bool) -> contextlib.AbstractContextManager:
+    """A context in which 64-bit types are on or off; the name moved between JAX versions."""
+    if hasattr(jax, "enable_x64"):
+        return jax.enable_x64(enabled)
+    from jax.experimental import disable_x64, enable_x64
+
+    return enable_x64() if enabled else disable_x64()
+
+
+@pytest.fixture(params=["float32", "float64"])
+def precision(request: pytest.FixtureRequest):
+    """Run the test once with 64-bit types off and once with them on; gives the dtype's name."""
+    with x64_context(request.param == "float64"):
+        yield request.param
+
+
+@pytest.fixture
+def x64():
+    """Run the test with 64-bit types on."""
+    with x64_context(True):
+        yield
