@@ -1,0 +1,174 @@
+"""The smaller of the two binomial tails, with a stated bound on its relative error.
+
+For 0 <= k < n and 0 < p < 1, with q = 1 - p,
+
+    P[Bin(n, p) <= k] = I_q(n - k, k + 1),       P[Bin(n, p) > k] = I_p(k + 1, n - k).
+
+Whichever event lies on the far side of the mean of Beta(k + 1, n - k) is computed as
+
+    b(k; n, p) (n - k) p / (b_1 + a_2/(b_2 + a_3/(b_3 + ...)))
+
+where b(k; n, p) is the point probability by Loader's saddle-point form and the continued fraction is that of DiDonato
+and Morris (1992, eq. 9): on this side every term of it is positive, so that evaluating it backwards loses nothing.
+The library functions of JAX and TensorFlow Probability subtract log-gamma values of size n log n instead, which costs
+up to 8 % of a tail in float32.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert.numerics._rounding import unit_roundoff
+
+
+class SmallerTail(NamedTuple):
+    """log of the smaller tail; its slope in the log-odds of p; whether it is P[Bin <= k] (else P[Bin > k])."""
+
+    log_tail: jax.Array
+    slope: jax.Array
+    is_lower: jax.Array
+
+
+def tail_error(log_tail: jax.Array, n: jax.Array) -> jax.Array:
+    """A bound on the absolute error of a computed log tail, as checked against interval arithmetic.
+
+    The two deviances that make up log b(k; n, p) carry a relative error of a few u each; the remaining terms are of
+    size log n; the error-free product in k - np leaves (k - np)/sqrt(np) * sqrt(n) * 2**-33 (float32).
+    """
+    u = unit_roundoff(log_tail.dtype)
+    return u * (16 + 10 * jnp.abs(log_tail) + 0.01 * jnp.sqrt(n))
+
+
+def smaller_tail(k: jax.Array, n: jax.Array, p: jax.Array) -> SmallerTail:
+    """The smaller tail at k of Bin(n, p); all arguments of one float type and one shape, 0 <= k < n, 0 < p < 1."""
+    q = 1 - p
+    excess = _mean_minus_count(k, n, p, q)  # np - k
+    lead = excess + (p - 1)  # (n + 1) p - (k + 1): positive iff p lies above the mean of Beta(k + 1, n - k)
+    lower = lead >= 0
+    fraction = _continued_fraction(
+        jnp.where(lower, n - k, k + 1),
+        jnp.where(lower, k + 1, n - k),
+        jnp.where(lower, q, p),
+        jnp.where(lower, p, q),
+        jnp.abs(lead),
+    )
+    log_tail = _log_point_probability(k, n, p, q, excess) + jnp.log((n - k) * p / fraction)
+    return SmallerTail(log_tail, jnp.where(lower, -fraction, fraction), lower)
+
+
+def _mean_minus_count(k: jax.Array, n: jax.Array, p: jax.Array, q: jax.Array) -> jax.Array:
+    """np - k with the product taken without error.
+
+    Each factor is cut into two halves whose products are exact, so that a compiler which contracts a product and a
+    sum into one fused operation changes nothing. For p > 1/2, q is exact and nq - (n - k) is the better form.
+    """
+    flip = p > 0.5
+    x, c = jnp.where(flip, q, p), jnp.where(flip, n - k, k)
+    n_hi, n_lo = _halves(n)
+    x_hi, x_lo = _halves(x)
+    d = ((n_hi * x_hi - c) + n_hi * x_lo) + n_lo * x_hi
+    d = d + n_lo * x_lo
+    return jnp.where(flip, -d, d)
+
+
+def _halves(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    info = jnp.finfo(x.dtype)
+    high = jax.lax.reduce_precision(x, exponent_bits=info.nexp, mantissa_bits=info.nmant // 2)
+    return high, x - high
+
+
+# --- the point probability ----------------------------------------------------------------------------------------
+
+
+def log_probability(k: jax.Array, n: jax.Array, p: jax.Array) -> jax.Array:
+    """log P[Bin(n, p) = k] for 0 <= k < n, with an absolute error within ``tail_error``."""
+    q = 1 - p
+    return _log_point_probability(k, n, p, q, _mean_minus_count(k, n, p, q))
+
+
+def _log_point_probability(k: jax.Array, n: jax.Array, p: jax.Array, q: jax.Array, excess: jax.Array) -> jax.Array:
+    """log b(k; n, p), Loader (2000), "Fast and accurate computation of binomial probabilities"."""
+    inner = jnp.where(k > 0, k, 1.0)
+    stirling = _stirling_error(n) - _stirling_error(inner) - _stirling_error(n - k)
+    deviance = _deviance(inner, n * p, -excess) + _deviance(n - k, n * q, excess)
+    size = 0.5 * jnp.log(n / (n - k) / inner / np.asarray(2 * np.pi, p.dtype))
+    at_zero = n * jnp.where(p > 0.5, jnp.log(q), jnp.log1p(-p))
+    return jnp.where(k > 0, stirling - deviance + size, at_zero)
+
+
+def _deviance(x: jax.Array, mean: jax.Array, d: jax.Array) -> jax.Array:
+    """x log(x / mean) + mean - x >= 0 for d = x - mean given to full accuracy."""
+    v = d / (x + mean)
+    near = jnp.abs(v) < 0.5
+    w = jnp.where(near, v, 0.0)
+    far_mean = jnp.where(near, x, mean)
+    return jnp.where(near, d * v + 2 * x * v * _atanh_tail(w * w), x * jnp.log(x / far_mean) - d)
+
+
+def _atanh_tail(w: jax.Array) -> jax.Array:
+    """sum_{j >= 1} w**j / (2j + 1) for 0 <= w <= 1/4: atanh(v)/v - 1 at w = v**2."""
+    terms = 26 if w.dtype == jnp.float64 else 12
+    acc = jnp.zeros_like(w)
+    for j in range(terms, 0, -1):
+        acc = w * (acc + 1 / (2 * j + 1))
+    return acc
+
+
+_STIRLING = np.array([
+    0.0, 0.08106146679532726, 0.04134069595540929, 0.02767792568499834, 0.02079067210376509, 0.01664469118982119,
+    0.01387612882307075, 0.01189670994589177, 0.010411265261972096, 0.009255462182712733, 0.00833056343336287,
+    0.00757367548795184, 0.00694284010720953, 0.006408994188004207, 0.0059513701127588475, 0.005554733551962801,
+])  # fmt: skip
+
+
+def _stirling_error(x: jax.Array) -> jax.Array:
+    """log(x!) - log(sqrt(2 pi x) (x/e)**x) for whole x >= 0: a table below 16, then Stirling's series."""
+    small = x < 16
+    table = jnp.asarray(_STIRLING, x.dtype)[jnp.where(small, x, 0.0).astype(jnp.int32)]
+    y = 1 / jnp.where(small, 16.0, x)
+    y2 = y * y
+    series = y * (1 / 12 - y2 * (1 / 360 - y2 * (1 / 1260 - y2 * (1 / 1680 - y2 / 1188))))
+    return jnp.where(small, table, series)
+
+
+# --- the continued fraction ---------------------------------------------------------------------------------------
+
+
+def _continued_fraction(a: jax.Array, b: jax.Array, x: jax.Array, y: jax.Array, lead: jax.Array) -> jax.Array:
+    """b_1 + a_2/(b_2 + ...) of DiDonato and Morris with lead = a - (a + b) x >= 0, from the last needed term back."""
+    steps = _terms_needed(a, b, x, y, lead)
+    last = jnp.max(steps)
+
+    def body(i, carry):
+        v, after = carry  # the tail of the fraction from term m + 1 on, and 1/(a + 2m + 1)
+        m = last - i.astype(v.dtype)
+        before = 1 / (a + (2 * m - 1))
+        scale = m * (b - m) * x * before
+        numerator = (a + (m - 1)) * (a + b + (m - 1)) * before * (scale * x)
+        denominator = m + scale + (a + m) * after * (lead + 1 + m * (1 + y))
+        # Elements with fewer terms wait: their result does not depend on what else is in the batch.
+        return jnp.where(m <= steps, numerator / (denominator + v), 0.0), before
+
+    start = jnp.zeros_like(lead), 1 / (a + (2 * last + 1))
+    v, _ = jax.lax.fori_loop(0, last.astype(jnp.int32), body, start)
+    return a / (a + 1) * (lead + 1) + v
+
+
+def _terms_needed(a: jax.Array, b: jax.Array, x: jax.Array, y: jax.Array, lead: jax.Array) -> jax.Array:
+    """How many terms bring the truncation error below u.
+
+    With s = sqrt(n x y), term m multiplies the error by about exp(-(lead + 2 (1 + y) m) / (s sqrt(m))): r = sqrt(m)
+    solves (4/3)(1 + y) r**3 / s + 2 r lead / s = log(1/u). The left side is convex: Newton from above stays above.
+    A constant is added for small s; the fraction ends by itself after b - 1 terms.
+    """
+    digits = 2 - float(np.log(unit_roundoff(lead.dtype)))
+    s = jnp.sqrt((a + b) * x * y) + 1
+    cubic, linear = 4 / 3 * (1 + y) / s, 2 * lead / s
+    r = jnp.minimum(jnp.cbrt(digits / cubic), digits / jnp.maximum(linear, 1e-6))
+    for _ in range(2):
+        r = r - (cubic * r**3 + linear * r - digits) / (3 * cubic * r**2 + linear)
+    terms = jnp.minimum(jnp.ceil(r * r + 12), b - 1)
+    # An element without a meaning (NaN) must not take the terms of the others away.
+    return jnp.where(terms > 0, terms, 0.0)

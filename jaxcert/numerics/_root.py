@@ -1,0 +1,91 @@
+"""Batched root finding that ends on a verified side."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxcert.numerics._rounding import unit_roundoff
+
+
+class SafeRoot(NamedTuple):
+    """A point at which ``residual <= 0`` was seen, and whether the iteration converged (else: loose, not wrong)."""
+
+    root: jax.Array
+    converged: jax.Array
+
+
+class _State(NamedTuple):
+    x: jax.Array
+    safe: jax.Array
+    unsafe: jax.Array
+    done: jax.Array
+    step: jax.Array
+
+
+def safe_root(
+    evaluate: Callable[[jax.Array], tuple[jax.Array, jax.Array]],
+    start: jax.Array,
+    *,
+    safe: jax.Array,
+    unsafe: jax.Array,
+    max_steps: int = 60,
+) -> SafeRoot:
+    """Find, for each element, the safe point nearest to the sign change of a monotone function.
+
+    An open method (Newton's, say) inside a bracket, with bisection wherever a step leaves it. For a concave residual
+    every Newton iterate after the first lies on the safe side already. Only points at which the residual was
+    evaluated and found <= 0 are ever returned, so the result is as safe as the residual's own error bound, however
+    the iteration went.
+
+    Args:
+        evaluate: x -> (residual, where to look next), elementwise; the residual is <= 0 between the root and ``safe``.
+        start: first point, of one float type and shape with the next two; it may lie on either side.
+        safe: end of the bracket at which the residual is known to be <= 0.
+        unsafe: the other end.
+        max_steps: bound on the evaluations; bisection alone needs the number of bits.
+
+    Returns:
+        ``SafeRoot(root, converged)``; ``root`` is ``safe`` itself where nothing better was verified.
+
+    Example:
+        >>> f = lambda x: (2.0 - x * x, 0.5 * (x + 2.0 / x))
+        >>> result = safe_root(f, jnp.ones(1), safe=jnp.full(1, 2.0), unsafe=jnp.zeros(1))
+        >>> bool(result.root[0] ** 2 >= 2.0), bool(result.converged[0])
+        (True, True)
+    """
+    tolerance = 16 * unit_roundoff(start.dtype)
+
+    def body(state: _State) -> _State:
+        residual, aim = evaluate(state.x)
+        is_safe = residual <= 0
+        safe_end = jnp.where(is_safe, state.x, state.safe)
+        unsafe_end = jnp.where(is_safe, state.unsafe, state.x)
+        # A safe point that would hardly move is the root; so is a closed bracket.
+        close = tolerance * jnp.abs(state.x)
+        done = (is_safe & (jnp.abs(aim - state.x) <= close)) | (jnp.abs(safe_end - unsafe_end) <= close)
+        # Aimed a little to the safe side of the root, so that rounding noise does not keep it unsafe for ever.
+        proposal = _inside(aim + jnp.sign(safe_end - unsafe_end) * close / 4, safe_end, unsafe_end)
+        keep = state.done
+        return _State(
+            jnp.where(keep, state.x, proposal),
+            jnp.where(keep, state.safe, safe_end),
+            jnp.where(keep, state.unsafe, unsafe_end),
+            keep | done,
+            state.step + 1,
+        )
+
+    def unfinished(state: _State) -> jax.Array:
+        return jnp.any(~state.done) & (state.step < max_steps)
+
+    begin = _inside(start, safe, unsafe)
+    state = _State(begin, safe, unsafe, jnp.zeros(start.shape, bool), jnp.int32(0))
+    final = jax.lax.while_loop(unfinished, body, state)
+    return SafeRoot(final.safe, final.done)
+
+
+def _inside(x: jax.Array, end: jax.Array, other: jax.Array) -> jax.Array:
+    """x where it lies strictly between the ends, else their midpoint (also for NaN)."""
+    inside = (x > jnp.minimum(end, other)) & (x < jnp.maximum(end, other))
+    return jnp.where(inside, x, 0.5 * (end + other))

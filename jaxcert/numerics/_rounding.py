@@ -1,0 +1,105 @@
+"""Floating-point types and roundings to a stated side."""
+
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+Side = Literal["down", "up", "nearest"]
+
+
+def compute_dtype(*values: Any) -> np.dtype:
+    """The float type that computing with ``values`` takes, by JAX's rules made conservative.
+
+    Arrays decide: one float64 array gives float64 where 64-bit types are on, any narrower float gives float32
+    (bfloat16 and float16 are promoted). Python numbers and integers follow; alone they take JAX's default.
+    """
+    floats = [v.dtype for v in values if hasattr(v, "dtype") and jnp.issubdtype(v.dtype, jnp.floating)]
+    if floats and not any(d == np.float64 for d in floats):
+        return np.dtype(np.float32)
+    return np.dtype(jnp.result_type(float))
+
+
+def unit_roundoff(dtype: np.dtype) -> float:
+    """u = 2**-24 (float32) or 2**-53 (float64): the relative error of one rounded operation."""
+    return float(jnp.finfo(dtype).eps) / 2
+
+
+def cast(value: Any, dtype: np.dtype, side: Side) -> jax.Array:
+    """Convert to ``dtype``, rounding to the stated side.
+
+    Args:
+        value: a number, host array or device array of any real type.
+        dtype: float32 or float64.
+        side: "down" (result <= value), "up" (result >= value) or "nearest".
+
+    Returns:
+        An array of ``dtype``. Values that it can represent are unchanged; NaN stays NaN.
+
+    Example:
+        >>> float(cast(0.1, jnp.dtype("float32"), "down")) <= 0.1
+        True
+        >>> float(cast(0.1, jnp.dtype("float32"), "up")) >= 0.1
+        True
+    """
+    if not isinstance(value, jax.Array):
+        return jnp.asarray(_cast_host(np.asarray(value), dtype, side))
+    if value.dtype == dtype:
+        return value
+    near = value.astype(dtype)
+    if side == "nearest":
+        return near
+    return jnp.where(_may_be_inexact(value, near), _towards(jnp, near, side), near)
+
+
+def _cast_host(value: np.ndarray, dtype: np.dtype, side: Side) -> np.ndarray:
+    """On the host the exact value is still there, before JAX narrows it on the way to the device."""
+    if value.dtype == dtype:
+        return value
+    exact = value.astype(np.float64)
+    with np.errstate(over="ignore"):
+        near = exact.astype(dtype)
+    if side == "nearest":
+        return near
+    wrong = near < exact if side == "up" else near > exact
+    return np.where(wrong, _towards(np, near, side), near)
+
+
+def _may_be_inexact(value: jax.Array, near: jax.Array) -> jax.Array:
+    if value.dtype == jnp.float64:
+        return near.astype(value.dtype) != value
+    # Only integers beyond the significand are rounded when they become floats.
+    limit = 2 ** (jnp.finfo(near.dtype).nmant + 1)
+    return jnp.abs(near) >= limit
+
+
+def _towards(xp: Any, x: Any, side: Side) -> Any:
+    return xp.nextafter(x, xp.full_like(x, xp.inf if side == "up" else -xp.inf))
+
+
+def next_down(x: jax.Array, steps: int = 1) -> jax.Array:
+    """The float ``steps`` below each element."""
+    for _ in range(steps):
+        x = _towards(jnp, x, "down")
+    return x
+
+
+def next_up(x: jax.Array, steps: int = 1) -> jax.Array:
+    """The float ``steps`` above each element."""
+    for _ in range(steps):
+        x = _towards(jnp, x, "up")
+    return x
+
+
+def complement_down(x: jax.Array) -> jax.Array:
+    """1 - x rounded down, for x in [0, 1]."""
+    y = 1 - x
+    # For x < 1/2 the difference 1 - y is exact and shows the rounding of y; for x >= 1/2, y is exact.
+    return jnp.where((1 - y < x) & (y > 0), next_down(y), y)
+
+
+def complement_up(x: jax.Array) -> jax.Array:
+    """1 - x rounded up, for x in [0, 1]."""
+    y = 1 - x
+    return jnp.where(1 - y > x, next_up(y), y)
