@@ -1,0 +1,162 @@
+"""The betting lower bound, as a maximisation over one variable."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxcert.bounds._bound import Bound, apply_bound
+from jaxcert.bounds._data import Rollouts, Support, finish
+from jaxcert.numerics import sum_error, tree_sum, unit_roundoff
+
+_NEWTON_STEPS = 5
+
+
+def betting(x: Any, beta: Any, *, support: Support, where: Any = None, validate: bool = True) -> jax.Array:
+    r"""Lower confidence bound on the mean return of each task, by betting against smaller means.
+
+    .. math:: L = a + \sup \Big\{ \mu : \sup_{\lambda \in [0, 1]} \sum_j \ln(1 - \lambda + \lambda (X_j - a) / \mu)
+              \ge \ln(1/\beta) \Big\}
+
+    For a given :math:`\lambda / (\mu (1 - \lambda))` the largest :math:`\mu` is in closed form. With
+    :math:`r_j = (X_j - a)/x_0 - 1` for any reference :math:`x_0 > 0` that leaves
+
+    .. math:: L = a + x_0 \sup_{t \in (0, 1]} \Big( 1 + \frac{1}{t}
+              \Big[ \beta^{1/m} \prod_j (1 + t r_j)^{1/m} - 1 \Big] \Big),
+              \quad \text{at least } a.
+
+    Every t gives a valid bound, however it was chosen, so the maximisation may be inexact: it can only loosen L.
+    One-sided: P[L <= E[X]] >= 1 - beta per task. Valid for independent returns X >= a, not necessarily identically
+    distributed, and a number of rollouts fixed in advance; b may be infinite. The order of rollouts has no influence.
+
+    Args:
+        x: returns, float[..., m].
+        beta: failure probability per task, in (0, 1); a scalar or an array that broadcasts to [...].
+        support: (a, b), declared before the data are seen; every return lies in it.
+        where: bool[..., m], which rollouts count; all by default.
+        validate: as in ``hoeffding``.
+
+    Returns:
+        Lower bounds, float[...], never above the exact value for the rounded arguments.
+
+    Raises:
+        ValueError: as ``hoeffding``; b may be infinite.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> x = jnp.tile(jnp.asarray([0.8, 1.0]), 50)
+        >>> print(f"{betting(x, 0.05, support=(0.0, 1.0)):.4f}")
+        0.8680
+
+    Reference: Ming, Shen & Wang (2026), Theorem 1; the closed form and its proof are in the theory page.
+    """
+    return apply_bound(BETTING, x, beta, support, where, validate)
+
+
+def _betting(data: Rollouts) -> jax.Array:
+    mean = _mean(data, data.excess)
+    reference = jnp.where(mean > 0, mean, 1)
+    relative = data.excess / reference[..., None]
+    goal = -jnp.log(data.beta) / jnp.maximum(data.num_rollouts, 1)
+    bet = _best_bet(data, relative, goal)
+    # Scaling all x - a down by the rounding of that difference scales the bound: one u of the last factor.
+    lower = reference * _value_down(data, relative, goal, bet)
+    return finish(jnp.where(mean > 0, lower * (1 - 4 * unit_roundoff(lower.dtype)), 0), data)
+
+
+def _mean(data: Rollouts, values: jax.Array) -> jax.Array:
+    """A plain mean, for choices that cannot make the bound unsafe."""
+    return jnp.sum(values, axis=-1) / jnp.maximum(data.num_rollouts, 1)
+
+
+def _masked(data: Rollouts, values: jax.Array) -> jax.Array:
+    return values if data.mask is None else jnp.where(data.mask, values, 0)
+
+
+# --- choosing t ---------------------------------------------------------------------------------------------------
+
+
+class _Search(NamedTuple):
+    """Log-odds of t under test, the bracket around the best, and the best seen with its value."""
+
+    log_odds: jax.Array
+    low: jax.Array
+    high: jax.Array
+    best: jax.Array
+    value: jax.Array
+
+
+def _best_bet(data: Rollouts, relative: jax.Array, goal: jax.Array) -> jax.Array:
+    """Nearly the best t: where ln mean(1/z) - mean ln(1/z) = ln(1/beta)/m, with z = 1 + t r.
+
+    This Jensen gap grows with t, and its logarithm is close to linear in the log-odds of t: Newton's method there, in a
+    bracket. The objective is quasi-concave, so there is one such t, or none and t = 1 is best.
+    """
+    top = _top(data, relative)
+    spread = _mean(data, _masked(data, jnp.square(relative - 1)))
+    start = jnp.minimum(0.5 * jnp.log(2 * goal / jnp.maximum(spread, 1e-20)), top)
+
+    def body(_, s: _Search) -> _Search:
+        t = jax.nn.sigmoid(s.log_odds)
+        log_mean, gap, slope = _jensen_gap(data, relative, t)
+        value = jnp.expm1(log_mean - goal) / t
+        better = value > s.value
+        below = gap < goal
+        low = jnp.where(below, s.log_odds, s.low)
+        high = jnp.where(below, s.high, s.log_odds)
+        step = s.log_odds - jnp.log(gap / goal) * gap / slope
+        # Without a gap (nearly constant returns) there is nothing to lose: go to the top.
+        step = jnp.where(below & ~(step < top), top, step)
+        inside = (step >= low) & (step <= high)
+        following = jnp.where(inside, step, 0.5 * (low + high))
+        return _Search(following, low, high, jnp.where(better, t, s.best), jnp.where(better, value, s.value))
+
+    nothing = jnp.full_like(start, -jnp.inf)
+    begin = _Search(start, jnp.full_like(start, -20), top, jax.nn.sigmoid(start), nothing)
+    return jax.lax.fori_loop(0, _NEWTON_STEPS, body, begin).best
+
+
+def _top(data: Rollouts, relative: jax.Array) -> jax.Array:
+    """The largest useful log-odds: t = 1, unless a return equals a, on which t = 1 would stake everything."""
+    smallest = jnp.min(relative if data.mask is None else jnp.where(data.mask, relative, jnp.inf), axis=-1)
+    u = unit_roundoff(relative.dtype)
+    return jnp.where(smallest > 0, -jnp.log(u / 4), -jnp.log(16 * u)).astype(relative.dtype)
+
+
+def _jensen_gap(data: Rollouts, relative: jax.Array, t: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Mean of ln z, the gap ln mean(1/z) + mean ln z, and its slope in the log-odds of t."""
+    gain = t[..., None] * (relative - 1)
+    inverse = 1 / (1 + gain)
+    log_mean = _mean(data, _masked(data, jnp.log1p(gain)))
+    surplus = -_mean(data, _masked(data, gain * inverse))  # mean(1/z) - 1
+    square = _mean(data, _masked(data, inverse * inverse))
+    slope = (1 - t) * (square / (1 + surplus) - (1 + surplus))
+    return log_mean, log_mean + jnp.log1p(surplus), slope
+
+
+# --- the bound at the chosen t ------------------------------------------------------------------------------------
+
+
+def _value_down(data: Rollouts, relative: jax.Array, goal: jax.Array, t: jax.Array) -> jax.Array:
+    """At most 1 + expm1(M(t) - goal) / t, with every rounding accounted for.
+
+    The logarithm of 1 + t r is taken from log1p(t r) while t r >= -1/2 and from log((1 - t) + t x/x0) below, where
+    1 - t is exact; each is then off by at most 32 u t (1 + x/x0) / 2 + 4 u |log|, and x/x0 has mean one.
+    """
+    u = unit_roundoff(t.dtype)
+    bet = t[..., None]
+    gain = bet * (relative - 1)
+    low_side = gain < -0.5
+    small = jnp.log((1 - bet) + bet * jnp.where(low_side, relative, 1))
+    logs = _masked(data, jnp.where(low_side, small, jnp.log1p(jnp.where(low_side, 0, gain))))
+    m = jnp.maximum(data.num_rollouts, 1)
+    log_mean = tree_sum(logs) / m
+    positive = t * tree_sum(_masked(data, jnp.maximum(relative - 1, 0))) / m
+    size = 2.01 * positive + jnp.abs(log_mean)
+    error = 32 * u * t + (sum_error(relative.shape[-1], t.dtype) + 6 * u) * size
+    growth = jnp.expm1((log_mean - error) - goal * (1 + 4 * u))
+    ratio = (growth - 6 * u * jnp.abs(growth)) / t
+    return 1 + ratio - 4 * u * (1 + jnp.abs(ratio))
+
+
+BETTING = Bound("betting", _betting)

@@ -1,0 +1,51 @@
+"""The exact lower bound for binary returns."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxcert.bounds._bound import Bound, apply_bound
+from jaxcert.bounds._data import Rollouts, Support, finish
+from jaxcert.numerics import lower_limit
+
+
+def clopper_pearson(
+    x: Any, beta: Any, *, support: Support = (0.0, 1.0), where: Any = None, validate: bool = True
+) -> jax.Array:
+    r"""Clopper-Pearson lower confidence bound on the success probability of each task.
+
+    .. math:: P[\mathrm{Bin}(m, L) \ge s] = \beta, \quad s = \textstyle\sum_j X_j, \qquad L = 0 \text{ at } s = 0.
+
+    One-sided: P[L <= E[X]] >= 1 - beta per task, and no larger bound that is non-decreasing in s has this.
+
+    Args:
+        x: successes as 0 and 1, [..., m], of any real type.
+        beta: failure probability per task, in (0, 1); a scalar or an array that broadcasts to [...].
+        support: (0, 1), for the sake of one signature.
+        where: bool[..., m], which rollouts count; all by default.
+        validate: as in ``hoeffding``.
+
+    Returns:
+        Lower bounds, float[...], never above the exact value for the rounded beta.
+
+    Raises:
+        ValueError: as ``hoeffding``, and for a return that is neither 0 nor 1.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{clopper_pearson(jnp.ones(100), 0.05):.4f}")
+        0.9705
+
+    Reference: Clopper & Pearson (1934).
+    """
+    return apply_bound(CLOPPER_PEARSON, x, beta, support, where, validate)
+
+
+def _clopper_pearson(data: Rollouts) -> jax.Array:
+    successes = jnp.sum(data.excess > 0, axis=-1, dtype=jnp.int32).astype(data.excess.dtype)
+    limit = lower_limit(successes, jnp.maximum(data.num_rollouts, 1), data.beta)
+    return finish(limit.root, data)
+
+
+CLOPPER_PEARSON = Bound("clopper_pearson", _clopper_pearson, needs_width=True, binary=True)

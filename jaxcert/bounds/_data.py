@@ -1,0 +1,157 @@
+"""What every per-task bound starts from: checked, masked returns above the lower end of the support."""
+
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._validation import is_concrete, require_real
+from jaxcert.numerics import cast, compute_dtype
+
+Support = tuple[Any, Any]
+
+
+class Rollouts(NamedTuple):
+    """Returns of shape [..., m] as the bounds use them, all of one float type.
+
+    Attributes:
+        excess: x - a >= 0, [..., m]; 0 where masked or invalid.
+        mask: which rollouts count, [..., m], or None if all do.
+        num_rollouts: their number per task, [...].
+        valid: tasks in which every rollout that counts lies in the support, [...].
+        low, high: the ends of the support.
+        beta: failure probability per task, [...].
+    """
+
+    excess: jax.Array
+    mask: jax.Array | None
+    num_rollouts: jax.Array
+    valid: jax.Array
+    low: jax.Array
+    high: jax.Array
+    beta: jax.Array
+
+
+def to_device(x: Any, beta: Any, support: Support, where: Any) -> tuple:
+    """Check shapes and round every argument to its safe side: x and a down, b up, beta once.
+
+    Raises:
+        ValueError: for shapes, types or a support that no values could make right.
+    """
+    require_real("returns", x)
+    where = None if where is None else jnp.asarray(where, dtype=bool)
+    shape = np.shape(x)
+    if not shape or shape[-1] == 0:
+        raise ValueError(f"returns of shape {shape} hold no rollouts; expected [..., num_rollouts] with at least one")
+    if where is not None and where.shape != shape:
+        raise ValueError(f"where has shape {where.shape}; expected that of the returns, {shape}")
+    low, high = split_support(support)
+    dtype = returns_dtype(x)
+    return (
+        cast(x, dtype, "down"),
+        cast(beta, dtype, "nearest"),
+        cast(low, dtype, "down"),
+        cast(high, dtype, "up"),
+        where,
+    )
+
+
+def returns_dtype(x: Any) -> np.dtype:
+    """float64 for float64 returns where 64-bit types are on, else float32."""
+    dtype = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
+    if not jnp.issubdtype(dtype, jnp.floating):
+        return np.dtype(np.float32)
+    return compute_dtype(x if hasattr(x, "dtype") else np.asarray(x))
+
+
+def split_support(support: Any) -> tuple[Any, Any]:
+    """The two ends of a declared support (a, b).
+
+    Raises:
+        ValueError: missing, not a pair of numbers, or (where the values can be read) not a < b with a finite.
+    """
+    try:
+        low, high = support
+    except TypeError:
+        raise ValueError(f"support is {support!r}; expected a pair (a, b) that holds every possible return") from None
+    except ValueError:
+        raise ValueError(f"support has {len(support)} entries; expected a pair (a, b)") from None
+    if is_concrete(low, high):
+        ends = np.asarray([low, high], dtype=np.float64)
+        if not (np.isfinite(ends[0]) and ends[0] < ends[1]):
+            raise ValueError(f"support is ({ends[0]:g}, {ends[1]:g}); expected a < b, both numbers, a finite")
+    return low, high
+
+
+def rollouts(
+    x: jax.Array, beta: jax.Array, low: jax.Array, high: jax.Array, where: jax.Array | None, *, binary: bool
+) -> Rollouts:
+    """Mask, shift by the lower end of the support, and find the tasks that must not pass."""
+    inside = _possible(x, low, high, binary)
+    counted = inside if where is None else inside & where
+    excess = jnp.where(counted, x - low, 0)
+    if where is None:
+        count = jnp.full(x.shape[:-1], x.shape[-1], x.dtype)
+        valid = jnp.all(inside, axis=-1)
+    else:
+        count = jnp.sum(where, axis=-1, dtype=jnp.int32).astype(x.dtype)
+        valid = jnp.all(inside | ~where, axis=-1) & (count > 0)
+    beta = jnp.broadcast_to(beta, x.shape[:-1])
+    valid = valid & (beta > 0) & (beta < 1) & (low < high)
+    # A beta without meaning would make NaN further on; the task is invalid already.
+    return Rollouts(excess, where, count, valid, low, high, jnp.where((beta > 0) & (beta < 1), beta, 0.5))
+
+
+def _possible(x: jax.Array, low: jax.Array, high: jax.Array, binary: bool) -> jax.Array:
+    """Which entries are values that the return can take."""
+    if binary:
+        return (x == 0) | (x == 1)
+    return (x >= low) & (x <= high) & jnp.isfinite(x)
+
+
+def check_values(x: jax.Array, low: jax.Array, high: jax.Array, where: jax.Array | None, *, binary: bool) -> None:
+    """Raise ValueError that names the first bad value, task and rollout; one scalar comes back from the device.
+
+    Skipped, and left to the fail-closed path, where a value cannot be read (tracers, several processes).
+    """
+    if not is_concrete(x, low, high, where):
+        return
+    first = int(_first_bad(x, low, high, where, binary=binary))
+    if first >= 0:
+        raise ValueError(_describe(np.asarray(x).reshape(-1)[first], first, x.shape, low, high, binary))
+    if where is not None:
+        empty = np.argwhere(~np.asarray(where.any(axis=-1)))
+        if empty.size:
+            raise ValueError(f"task {_index(empty[0])} has every rollout masked; expected at least one per task")
+
+
+@functools.partial(jax.jit, static_argnames="binary")
+def _first_bad(x: jax.Array, low: jax.Array, high: jax.Array, where: jax.Array | None, *, binary: bool) -> jax.Array:
+    bad = ~_possible(x, low, high, binary)
+    bad = (bad if where is None else bad & where).reshape(-1)
+    return jnp.where(jnp.any(bad), jnp.argmax(bad), -1)
+
+
+def _describe(value: Any, flat: int, shape: tuple[int, ...], low: Any, high: Any, binary: bool) -> str:
+    *task, rollout = np.unravel_index(flat, shape)
+    place = f"the return of task {_index(task)}, rollout {rollout}" if task else f"the return of rollout {rollout}"
+    if not np.isfinite(value):
+        return f"{place} is {value}; expected a finite number"
+    if binary:
+        return f"{place} is {value:.9g}; Clopper-Pearson expects binary returns, 0 or 1"
+    return f"{place} is {value:.9g}, outside the support ({low:.9g}, {high:.9g})"
+
+
+def _index(index: Any) -> str:
+    parts = [str(int(i)) for i in index]
+    return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+def finish(lower_excess: jax.Array, data: Rollouts) -> jax.Array:
+    """From a lower bound on E[x] - a to one on E[x]: at least a, rounded down, -inf for an invalid task."""
+    gain = jnp.maximum(lower_excess, 0)
+    bound = data.low + gain
+    bound = jnp.maximum(jnp.where(gain > 0, jnp.nextafter(bound, jnp.full_like(bound, -jnp.inf)), bound), data.low)
+    return jnp.where(data.valid & ~jnp.isnan(gain), bound, -jnp.inf)

@@ -1,0 +1,99 @@
+"""Lower bounds on the mean from the Dvoretzky-Kiefer-Wolfowitz inequality."""
+
+import functools
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+
+from jaxcert.bounds._bound import Bound, apply_bound
+from jaxcert.bounds._data import Rollouts, Support, finish
+from jaxcert.numerics import sum_error, tree_sum, unit_roundoff
+
+Form = Literal["integral", "discrete"]
+Constant = Literal["one-sided", "two-sided"]
+
+
+def dkw(
+    x: Any,
+    beta: Any,
+    *,
+    support: Support,
+    where: Any = None,
+    form: Form = "integral",
+    constant: Constant = "one-sided",
+    validate: bool = True,
+) -> jax.Array:
+    r"""Lower confidence bound on the mean return of each task from a band around its distribution function.
+
+    .. math:: L = a + \int_a^\infty (1 - \hat F(x) - q)_+ \, dx \quad \text{(integral)}, \qquad
+              L = \frac1m \Big( \sum_{j \le m - l} X_{(j)} + l a \Big),\; l = \min(m, \lceil m q \rceil)
+              \quad \text{(discrete)},
+
+    with Massart's one-sided q = sqrt(ln(1/beta) / 2m), beta at most 1/2 (a larger one is used as 1/2), or the paper's
+    two-sided q = sqrt(ln(2/beta) / 2m). The integral form is never the smaller one.
+    One-sided: P[L <= E[X]] >= 1 - beta per task. Valid for i.i.d. returns X >= a; b may be infinite.
+
+    Args:
+        x: returns, float[..., m].
+        beta: failure probability per task, in (0, 1); a scalar or an array that broadcasts to [...].
+        support: (a, b), declared before the data are seen; every return lies in it.
+        where: bool[..., m], which rollouts count; all by default.
+        form: "integral" or "discrete".
+        constant: "one-sided" or "two-sided".
+        validate: as in ``hoeffding``.
+
+    Returns:
+        Lower bounds, float[...], never above the exact value for the rounded arguments.
+
+    Raises:
+        ValueError: as ``hoeffding``, and for an unknown form or constant.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> x = jnp.linspace(0.5, 1.0, 100)
+        >>> print(f"{dkw(x, 0.05, support=(0.0, 1.0)):.4f}")
+        0.6311
+        >>> print(f"{dkw(x, 0.05, support=(0.0, 1.0), form='discrete', constant='two-sided'):.4f}")
+        0.6146
+
+    Reference: Massart (1990), Corollary 1; the discrete form is the paper's, equation for DKW in its appendix.
+    """
+    return apply_bound(dkw_bound(form, constant), x, beta, support, where, validate)
+
+
+@functools.cache
+def dkw_bound(form: Form, constant: Constant) -> Bound:
+    """The variant as a static description; one object each, so that it is compiled once."""
+    for name, value, choices in (
+        ("form", form, ("integral", "discrete")),
+        ("constant", constant, ("one-sided", "two-sided")),
+    ):
+        if value not in choices:
+            raise ValueError(f"{name} is {value!r}; expected one of {', '.join(choices)}")
+    return Bound("dkw", functools.partial(_dkw, form=form, constant=constant))
+
+
+def _dkw(data: Rollouts, *, form: Form, constant: Constant) -> jax.Array:
+    x = data.excess if data.mask is None else jnp.where(data.mask, data.excess, jnp.inf)
+    ordered = jnp.sort(x, axis=-1)
+    m = jnp.maximum(data.num_rollouts, 1)
+    kept = _kept(m, data.beta, constant)
+    kept = jnp.floor(kept) if form == "discrete" else kept
+    rank = jnp.arange(x.shape[-1], dtype=x.dtype)
+    weight = jnp.clip(kept[..., None] - rank.reshape((1,) * kept.ndim + (-1,)), 0, 1)
+    # The largest values have weight 0; masked ones, sorted last, are infinite and must not meet it.
+    total = tree_sum(jnp.where(weight > 0, weight * jnp.where(weight > 0, ordered, 0), 0))
+    slack = sum_error(x.shape[-1], x.dtype) + 6 * unit_roundoff(x.dtype)
+    return finish(total / m * (1 - slack), data)
+
+
+def _kept(m: jax.Array, beta: jax.Array, constant: Constant) -> jax.Array:
+    """At most m (1 - q): how many of the smallest order statistics carry weight."""
+    u = unit_roundoff(m.dtype)
+    log_term = jnp.log(2 / beta) if constant == "two-sided" else -jnp.log(jnp.minimum(beta, 0.5))
+    cut = jnp.sqrt(m * log_term / 2) * (1 + 6 * u)
+    return jnp.nextafter(m - cut, jnp.full_like(m, -jnp.inf))
+
+
+DKW = dkw_bound("integral", "one-sided")
