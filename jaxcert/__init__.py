@@ -1,0 +1,29 @@
+"""Certificates for multi-task reinforcement learning policies, in JAX."""
+
+from jaxcert import bounds
+from jaxcert._version import __version__
+from jaxcert.certificates import (
+    Certificate,
+    ScenarioSolution,
+    Status,
+    binomial_epsilon,
+    certify,
+    certify_lower_bounds,
+    certify_safety_level,
+    scenario_epsilon,
+)
+from jaxcert.rollouts import sample_returns
+
+__all__ = [
+    "Certificate",
+    "ScenarioSolution",
+    "Status",
+    "__version__",
+    "binomial_epsilon",
+    "bounds",
+    "certify",
+    "certify_lower_bounds",
+    "certify_safety_level",
+    "sample_returns",
+    "scenario_epsilon",
+]

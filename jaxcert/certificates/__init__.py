@@ -1,0 +1,20 @@
+"""From per-task lower bounds to statements about new tasks."""
+
+from jaxcert.certificates._binomial import binomial_epsilon
+from jaxcert.certificates._certificate import Certificate, floor_to, sentence
+from jaxcert.certificates._certify import certify, certify_lower_bounds, certify_safety_level
+from jaxcert.certificates._scenario import ScenarioSolution, scenario_epsilon
+from jaxcert.certificates._status import Status
+
+__all__ = [
+    "Certificate",
+    "ScenarioSolution",
+    "Status",
+    "binomial_epsilon",
+    "certify",
+    "certify_lower_bounds",
+    "certify_safety_level",
+    "floor_to",
+    "scenario_epsilon",
+    "sentence",
+]

@@ -1,0 +1,55 @@
+"""The binomial certificate: from the number of violations to the certified risk."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxcert.certificates._arguments import epsilon_arguments
+from jaxcert.numerics import unit_roundoff, upper_limit
+
+
+def binomial_epsilon(num_violations: Any, num_tasks: Any, beta: Any, delta: Any, *, validate: bool = True) -> jax.Array:
+    r"""Upper confidence bound on the risk from the number of tasks whose lower bound misses the threshold.
+
+    .. math:: \hat\varepsilon = \min\Big(1, \frac{U(k; n, \delta)}{1 - \beta}\Big), \qquad
+              P[\mathrm{Bin}(n, U) \le k] = \delta, \qquad \hat\varepsilon = 1 \text{ at } k = n.
+
+    One-sided: with probability at least 1 - delta over tasks and rollouts together, a new task misses the threshold
+    with probability at most epsilon. Sound for every beta in [0, 1); no union bound over anything.
+
+    Args:
+        num_violations: k, tasks whose lower bound is not at least the threshold; whole numbers in 0..n.
+        num_tasks: n >= 1, tested up to 10**6.
+        beta: failure probability of one lower bound, in [0, 1); 0 if every performance is known exactly.
+        delta: failure probability of the certificate, in (0, 1).
+        validate: refuse bad values by message where they can be read; else, and under a transformation, they give 1.
+
+    All arguments broadcast against each other and may be traced.
+
+    Returns:
+        epsilon in (0, 1], never below the exact value for the rounded arguments; differentiable in beta and delta.
+
+    Raises:
+        ValueError: for k outside 0..n, n < 1, beta outside [0, 1) or delta outside (0, 1).
+
+    Example:
+        >>> print(f"{binomial_epsilon(0, 200, 0.01, 0.01):.4f}")
+        0.0230
+
+    Reference: the thinning lemma in the theory page, section on the binomial certificate.
+    """
+    return _binomial_epsilon(*epsilon_arguments(num_violations, num_tasks, beta, delta, validate, zero_beta=True))
+
+
+@jax.jit
+def _binomial_epsilon(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> jax.Array:
+    return binomial(k, n, beta, delta)
+
+
+def binomial(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> jax.Array:
+    """The certificate on arrays of one float type and shape; 1 wherever an argument has no meaning."""
+    valid = (k >= 0) & (k <= n) & (n >= 1) & (beta >= 0) & (beta < 1) & (delta > 0) & (delta < 1)
+    risk = upper_limit(jnp.where(valid, k, 0.0), jnp.where(valid, n, 1.0), jnp.where(valid, delta, 0.5)).root
+    inflated = risk / (1 - jnp.where(valid, beta, 0.0)) * (1 + 6 * unit_roundoff(k.dtype))
+    return jnp.where(valid & (k < n), jnp.minimum(inflated, 1.0), 1.0)

@@ -1,0 +1,278 @@
+"""From returns, or from lower bounds, to certificates: one compiled call each."""
+
+import warnings
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._validation import is_concrete, refuse, require_real
+from jaxcert.bounds import BOUNDS, Bound, prepare, returns_dtype
+from jaxcert.certificates._arguments import check_level, check_scalar
+from jaxcert.certificates._axes import check_axes
+from jaxcert.certificates._certificate import Certificate
+from jaxcert.certificates._compiled import beyond_range, certify_given, certify_level, certify_returns
+from jaxcert.numerics import cast, compute_dtype
+
+METHODS = ("binomial", "scenario")
+
+
+def certify(
+    returns: Any,
+    thresholds: Any,
+    *,
+    support: tuple[Any, Any],
+    delta: Any,
+    beta: Any = None,
+    bound: str = "betting",
+    method: str = "binomial",
+    where: Any = None,
+    validate: bool = True,
+) -> Certificate:
+    r"""Certify a policy from its returns on sampled tasks.
+
+    At each threshold B, fixed before the data are seen:
+
+    .. math:: P\big[\, P_{M \sim D}[J_M \ge B] \ge 1 - \hat\varepsilon(B) \,\big] \ge 1 - \delta,
+
+    over the n sampled tasks and their rollouts together (one-sided), where J is a task's expected return. Each task
+    gets a lower bound L on its J at level beta; k(B) counts the tasks with L < B; the method turns k into epsilon.
+
+    Args:
+        returns: float[..., n, m], m rollouts of a fixed policy on each of n i.i.d. tasks; leading axes are batched.
+        thresholds: float[t], or a scalar for one; wanted expected returns B.
+        support: (a, b), declared before the data are seen; every return lies in it. b may be infinite for "betting"
+            and "dkw".
+        delta: failure probability of each certificate, in (0, 1); a scalar.
+        beta: failure probability of one lower bound, in (0, 1); a scalar. By default 0.05 for "binomial" and
+            delta / n for "scenario".
+        bound: "betting", "clopper_pearson" (binary returns), "dkw", "empirical_bernstein" or "hoeffding".
+        method: "binomial", or "scenario", the paper's Theorem 5.1. The latter reports the larger of both, which is
+            sound for every beta; alone it is not beyond beta = delta / n.
+        where: bool[..., n, m], which rollouts count; all by default. At least one per task.
+        validate: refuse bad values by message where they can be read. Otherwise, and for traced values, they count
+            against the certificate, and the status says so.
+
+    delta, beta, thresholds and support may be traced: other values do not compile again.
+
+    Returns:
+        A ``Certificate`` with arrays [..., t].
+
+    Raises:
+        ValueError: for shapes, names or values that have no meaning, by name and place; also if the axes look swapped.
+
+    Warns:
+        UserWarning: "scenario" with beta > delta / n.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import numpy as np
+        >>> returns = jnp.linspace(0.5, 1.0, 200)[:, None] * jnp.ones((200, 50))
+        >>> certificate = certify(returns, jnp.asarray([0.5, 0.7]), support=(0.0, 1.0), delta=0.01)
+        >>> print(certificate.num_violations, np.asarray(certificate.safety, np.float64).round(3))
+        [13 97] [0.876 0.401]
+
+    Reference: Schnitzer et al. (2026), Theorem 5.1 ("scenario"); the theory page ("binomial").
+    """
+    description = _choose_bound(bound)
+    _check_method(method)
+    check_returns_shape(returns)
+    arrays = _prepare(description, returns, support, delta, beta, method, where, validate)
+    levels = _thresholds(thresholds, arrays[0].dtype, validate)
+    certificate = certify_returns(description, method, levels, *arrays)
+    if validate:
+        _warn_out_of_range(certificate)
+    return certificate
+
+
+def certify_lower_bounds(
+    lower_bounds: Any,
+    thresholds: Any,
+    *,
+    delta: Any,
+    beta: Any,
+    method: str = "binomial",
+    validate: bool = True,
+) -> Certificate:
+    """Certify from lower bounds that were computed elsewhere.
+
+    As ``certify``, with the first step done by the caller: each L is a lower confidence bound on its own task's J that
+    fails with probability at most beta given the task, and the tasks are i.i.d. A bound that is NaN counts as a
+    violation, never as a pass.
+
+    Args:
+        lower_bounds: float[..., n]; -inf where nothing is known.
+        thresholds: float[t], or a scalar for one.
+        delta: failure probability of each certificate, in (0, 1); a scalar.
+        beta: failure probability of one lower bound, in (0, 1), or 0 for "binomial" if performances are known exactly.
+        method: "binomial" or "scenario"; see ``certify``.
+        validate: as in ``certify``.
+
+    Returns:
+        A ``Certificate`` with arrays [..., t] and ``bound`` "given".
+
+    Raises:
+        ValueError: for shapes, names or values that have no meaning (NaN and +inf among the lower bounds).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> certificate = certify_lower_bounds(jnp.arange(100.0), 5.0, delta=0.01, beta=0.05)
+        >>> print(int(certificate.num_violations[0]), f"{certificate.safety[0]:.4f}")
+        5 0.8675
+    """
+    _check_method(method)
+    require_real("lower_bounds", lower_bounds)
+    shape = np.shape(lower_bounds)
+    if not shape or shape[-1] == 0:
+        raise ValueError(f"lower_bounds have shape {shape}; expected [..., num_tasks] with at least one task")
+    dtype = compute_dtype(lower_bounds)
+    if validate:
+        _check_levels(delta, beta, zero_beta=method == "binomial")
+        _check_lower_bounds(lower_bounds)
+    lower = cast(lower_bounds, dtype, "down")
+    lower = jnp.where(lower < jnp.inf, lower, jnp.nan)
+    levels = _thresholds(thresholds, dtype, validate)
+    certificate = certify_given(
+        "given", method, levels, lower, cast(beta, dtype, "nearest"), cast(delta, dtype, "down")
+    )
+    if validate:
+        _warn_out_of_range(certificate)
+    return certificate
+
+
+def certify_safety_level(
+    returns: Any,
+    safety: Any,
+    *,
+    support: tuple[Any, Any],
+    delta: Any,
+    beta: Any = None,
+    bound: str = "betting",
+    method: str = "binomial",
+    where: Any = None,
+    validate: bool = True,
+) -> Certificate:
+    r"""The performance certified on a given share of new tasks: a tolerance limit.
+
+    With k* the largest k at which 1 - epsilon(k) is at least the wanted safety s, and L_(i) the ordered lower bounds,
+
+    .. math:: \hat B = \max(a, L_{(k^* + 1)}), \qquad P\big[\, P_{M \sim D}[J_M \ge \hat B] \ge s \,\big] \ge 1 - \delta
+
+    (one-sided); a if there is no k*. Only s is fixed before the data are seen: no correction for looking at the curve.
+
+    Args:
+        returns: float[..., n, m], as in ``certify``.
+        safety: s in (0, 1), a scalar, or float[t] for several, each a certificate of its own.
+        support: (a, b), as in ``certify``.
+        delta: failure probability, in (0, 1); a scalar.
+        beta: as in ``certify``.
+        bound: as in ``certify``.
+        method: as in ``certify``.
+        where: as in ``certify``.
+        validate: as in ``certify``.
+
+    Returns:
+        A ``Certificate`` whose thresholds, [..., t], are the certified performances and whose safety is the wanted one.
+
+    Raises:
+        ValueError: as ``certify``, and for a safety outside (0, 1).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> returns = jnp.linspace(0.5, 1.0, 200)[:, None] * jnp.ones((200, 50))
+        >>> certificate = certify_safety_level(returns, 0.9, support=(0.0, 1.0), delta=0.01)
+        >>> print(f"{certificate.thresholds[0]:.3f}")
+        0.492
+
+    Reference: the theory page, section on a fixed safety level.
+    """
+    description = _choose_bound(bound)
+    _check_method(method)
+    check_returns_shape(returns)
+    arrays = _prepare(description, returns, support, delta, beta, method, where, validate)
+    if validate:
+        check_level("safety", safety)
+    wanted = _row("safety", cast(safety, arrays[0].dtype, "up"))
+    return certify_level(description, method, wanted, *arrays)
+
+
+# --- arguments ----------------------------------------------------------------------------------------------------
+
+
+def _choose_bound(name: str) -> Bound:
+    if name not in BOUNDS:
+        raise ValueError(f"bound is {name!r}; expected one of {', '.join(BOUNDS)}")
+    return BOUNDS[name]
+
+
+def _check_method(method: str) -> None:
+    if method not in METHODS:
+        raise ValueError(f"method is {method!r}; expected one of {', '.join(METHODS)}")
+
+
+def check_returns_shape(returns: Any) -> None:
+    """Raise ValueError unless the returns have tasks and rollouts."""
+    shape = np.shape(returns)
+    if len(shape) < 2:
+        raise ValueError(f"returns have shape {shape}; expected [..., num_tasks, num_rollouts]")
+    if shape[-2] == 0:
+        raise ValueError(f"returns of shape {shape} hold no tasks; expected [..., num_tasks, num_rollouts]")
+
+
+def _prepare(bound: Bound, returns, support, delta, beta, method: str, where, validate: bool) -> tuple:
+    """(x, beta, delta, low, high, where), each rounded to its safe side."""
+    if validate:
+        _check_levels(delta, 0.5 if beta is None else beta, zero_beta=False)
+    n = np.shape(returns)[-2]
+    if beta is None:
+        # The division is done in the type of the computation, where status compares it with the same quotient.
+        beta = 0.05 if method == "binomial" else _share(delta, returns, n)
+    x, beta, low, high, where = prepare(bound, returns, beta, support, where, validate)
+    if validate and where is None:
+        check_axes(x)
+    return x, beta, cast(delta, x.dtype, "down"), low, high, where
+
+
+def _share(delta, returns, n: int) -> jax.Array:
+    return cast(delta, returns_dtype(returns), "down") / n
+
+
+def _check_levels(delta, beta, *, zero_beta: bool) -> None:
+    for name, value in (("delta", delta), ("beta", beta)):
+        check_scalar(name, value)
+    check_level("delta", delta)
+    check_level("beta", beta, zero_allowed=zero_beta)
+
+
+def _check_lower_bounds(lower_bounds: Any) -> None:
+    if is_concrete(lower_bounds):
+        array = np.asarray(lower_bounds, dtype=np.float64)
+        refuse("lower_bounds", array, array < np.inf, "a finite number, or -inf for no bound")
+
+
+def _thresholds(thresholds: Any, dtype: np.dtype, validate: bool) -> jax.Array:
+    require_real("thresholds", thresholds)
+    if validate and is_concrete(thresholds):
+        array = np.asarray(thresholds, dtype=np.float64)
+        refuse("thresholds", array, np.isfinite(array), "a finite number")
+    return _row("thresholds", cast(thresholds, dtype, "up"))
+
+
+def _row(name: str, values: jax.Array) -> jax.Array:
+    if values.ndim > 1 or values.size == 0:
+        raise ValueError(f"{name} have shape {values.shape}; expected a scalar or [t] with at least one entry")
+    return values.reshape(-1)
+
+
+def _warn_out_of_range(certificate: Certificate) -> None:
+    if certificate.method != "scenario" or not is_concrete(certificate.beta, certificate.delta):
+        return
+    if np.any(beyond_range(np.asarray(certificate.beta), np.asarray(certificate.delta), certificate.num_tasks)):
+        warnings.warn(
+            f"scenario at beta = {float(certificate.beta):.3g} > delta / num_tasks = "
+            f"{float(certificate.delta) / certificate.num_tasks:.3g}: the theorem alone is not sound there; "
+            "reported is the larger of it and the binomial certificate",
+            UserWarning,
+            stacklevel=3,
+        )

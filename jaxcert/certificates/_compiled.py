@@ -1,0 +1,113 @@
+"""The compiled functions from prepared arguments to certificates."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+
+from jaxcert.bounds import Bound, evaluate
+from jaxcert.certificates._binomial import binomial
+from jaxcert.certificates._certificate import Certificate
+from jaxcert.certificates._scenario import scenario
+from jaxcert.certificates._status import Status
+from jaxcert.numerics import complement_down, complement_up
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def certify_returns(bound: Bound, method: str, thresholds, x, beta, delta, low, high, where) -> Certificate:
+    lower = evaluate(bound, x, beta, low, high, where)
+    return certify_given(bound.name, method, thresholds, lower, beta, delta)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def certify_given(bound: str, method: str, thresholds, lower, beta, delta) -> Certificate:
+    n = lower.shape[-1]
+    passed = lower[..., None, :] >= thresholds.reshape((1,) * (lower.ndim - 1) + (-1, 1))
+    violations = n - jnp.sum(passed, axis=-1, dtype=jnp.int32)
+    epsilon, num_valid, feasible = _epsilon(method, violations, n, beta, delta)
+    bad_threshold = ~jnp.isfinite(thresholds)
+    epsilon = jnp.where(bad_threshold, 1.0, epsilon)
+    bad_task = jnp.any(jnp.isnan(lower) if bound == "given" else jnp.isneginf(lower), axis=-1, keepdims=True)
+    bad_level = ~((beta >= 0) & (beta < 1) & (delta > 0) & (delta < 1))
+    return Certificate(
+        thresholds=thresholds,
+        safety=complement_down(epsilon),
+        epsilon=epsilon,
+        num_violations=violations,
+        lower_bounds=lower,
+        num_valid=num_valid,
+        status=_status(method, epsilon, feasible, bad_task | bad_threshold | bad_level, beta, delta, n),
+        beta=beta,
+        delta=delta,
+        num_tasks=n,
+        bound=bound,
+        method=method,
+    )
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def certify_level(bound: Bound, method: str, wanted, x, beta, delta, low, high, where) -> Certificate:
+    lower = evaluate(bound, x, beta, low, high, where)
+    n = lower.shape[-1]
+    epsilon, _, feasible = _table(method, n, beta, delta)
+    enough = complement_down(epsilon[:n])[None, :] >= wanted[:, None]
+    # How many k, from 0 on, are good enough: k* + 1.
+    count = jnp.sum(jnp.cumprod(enough, axis=-1, dtype=jnp.int32), axis=-1)
+    chosen = jnp.take(jnp.sort(lower, axis=-1), jnp.maximum(count - 1, 0), axis=-1)
+    good = (wanted > 0) & (wanted < 1)
+    reached = jnp.maximum(jnp.where((count > 0) & good, chosen, low), low)
+    invalid = jnp.any(jnp.isneginf(lower), axis=-1, keepdims=True) | ~good
+    risk = jnp.broadcast_to(complement_up(wanted), reached.shape)
+    status = _status(
+        method, jnp.where(reached > low, 0.0, 1.0).astype(lower.dtype), feasible[0], invalid, beta, delta, n
+    )
+    violations = jnp.broadcast_to(jnp.maximum(count - 1, 0), reached.shape)
+    return Certificate(
+        thresholds=reached,
+        safety=jnp.broadcast_to(wanted, reached.shape),
+        epsilon=risk,
+        num_violations=violations,
+        lower_bounds=lower,
+        num_valid=n - violations,
+        status=status,
+        beta=beta,
+        delta=delta,
+        num_tasks=n,
+        bound=bound.name,
+        method=method,
+    )
+
+
+def _epsilon(method: str, violations: jax.Array, n: int, beta, delta) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Epsilon, K and feasibility for each k: solved directly if there are few, else once for every k and gathered."""
+    if violations.size <= n:
+        return _solve(method, violations.astype(beta.dtype), n, beta, delta)
+    epsilon, num_valid, feasible = _table(method, n, beta, delta)
+    return epsilon[violations], num_valid[violations], feasible[violations]
+
+
+def _table(method: str, n: int, beta, delta) -> tuple[jax.Array, jax.Array, jax.Array]:
+    return _solve(method, jnp.arange(n + 1, dtype=beta.dtype), n, beta, delta)
+
+
+def _solve(method: str, k: jax.Array, n: int, beta, delta) -> tuple[jax.Array, jax.Array, jax.Array]:
+    num_tasks, beta, delta = (jnp.broadcast_to(jnp.asarray(v, k.dtype), k.shape) for v in (n, beta, delta))
+    sound = binomial(k, num_tasks, beta, delta)
+    if method == "binomial":
+        return sound, (num_tasks - k).astype(jnp.int32), jnp.ones(k.shape, bool)
+    printed = scenario(k, num_tasks, beta, delta)
+    return jnp.maximum(printed.epsilon, sound), printed.num_valid, printed.feasible
+
+
+def _status(method: str, epsilon, feasible, invalid, beta, delta, n: int) -> jax.Array:
+    """The first of these that applies: invalid input, infeasible, vacuous, out of range, certified."""
+    beyond = (method == "scenario") & beyond_range(beta, delta, n)
+    status = jnp.where(beyond, Status.OUT_OF_RANGE.value, Status.CERTIFIED.value)
+    status = jnp.where(epsilon < 1, status, Status.VACUOUS.value)
+    status = jnp.where(feasible, status, Status.INFEASIBLE.value)
+    return jnp.where(invalid, Status.INVALID_INPUT.value, status).astype(jnp.int32)
+
+
+def beyond_range(beta, delta, n: int):
+    # A rounded delta / n must not count as beyond itself.
+    return beta > (delta / n) * (1 + 1e-5)

@@ -1,0 +1,222 @@
+"""The paper's certificate (its Theorem 5.1), with an exact search over the number of valid bounds."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxcert.certificates._arguments import epsilon_arguments
+from jaxcert.numerics import (
+    log_cdf,
+    log_probability,
+    log_sf,
+    move_log_odds,
+    next_down,
+    start_point,
+    tail_error,
+    unit_roundoff,
+)
+
+
+class ScenarioSolution(NamedTuple):
+    """The solution of Theorem 5.1, elementwise.
+
+    Attributes:
+        epsilon: certified risk; 1 where the theorem gives none.
+        num_valid: K, the number of valid lower bounds at which it is attained; 0 where infeasible.
+        feasible: whether some K in 1..n-k has a solution.
+    """
+
+    epsilon: jax.Array
+    num_valid: jax.Array
+    feasible: jax.Array
+
+
+def scenario_epsilon(
+    num_violations: Any, num_tasks: Any, beta: Any, delta: Any, *, validate: bool = True
+) -> ScenarioSolution:
+    r"""The scenario certificate as printed: the smallest of the risks that solve, for K = 1, ..., n - k,
+
+    .. math:: P[\mathrm{Bin}(n - k, 1 - \beta) \ge K] - \Big(1 - \frac{\delta}{n + 1}\Big)
+              = P[\mathrm{Bin}(n, \varepsilon_K) \le n - K].
+
+    Epsilon is 1 where no K has a positive left side (infeasible) and at k = n. The search is exact: it starts at the
+    largest K with a positive left side and stops when no smaller K can win (theory page).
+
+    The theorem is one-sided, at confidence 1 - delta. It is not sound for every beta: beyond beta = delta / n its
+    failure probability can exceed delta by far. ``certify`` therefore reports the larger of this and
+    ``binomial_epsilon``; here is the theorem itself.
+
+    Args:
+        num_violations: k, whole numbers in 0..n.
+        num_tasks: n >= 1.
+        beta: failure probability of one lower bound, in (0, 1).
+        delta: failure probability of the certificate, in (0, 1).
+        validate: refuse bad values by message where they can be read; else, and under a transformation, they give 1.
+
+    All arguments broadcast against each other and may be traced.
+
+    Returns:
+        ``ScenarioSolution(epsilon, num_valid, feasible)``; epsilon is never below the exact value for the rounded
+        arguments.
+
+    Raises:
+        ValueError: for k outside 0..n, n < 1, beta or delta outside (0, 1).
+
+    Example:
+        >>> solution = scenario_epsilon(0, 200, 1e-4, 0.01)
+        >>> print(f"{solution.epsilon:.4f}", solution.num_valid)
+        0.0715 198
+
+    Reference: Schnitzer et al. (2026), Theorem 5.1.
+    """
+    return _scenario_epsilon(*epsilon_arguments(num_violations, num_tasks, beta, delta, validate, zero_beta=False))
+
+
+@jax.jit
+def _scenario_epsilon(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> ScenarioSolution:
+    return scenario(k, n, beta, delta)
+
+
+def scenario(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> ScenarioSolution:
+    """The theorem on arrays of one float type and shape; infeasible wherever an argument has no meaning."""
+    valid = (k >= 0) & (k < n) & (n >= 1) & (beta > 0) & (beta < 1) & (delta > 0) & (delta < 1)
+    problem = _Problem(
+        jnp.where(valid, k, 0.0),
+        jnp.where(valid, n, 1.0),
+        jnp.where(valid, beta, 0.5),
+        jnp.where(valid, delta, 0.5),
+    )
+    start, level = _first_feasible(problem)
+    feasible = valid & (level > 0)
+    best, spare = _search(problem, start, level, feasible)
+    num_valid = jnp.where(feasible, n - k - spare, 0.0).astype(jnp.int32)
+    return ScenarioSolution(jnp.where(feasible, best, 1.0), num_valid, feasible)
+
+
+class _Problem(NamedTuple):
+    """One instance per element; j = n - k - K counts the invalid bounds that are tolerated among the retained."""
+
+    k: jax.Array
+    n: jax.Array
+    beta: jax.Array
+    delta: jax.Array
+
+    @property
+    def share(self) -> jax.Array:
+        """At most delta / (n + 1), the share of each K in the union bound."""
+        return next_down(self.delta / (self.n + 1), 2)
+
+    @property
+    def last(self) -> jax.Array:
+        """The largest j: K = 1."""
+        return self.n - self.k - 1
+
+    def level(self, j: jax.Array) -> jax.Array:
+        """At most t_j = delta/(n+1) - P[Bin(n - k, beta) > j], for j in 0..n-k-1.
+
+        From the small tail, rounded up: the printed form 1 - (1 - .) would lose every digit.
+        """
+        log_tail, _, error = log_sf(j, self.n - self.k, self.beta)
+        u = unit_roundoff(j.dtype)
+        return next_down(self.share - jnp.exp(log_tail + error) * (1 + (4 + jnp.abs(log_tail)) * u))
+
+    def next_level(self, j: jax.Array, level: jax.Array) -> jax.Array:
+        """At most t_{j+1} = t_j + P[Bin(n - k, beta) = j + 1], for j below the last."""
+        size = self.n - self.k
+        log_point = log_probability(jnp.minimum(j + 1, self.last), size, self.beta)
+        u = unit_roundoff(j.dtype)
+        point = jnp.exp(log_point - tail_error(log_point, size)) * (1 - (4 + jnp.abs(log_point)) * u)
+        return jnp.minimum(next_down(level + point), self.share)
+
+
+# --- the first j worth trying -------------------------------------------------------------------------------------
+
+
+def _first_feasible(problem: _Problem) -> tuple[jax.Array, jax.Array]:
+    """The smallest j with t_j > 0, which is non-decreasing in j, and t_j; the last j if there is none. Bisection."""
+
+    def halve(ends: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
+        low, high, level = ends
+        middle = jnp.clip(jnp.floor(0.5 * (low + high)), 0.0, problem.last)
+        new = problem.level(middle)
+        is_open = high - low > 1
+        up, down = is_open & ~(new > 0), is_open & (new > 0)
+        return jnp.where(up, middle, low), jnp.where(down, middle, high), jnp.where(down, new, level)
+
+    _, j, level = jax.lax.while_loop(lambda ends: jnp.any(ends[1] - ends[0] > 1), halve, _bracket(problem))
+    return j, level
+
+
+def _bracket(problem: _Problem) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """An infeasible j (or -1), and a feasible one (or the last) with its level.
+
+    Candidates: a little below the mean, what Bernstein's inequality promises, and the last; then a look at each.
+    """
+    log_share = -jnp.log(problem.share)
+    mean = (problem.n - problem.k) * problem.beta
+    reach = jnp.sqrt(2 * mean * (1 - problem.beta) * log_share) + log_share
+    last = problem.last
+    low, high = jnp.clip(jnp.floor(mean) - 2, 0.0, last), jnp.minimum(jnp.ceil(mean + reach), last)
+    stacked = _Problem(*(jnp.broadcast_to(field, (3, *field.shape)) for field in problem))
+    at_low, at_high, at_last = stacked.level(jnp.stack([low, high, last]))
+    low = jnp.where(at_low > 0, -1.0, jnp.minimum(low, high - 1))
+    return low, jnp.where(at_high > 0, high, last), jnp.where(at_high > 0, at_high, at_last)
+
+
+# --- the minimum over j -------------------------------------------------------------------------------------------
+
+
+class _Search(NamedTuple):
+    """The point under test for the current j, and the best epsilon verified so far with its j."""
+
+    j: jax.Array
+    level: jax.Array
+    point: jax.Array
+    steps: jax.Array
+    best: jax.Array
+    spare: jax.Array
+    searching: jax.Array
+
+
+def _search(problem: _Problem, start: jax.Array, level: jax.Array, feasible: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """min over j >= start of U(k + j; n, t_j), and the j at which it is attained.
+
+    Each j is first tested at the best epsilon so far: if P[Bin(n, best) <= k + j] >= delta/(n+1) no j from here on can
+    win, since t_j <= delta/(n+1); if it is above t_j, this one cannot. Otherwise Newton's method goes on from there.
+    """
+    u = unit_roundoff(start.dtype)
+    ceiling = 1 - u
+    log_share = jnp.log(problem.share)
+
+    def step(s: _Search) -> _Search:
+        log_tail, slope, error = log_cdf(problem.k + s.j, problem.n, s.point)
+        log_level = jnp.log(jnp.where(s.level > 0, s.level, 1.0))
+        residual = (log_tail - log_level) + (error + 2 * u * jnp.abs(log_level))
+        verified = s.searching & (s.level > 0) & (residual <= 0)
+        best = jnp.where(verified, jnp.minimum(s.point, s.best), s.best)
+        spare = jnp.where(verified & (s.point <= s.best), s.j, s.spare)
+
+        aim = move_log_odds(s.point, -residual / slope) * (1 + 4 * u)
+        settled = jnp.abs(aim - s.point) <= 32 * u * s.point
+        first = s.steps == 0
+        beaten = first & (log_tail - error >= log_share)
+        # This j is done with: converged, no better than the best, or not to be resolved in this arithmetic.
+        leave = (residual <= 0) & settled | (residual > 0) & (first | (aim >= s.best) | (s.point >= ceiling))
+        leave = leave | ~(jnp.abs(aim) <= 1) | (s.steps > 40)
+        return _Search(
+            j=jnp.where(leave, s.j + 1, s.j),
+            level=jnp.where(leave, problem.next_level(s.j, s.level), s.level),
+            point=jnp.minimum(jnp.where(leave, best, aim), ceiling),
+            steps=jnp.where(leave, 0, s.steps + 1),
+            best=best,
+            spare=spare,
+            searching=s.searching & ~beaten & ~(leave & (s.j >= problem.last)),
+        )
+
+    guess = jnp.minimum(start_point(problem.k + start, problem.n, jnp.where(feasible, level, 0.5)), ceiling)
+    ones = jnp.ones_like(start)
+    # The first j has no best to be tested against: it begins at its own guess, as if a step had been made.
+    begin = _Search(start, level, guess, jnp.ones(start.shape, jnp.int32), ones, start, feasible)
+    end = jax.lax.while_loop(lambda s: jnp.any(s.searching), step, begin)
+    return end.best, end.spare
