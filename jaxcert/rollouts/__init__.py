@@ -1,0 +1,27 @@
+"""Trajectory metrics, from rewards and events to one number per rollout, and the shipped sample returns."""
+
+from jaxcert.rollouts._metric_type import MetricProperties, metric_properties
+from jaxcert.rollouts._metrics import (
+    discounted_return,
+    shifted_return,
+    threshold_shift,
+    truncated_return,
+    undiscounted_return,
+)
+from jaxcert.rollouts._reach import reach, reach_avoid
+from jaxcert.rollouts._samples import sample_returns
+from jaxcert.rollouts._support import return_support
+
+__all__ = [
+    "MetricProperties",
+    "discounted_return",
+    "metric_properties",
+    "reach",
+    "reach_avoid",
+    "return_support",
+    "sample_returns",
+    "shifted_return",
+    "threshold_shift",
+    "truncated_return",
+    "undiscounted_return",
+]

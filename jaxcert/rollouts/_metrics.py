@@ -1,0 +1,256 @@
+"""Returns of rollouts: from rewards r_t [..., T] to one number per rollout [...]."""
+
+import jax
+import jax.numpy as jnp
+from jax.typing import ArrayLike
+
+from jaxcert.rollouts._metric_type import MetricProperties, metric
+from jaxcert.rollouts._steps import as_rewards, as_scalar, check_same_shape, counted_steps
+
+
+@metric(MetricProperties(monotone="non-negative rewards", upper_bounds="whole rollouts"))
+def undiscounted_return(r_t: ArrayLike, done_t: ArrayLike | None = None) -> jax.Array:
+    r"""Sum of the rewards up to and including the step of the first done.
+
+    .. math:: G = \sum_{k=0}^{H} r_k, \qquad H = \min\{k : done_k\} \cup \{T-1\}
+
+    Monotone in the prefix: only with non-negative rewards.
+    Upper bounds: allowed on whole rollouts only.
+
+    Args:
+        r_t: rewards, [..., T], time last. Integers, bool and half precision become float32.
+        done_t: bool, [..., T], true at the last step of an episode; later steps do not count, whatever they
+            hold. None if every rollout lasts T steps.
+
+    Returns:
+        Returns, float [...]. A NaN or infinite reward at a step that counts shows in the result.
+
+    Raises:
+        ValueError: if `r_t` is complex or has no step, or `done_t` is not bool or has another shape.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> r_t = jnp.array([[1.0, 2.0, 4.0], [1.0, 2.0, jnp.nan]])
+        >>> done_t = jnp.array([[False, False, False], [False, True, False]])
+        >>> print(undiscounted_return(r_t, done_t))
+        [7. 3.]
+
+    Reference:
+        Sutton & Barto, Reinforcement Learning, 2nd ed. 2018, eq. (3.7).
+    """
+    rewards = as_rewards(r_t)
+    counted, _ = counted_steps(done_t, rewards.shape)
+    return jnp.sum(jnp.where(counted, rewards, 0), axis=-1)
+
+
+@metric(MetricProperties(monotone="non-negative rewards", upper_bounds="whole rollouts"))
+def discounted_return(r_t: ArrayLike, done_t: ArrayLike | None = None, *, discount: ArrayLike) -> jax.Array:
+    r"""Discounted sum of the rewards up to and including the step of the first done.
+
+    .. math:: G = \sum_{k=0}^{H} \Big(\prod_{s<k} \gamma_s\Big) r_k,
+        \qquad H = \min\{k : done_k\} \cup \{T-1\}
+
+    Monotone in the prefix: only with non-negative rewards; if some are negative, take `truncated_return`.
+    Upper bounds: allowed on whole rollouts only.
+
+    Args:
+        r_t: rewards, [..., T], time last. Integers, bool and half precision become float32.
+        done_t: bool, [..., T], true at the last step of an episode; later steps do not count, whatever they
+            hold. None if every rollout lasts T steps.
+        discount: in [0, 1], a scalar, or one per step, [..., T]: ``discount[k]`` weighs what comes after
+            step k. A discount of 0 ends what counts, but only `done_t` lets the steps after it hold NaN.
+
+    Returns:
+        Returns, float [...]. NaN where a discount that counts is not in [0, 1]; a NaN or infinite reward at a
+        step that counts shows in the result.
+
+    Raises:
+        ValueError: if `r_t` is complex or has no step, `done_t` is not bool or has another shape, `discount`
+            is neither a scalar nor of the shape of `r_t`, or it is a known scalar outside [0, 1].
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> r_t = jnp.array([1.0, 2.0, 4.0])
+        >>> print(discounted_return(r_t, discount=0.5))
+        3.0
+        >>> print(discounted_return(r_t, discount=jnp.array([1.0, 0.0, 1.0])))
+        3.0
+
+    Reference:
+        Sutton & Barto, Reinforcement Learning, 2nd ed. 2018, eq. (3.8).
+    """
+    rewards = as_rewards(r_t)
+    counted, _ = counted_steps(done_t, rewards.shape)
+    weights = _weights(discount, counted, rewards.dtype)
+    # Twice `where`: the outer one keeps NaN of steps that do not count out of the value, the inner one out of
+    # the gradient in the discount.
+    return jnp.sum(jnp.where(counted, weights * jnp.where(counted, rewards, 0), 0), axis=-1)
+
+
+@metric(MetricProperties(monotone="always", upper_bounds="never"))
+def truncated_return(
+    r_t: ArrayLike, done_t: ArrayLike | None = None, *, discount: ArrayLike, min_reward: ArrayLike
+) -> jax.Array:
+    r"""Discounted return of a prefix, plus the worst that can still come after it.
+
+    .. math:: G = \sum_{k=0}^{T-1} \gamma^k r_k + \frac{\gamma^T}{1-\gamma} r_{min}
+
+    with nothing added, and no later step counted, once the episode has terminated. Every continuation of
+    the trajectory has at least this discounted return, so lower bounds on its mean are lower bounds on
+    the discounted performance over an unbounded horizon.
+
+    Monotone in the prefix: always.
+    Upper bounds: never allowed.
+
+    Args:
+        r_t: rewards of the prefix, [..., T], time last. Integers, bool and half precision become float32.
+        done_t: bool, [..., T], true where the episode *terminates*, so that no reward can follow. A rollout
+            cut off by a time limit has not terminated: marked as done, its result would be too high.
+        discount: γ in [0, 1), a scalar. It and `min_reward` take part as the nearest number of JAX's
+            default precision.
+        min_reward: r_min <= 0, a scalar, in the unit of the rewards: a lower bound on every reward, declared
+            in advance. An episode that may terminate can always collect nothing more, so it is not
+            positive.
+
+    Returns:
+        Returns, float [...]. NaN where a reward that counts is NaN or below `min_reward`, or where a
+        traced `discount` or `min_reward` is not valid.
+
+    Raises:
+        ValueError: if `r_t` is complex or has no step, `done_t` is not bool or has another shape, `discount`
+            is not a scalar or is known and not in [0, 1), or `min_reward` is not a scalar or is known and
+            not finite or positive.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> r_t = jnp.array([[1.0, 2.0], [1.0, 2.0]])
+        >>> done_t = jnp.array([[False, False], [False, True]])
+        >>> print(truncated_return(r_t, done_t, discount=0.5, min_reward=-1.0))
+        [1.5 2. ]
+
+    Reference:
+        Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task
+        Reinforcement Learning, ICML 2026, arXiv 2602.02098: metrics monotone in the prefix.
+    """
+    rewards = as_rewards(r_t)
+    counted, terminated = counted_steps(done_t, rewards.shape)
+    gamma, lowest = _worst_case(discount, min_reward)
+    prefix = discounted_return(rewards, done_t, discount=gamma)
+    tail = (gamma ** rewards.shape[-1] * (lowest / (1 - gamma))).astype(rewards.dtype)
+    total = prefix + jnp.where(terminated, 0, tail)
+    return jnp.where(_keeps_minimum(rewards, counted, lowest), total, jnp.nan)
+
+
+@metric(MetricProperties(monotone="always", upper_bounds="never"))
+def shifted_return(
+    r_t: ArrayLike, done_t: ArrayLike | None = None, *, discount: ArrayLike, min_reward: ArrayLike
+) -> jax.Array:
+    r"""Discounted return of the rewards raised by -r_min, which makes all of them non-negative.
+
+    .. math:: G = \sum_{k=0}^{H} \gamma^k (r_k - r_{min}), \qquad H = \min\{k : done_k\} \cup \{T-1\}
+
+    This changes the performance: over an unbounded horizon by ``threshold_shift``, which has to be added to
+    the thresholds and to the support too.
+
+    Warning:
+        With early termination it is another metric, not the return plus a constant: the shift is
+        earned for each step until the end, so that long episodes gain. `truncated_return` has neither this
+        fault nor shifted thresholds; prefer it.
+
+    Monotone in the prefix: always.
+    Upper bounds: never allowed.
+
+    Args:
+        r_t: rewards of the prefix, [..., T], time last. Integers, bool and half precision become float32.
+        done_t: bool, [..., T], true where the episode terminates; later steps do not count.
+        discount: γ in [0, 1), a scalar.
+        min_reward: r_min <= 0, a scalar, in the unit of the rewards: a lower bound on every reward, declared
+            in advance.
+
+    Returns:
+        Shifted returns, float [...], at least 0. NaN where a reward that counts is NaN or below `min_reward`,
+        or where a traced `discount` or `min_reward` is not valid.
+
+    Raises:
+        ValueError: if `r_t` is complex or has no step, `done_t` is not bool or has another shape, `discount`
+            is not a scalar or is known and not in [0, 1), or `min_reward` is not a scalar or is known and
+            not finite or positive.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(shifted_return(jnp.array([-1.0, 2.0, 0.0]), discount=0.5, min_reward=-1.0))
+        1.75
+
+    Reference:
+        Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task
+        Reinforcement Learning, ICML 2026, arXiv 2602.02098: metrics monotone in the prefix.
+    """
+    rewards = as_rewards(r_t)
+    counted, _ = counted_steps(done_t, rewards.shape)
+    gamma, lowest = _worst_case(discount, min_reward)
+    total = discounted_return(rewards - lowest.astype(rewards.dtype), done_t, discount=gamma)
+    return jnp.where(_keeps_minimum(rewards, counted, lowest), total, jnp.nan)
+
+
+def threshold_shift(*, discount: ArrayLike, min_reward: ArrayLike) -> jax.Array:
+    r"""Give what to add to thresholds on the discounted return when the rewards are shifted.
+
+    .. math:: \frac{|r_{min}|}{1-\gamma}
+
+    A certificate for `shifted_return` at threshold B + shift speaks about the discounted return at B,
+    provided that no episode terminates early; see the warning there.
+
+    Args:
+        discount: γ in [0, 1), a scalar.
+        min_reward: r_min <= 0, a scalar, as given to `shifted_return`.
+
+    Returns:
+        The shift, a float scalar in the unit of the rewards, rounded up: a threshold may be too high by
+        rounding, never too low. NaN where a traced argument is not valid.
+
+    Raises:
+        ValueError: if `discount` is not a scalar or is known and not in [0, 1), or `min_reward` is not a
+            scalar or is known and not finite or positive.
+
+    Example:
+        >>> print(f"{threshold_shift(discount=0.5, min_reward=-1.0):.4f}")
+        2.0000
+
+    Reference:
+        Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task
+        Reinforcement Learning, ICML 2026, arXiv 2602.02098: metrics monotone in the prefix.
+    """
+    gamma, lowest = _worst_case(discount, min_reward)
+    # The difference, the quotient and the product are each off by at most one rounding.
+    return -lowest / (1 - gamma) * (1 + 4 * jnp.finfo(gamma.dtype).eps)
+
+
+def _weights(discount: ArrayLike, counted: jax.Array, dtype: jnp.dtype) -> jax.Array:
+    """Weights of the steps, [..., T]; NaN from the first discount that counts and is not in [0, 1]."""
+    if jnp.shape(discount) == ():
+        return _scalar_weights(discount, counted.shape, dtype)
+    discount_t = jnp.asarray(discount, dtype=dtype)
+    check_same_shape("discount", discount_t, counted.shape)
+    discount_t = jnp.where((discount_t >= 0) & (discount_t <= 1), discount_t, jnp.nan)[..., :-1]
+    # A discount counts if the step after it does.
+    later = jnp.cumprod(jnp.where(counted[..., 1:], discount_t, 1), axis=-1)
+    return jnp.concatenate([jnp.ones_like(later, shape=(*later.shape[:-1], 1)), later], axis=-1)
+
+
+def _scalar_weights(discount: ArrayLike, shape: tuple[int, ...], dtype: jnp.dtype) -> jax.Array:
+    gamma = as_scalar("discount", discount, lambda g: (g >= 0) & (g <= 1), "in [0, 1]")
+    powers = gamma ** jnp.arange(shape[-1], dtype=gamma.dtype)
+    # NaN to the power 0 is 1: an invalid discount must show even in rollouts of one step.
+    weights = jnp.where(jnp.isnan(gamma), jnp.nan, powers).astype(dtype)
+    return weights.reshape((1,) * (len(shape) - 1) + (shape[-1],))
+
+
+def _worst_case(discount: ArrayLike, min_reward: ArrayLike) -> tuple[jax.Array, jax.Array]:
+    gamma = as_scalar("discount", discount, lambda g: (g >= 0) & (g < 1), "in [0, 1)")
+    lowest = as_scalar("min_reward", min_reward, lambda r: (r <= 0) & (r > -jnp.inf), "finite and not positive")
+    return gamma, lowest
+
+
+def _keeps_minimum(rewards: jax.Array, counted: jax.Array, lowest: jax.Array) -> jax.Array:
+    """Whether every reward that counts is at least the declared minimum; false for NaN."""
+    return jnp.all(~counted | (rewards >= lowest.astype(rewards.dtype)), axis=-1)

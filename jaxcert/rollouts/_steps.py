@@ -1,0 +1,72 @@
+"""Checks of step-indexed arrays, and which steps of a rollout count."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.core import Tracer
+from jax.typing import ArrayLike
+
+
+def as_rewards(r_t: ArrayLike) -> jax.Array:
+    """Convert rewards [..., T] to float32, unless they are float64."""
+    rewards = jnp.asarray(r_t)
+    if jnp.issubdtype(rewards.dtype, jnp.complexfloating):
+        raise ValueError(f"r_t must be real, got {rewards.dtype}")
+    _check_has_steps("r_t", rewards)
+    return rewards if rewards.dtype == jnp.float64 else rewards.astype(jnp.float32)
+
+
+def as_events(name: str, events: ArrayLike) -> jax.Array:
+    """Check events [..., T]; only bool is let in, since NaN and -1 would both turn into True."""
+    flags = jnp.asarray(events)
+    if flags.dtype != jnp.bool_:
+        raise ValueError(f"{name} must be bool, got {flags.dtype}")
+    _check_has_steps(name, flags)
+    return flags
+
+
+def as_scalar(name: str, value: ArrayLike, valid: Callable[[Any], Any], expected: str) -> jax.Array:
+    """Check a scalar: one that is known raises at once, a traced one turns into NaN."""
+    dtype = jnp.result_type(float)
+    if jnp.shape(value) != ():
+        raise ValueError(f"{name} must be a scalar, got shape {jnp.shape(value)}")
+    if not isinstance(value, Tracer) and not valid(np.asarray(value, dtype=dtype)):
+        raise ValueError(f"{name} must be {expected}, got {value}")
+    scalar = jnp.asarray(value, dtype=dtype)
+    return jnp.where(valid(scalar), scalar, jnp.nan)
+
+
+def first_index(events: jax.Array) -> jax.Array:
+    """Find the index of the first event, int32 [..., 1]; T where there is none."""
+    num_steps = events.shape[-1]
+    index = jnp.argmax(events, axis=-1, keepdims=True).astype(jnp.int32)
+    return jnp.where(jnp.any(events, axis=-1, keepdims=True), index, jnp.int32(num_steps))
+
+
+def step_index(shape: tuple[int, ...]) -> jax.Array:
+    """Count the steps from 0, int32 [..., T]."""
+    return lax.broadcasted_iota(jnp.int32, shape, len(shape) - 1)
+
+
+def counted_steps(done_t: ArrayLike | None, shape: tuple[int, ...]) -> tuple[jax.Array, jax.Array]:
+    """Mark the steps up to and including the first done, [..., T]; tell whether there is one, [...]."""
+    if done_t is None:
+        return jnp.ones(shape, dtype=bool), jnp.zeros(shape[:-1], dtype=bool)
+    done = as_events("done_t", done_t)
+    check_same_shape("done_t", done, shape)
+    return step_index(shape) <= first_index(done), jnp.any(done, axis=-1)
+
+
+def check_same_shape(name: str, array: jax.Array, shape: tuple[int, ...]) -> None:
+    """Raise unless the array has the shape of the other step-indexed arrays."""
+    if array.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, time last, got {array.shape}")
+
+
+def _check_has_steps(name: str, array: jax.Array) -> None:
+    if array.ndim == 0 or array.shape[-1] == 0:
+        raise ValueError(f"{name} must have shape [..., T] with at least one step, got {array.shape}")

@@ -1,0 +1,196 @@
+"""The illustrative grid: a corridor in which every step may be the last, with the exact safety S(B).
+
+A task is a slip probability p. The agent moves right; at every step the episode ends in failure with
+probability p. It succeeds, with return 1, after `num_steps` steps survived, so J = (1-p)^num_steps. The
+slip probabilities come from a mixture of Gaussians, truncated to [0, 1).
+
+Reference:
+    Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task Reinforcement
+    Learning, ICML 2026, arXiv 2602.02098, fig. 2; the default parameters are those of the authors' code.
+"""
+
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import ndtr
+from jax.typing import ArrayLike
+
+__all__ = ["SimpleGridParams", "performance", "rollout", "safety", "sample_tasks"]
+
+
+@functools.partial(
+    jax.tree_util.register_dataclass, data_fields=["weights", "means", "stds"], meta_fields=["num_steps"]
+)
+@dataclasses.dataclass(frozen=True)
+class SimpleGridParams:
+    """Task distribution and length of the corridor; a pytree with static `num_steps`.
+
+    The density of p is proportional to Σ_c weights[c] · Normal(p; means[c], stds[c]) on [0, 1), 0 elsewhere.
+
+    Attributes:
+        weights: [c], non-negative, of any positive sum.
+        means: [c], each in [0, 1), or outside by a few standard deviations at most.
+        stds: [c], positive.
+        num_steps: steps to survive.
+
+    Example:
+        >>> SimpleGridParams(num_steps=3).means
+        (0.03, 0.1)
+    """
+
+    weights: ArrayLike | tuple[float, ...] = (0.8, 0.2)
+    means: ArrayLike | tuple[float, ...] = (0.03, 0.10)
+    stds: ArrayLike | tuple[float, ...] = (0.01, 0.01)
+    num_steps: int = 5
+
+
+_PAPER = SimpleGridParams()
+
+
+@functools.partial(jax.jit, static_argnames="num_tasks")
+def sample_tasks(key: jax.Array, num_tasks: int, *, params: SimpleGridParams = _PAPER) -> jax.Array:
+    """Draw slip probabilities from the truncated mixture.
+
+    Exact, without rejection: a truncated mixture is the mixture of the truncated components, in which the
+    weight of each component is multiplied by its mass in [0, 1).
+
+    Args:
+        key: a JAX random key.
+        num_tasks: n, static under `jit`.
+        params: the mixture; the paper's by default.
+
+    Returns:
+        Slip probabilities, float [n], in [0, 1).
+
+    Raises:
+        ValueError: if `num_tasks` is below 1.
+
+    Example:
+        >>> import jax
+        >>> sample_tasks(jax.random.key(0), 250).shape
+        (250,)
+
+    Reference:
+        arXiv 2602.02098, fig. 2.
+    """
+    if num_tasks < 1:
+        raise ValueError(f"num_tasks must be at least 1, got {num_tasks}")
+    weights, means, stds = _mixture(params)
+    key_component, key_slip = jax.random.split(key)
+    mass = _mass_below(jnp.ones_like(means), weights, means, stds)
+    component = jax.random.categorical(key_component, jnp.log(mass), shape=(num_tasks,))
+    mean, std = means[component], stds[component]
+    noise = jax.random.truncated_normal(key_slip, -mean / std, (1 - mean) / std, shape=(num_tasks,), dtype=mean.dtype)
+    # Only what rounding moved past the ends of [0, 1).
+    return jnp.clip(mean + std * noise, 0, jnp.nextafter(jnp.ones_like(mean), jnp.zeros_like(mean)))
+
+
+@functools.partial(jax.jit, static_argnames="num_rollouts")
+def rollout(key: jax.Array, p: ArrayLike, num_rollouts: int, *, params: SimpleGridParams = _PAPER) -> jax.Array:
+    """Simulate the corridor step by step, all tasks and rollouts at once.
+
+    Args:
+        key: a JAX random key.
+        p: slip probability of each task, [..., n], each in [0, 1].
+        num_rollouts: m, the rollouts per task, static under `jit`.
+        params: gives the number of steps; the paper's by default.
+
+    Returns:
+        Success of each rollout, float [..., n, m], 0 or 1; NaN where p is NaN or outside [0, 1].
+
+    Raises:
+        ValueError: if `num_rollouts` is below 1.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(rollout(jax.random.key(0), jnp.array([0.0, 1.0]), 3))
+        [[1. 1. 1.]
+         [0. 0. 0.]]
+
+    Reference:
+        arXiv 2602.02098, fig. 2.
+    """
+    if num_rollouts < 1:
+        raise ValueError(f"num_rollouts must be at least 1, got {num_rollouts}")
+    slip = _as_probability(p)[..., None]
+    shape = (*slip.shape[:-1], num_rollouts)
+
+    def step(alive: jax.Array, step_key: jax.Array) -> tuple[jax.Array, None]:
+        return alive & ~jax.random.bernoulli(step_key, slip, shape), None
+
+    alive, _ = jax.lax.scan(step, jnp.ones(shape, dtype=bool), jax.random.split(key, params.num_steps))
+    return jnp.where(jnp.isnan(slip), jnp.nan, alive.astype(slip.dtype))
+
+
+@jax.jit
+def performance(p: ArrayLike, *, params: SimpleGridParams = _PAPER) -> jax.Array:
+    """Success probability J of each task, in closed form: J = (1-p)^num_steps.
+
+    Args:
+        p: slip probabilities, [...], each in [0, 1].
+        params: gives the number of steps; the paper's by default.
+
+    Returns:
+        Performance J, float [...]; NaN where p is NaN or outside [0, 1].
+
+    Example:
+        >>> print(performance(0.5))
+        0.03125
+
+    Reference:
+        arXiv 2602.02098, fig. 2.
+    """
+    return (1 - _as_probability(p)) ** params.num_steps
+
+
+@jax.jit
+def safety(threshold: ArrayLike, *, params: SimpleGridParams = _PAPER) -> jax.Array:
+    r"""Exact safety S(B) = P[J >= B], the probability that a new task's performance is at least B.
+
+    .. math:: S(B) = P\big[p \le 1 - B^{1/5}\big]
+        = \frac{\sum_c w_c [\Phi((x-\mu_c)/\sigma_c) - \Phi(-\mu_c/\sigma_c)]}
+               {\sum_c w_c [\Phi((1-\mu_c)/\sigma_c) - \Phi(-\mu_c/\sigma_c)]}, \qquad x = 1 - B^{1/5}
+
+    with `num_steps` for the 5. S is 1 for B <= 0, 0 for B >= 1, non-increasing and continuous.
+
+    Args:
+        threshold: B, [...], a success probability.
+        params: the mixture and the number of steps; the paper's by default.
+
+    Returns:
+        Safety S(B), float [...], to rounding, in [0, 1]; NaN where B is NaN.
+
+    Example:
+        >>> print(f"{safety(0.7):.4f}")
+        0.7999
+
+    Reference:
+        arXiv 2602.02098, fig. 2.
+    """
+    weights, means, stds = _mixture(params)
+    threshold = jnp.asarray(threshold, dtype=means.dtype)
+    certain, impossible = threshold <= 0, threshold >= 1
+    # The logarithm sees 1 in place of a B outside (0, 1), and NaN where B is NaN.
+    inside = jnp.where(certain | impossible, 1, threshold)
+    slip = -jnp.expm1(jnp.log(inside) / params.num_steps)
+    mass = jnp.sum(jax.vmap(_mass_below, in_axes=(None, 0, 0, 0))(slip, weights, means, stds), axis=0)
+    whole = jnp.sum(_mass_below(jnp.ones_like(means), weights, means, stds))
+    return jnp.where(certain, 1, jnp.where(impossible, 0, jnp.clip(mass / whole, 0, 1)))
+
+
+def _mixture(params: SimpleGridParams) -> tuple[jax.Array, jax.Array, jax.Array]:
+    as_float = functools.partial(jnp.asarray, dtype=jnp.result_type(float))
+    return as_float(params.weights), as_float(params.means), as_float(params.stds)
+
+
+def _mass_below(slip: jax.Array, weight: jax.Array, mean: jax.Array, std: jax.Array) -> jax.Array:
+    """Weighted mass of an untruncated component in [0, slip]."""
+    return weight * (ndtr((slip - mean) / std) - ndtr(-mean / std))
+
+
+def _as_probability(p: ArrayLike) -> jax.Array:
+    p = jnp.asarray(p)
+    p = p if p.dtype == jnp.float64 else p.astype(jnp.float32)
+    return jnp.where((p >= 0) & (p <= 1), p, jnp.nan)

@@ -1,0 +1,333 @@
+"""Returns of rollouts against a plain loop over the steps."""
+
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from jaxcert.rollouts import (
+    discounted_return,
+    metric_properties,
+    reach,
+    reach_avoid,
+    shifted_return,
+    threshold_shift,
+    truncated_return,
+    undiscounted_return,
+)
+
+GAMMA, LOWEST = 0.9, -1.5
+NORMAL = {"allow_subnormal": False}  # which the device takes for 0
+RETURNS = {
+    undiscounted_return: {},
+    discounted_return: {"discount": GAMMA},
+    truncated_return: {"discount": GAMMA, "min_reward": LOWEST},
+    shifted_return: {"discount": GAMMA, "min_reward": LOWEST},
+}
+BY_METRIC = pytest.mark.parametrize("metric", RETURNS, ids=lambda metric: metric.__name__)
+
+
+def loop(metric, rewards, done, discounts):
+    """One rollout, step by step, with Python floats."""
+    total, weight = 0.0, 1.0
+    for reward, last, discount in zip(rewards, done, discounts, strict=True):
+        shift = -LOWEST if metric is shifted_return else 0.0
+        total += (1.0 if metric is undiscounted_return else weight) * (float(reward) + shift)
+        weight *= float(discount)
+        if last:
+            return total
+    return total + (weight * LOWEST / (1 - GAMMA) if metric is truncated_return else 0.0)
+
+
+def batch(dtype="float32", shape=(40, 3, 7)):
+    """Rewards of at least LOWEST, and dones of which some come at once, some never, some twice."""
+    rng = np.random.default_rng(0)
+    return rng.uniform(LOWEST, 2, shape).astype(dtype), rng.random(shape) < 0.15
+
+
+def expected(metric, r_t, done_t, discount_t=None):
+    discount_t = np.full(r_t.shape, GAMMA) if discount_t is None else discount_t
+    flat = [array.reshape(-1, r_t.shape[-1]) for array in (r_t, done_t, discount_t)]
+    return np.reshape([loop(metric, *rollout) for rollout in zip(*flat, strict=True)], r_t.shape[:-1])
+
+
+@BY_METRIC
+def test_matches_loop(metric, precision):
+    r_t, done_t = batch(precision)
+    result = metric(r_t, done_t, **RETURNS[metric])
+    assert result.dtype == precision
+    np.testing.assert_allclose(result, expected(metric, r_t, done_t), rtol=0, atol=_tolerance(precision))
+
+
+@BY_METRIC
+def test_matches_loop_without_dones(metric, precision):
+    r_t, done_t = batch(precision)
+    want = expected(metric, r_t, np.zeros_like(done_t))
+    np.testing.assert_allclose(metric(r_t, **RETURNS[metric]), want, rtol=0, atol=_tolerance(precision))
+
+
+def _tolerance(precision):
+    return 2e-5 if precision == "float32" else 1e-13
+
+
+def test_discount_per_step_matches_loop(precision):
+    r_t, done_t = batch(precision)
+    discount_t = np.random.default_rng(1).choice([0.0, 0.5, 0.9, 1.0], r_t.shape).astype(precision)
+    result = discounted_return(r_t, done_t, discount=discount_t)
+    want = expected(discounted_return, r_t, done_t, discount_t)
+    np.testing.assert_allclose(result, want, rtol=0, atol=_tolerance(precision))
+
+
+@given(
+    hnp.arrays(np.float32, (3, 5), elements=st.floats(-1.5, 2, width=32, **NORMAL)),
+    hnp.arrays(bool, (3, 5)),
+    st.floats(0, 0.99, **NORMAL),
+)
+@settings(max_examples=50, deadline=None)
+def test_shift_is_truncation_if_nothing_terminates(r_t, done_t, discount):
+    options = {"discount": discount, "min_reward": LOWEST}
+    shifted = np.asarray(shifted_return(r_t, **options), dtype=float) - float(threshold_shift(**options))
+    np.testing.assert_allclose(shifted, truncated_return(r_t, **options), rtol=1e-5, atol=1e-4)
+    # With termination the shift is another metric: it counts the rest of the episode as if at the minimum.
+    early = np.asarray(shifted_return(r_t, done_t, **options), dtype=float) - float(threshold_shift(**options))
+    assert (early <= np.asarray(truncated_return(r_t, done_t, **options)) + 1e-3).all()
+
+
+@BY_METRIC
+def test_steps_after_done_do_not_count(metric, precision):
+    r_t, _ = batch(precision, (4, 6))
+    done_t = np.zeros(r_t.shape, dtype=bool)
+    done_t[:, 2] = True
+    clean = metric(r_t, done_t, **RETURNS[metric])
+    for rubbish in (np.nan, np.inf, -np.inf, -1e30):
+        r_t[:, 3:] = rubbish
+        np.testing.assert_array_equal(metric(r_t, done_t, **RETURNS[metric]), clean)
+        gradient = jax.grad(lambda r: metric(r, done_t, **RETURNS[metric]).sum())(jnp.asarray(r_t))
+        assert (gradient[:, :3] > 0).all()
+        assert (gradient[:, 3:] == 0).all()
+
+
+@BY_METRIC
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("step", [0, 2])
+def test_bad_reward_that_counts_shows(metric, bad, step):
+    r_t, _ = batch(shape=(3, 5))
+    r_t[1, step] = bad
+    done_t = np.zeros(r_t.shape, dtype=bool)
+    done_t[:, 2] = True
+    np.testing.assert_array_equal(np.isfinite(metric(r_t, done_t, **RETURNS[metric])), [True, False, True])
+
+
+def test_discounts_after_done_do_not_count():
+    r_t, done_t = jnp.array([1.0, 2.0, jnp.nan, 4.0]), jnp.array([False, True, False, False])
+    discount_t = jnp.array([0.5, jnp.nan, 2.0, jnp.nan])
+    value, gradient = jax.value_and_grad(lambda r: discounted_return(r, done_t, discount=discount_t))(r_t)
+    assert value == 2.0
+    np.testing.assert_array_equal(gradient, [1, 0.5, 0, 0])
+
+
+def test_gradient_in_the_discount_ignores_what_does_not_count():
+    r_t, done_t = jnp.array([1.0, 2.0, 3.0, jnp.nan]), jnp.array([False, False, True, False])
+    gradient = jax.grad(lambda g: discounted_return(r_t, done_t, discount=g))
+    np.testing.assert_allclose(gradient(0.5), 2 + 3, rtol=1e-6)
+    np.testing.assert_allclose(gradient(jnp.array([0.5, 0.25, jnp.nan, 2.0])), [2.75, 1.5, 0, 0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("bad", [np.nan, -0.1, 1.1])
+def test_bad_discount_that_counts_gives_nan(bad):
+    discount_t = np.full((2, 3), 0.5, np.float32)
+    discount_t[1, 1] = bad
+    np.testing.assert_array_equal(discounted_return(np.ones((2, 3)), discount=discount_t), [1.75, np.nan])
+    discount_t[1] = [0.5, 0.5, bad]  # nothing comes after the last step
+    np.testing.assert_array_equal(discounted_return(np.ones((2, 3)), discount=discount_t), [1.75, 1.75])
+
+
+@pytest.mark.parametrize("metric", [truncated_return, shifted_return])
+def test_reward_below_declared_minimum_gives_nan(metric):
+    r_t = np.array([[0.0, -2.0, 0.0], [0.0, -1.5, 0.0], [0.0, 0.0, -2.0]], np.float32)
+    done_t = np.array([[False] * 3, [False] * 3, [False, True, False]])
+    result = metric(r_t, done_t, **RETURNS[metric])
+    np.testing.assert_array_equal(np.isnan(result), [True, False, False])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "uint8", "bool", "bfloat16", "float16", "float32"])
+@BY_METRIC
+def test_promotion(metric, dtype, precision):
+    del precision  # neither setting may change the result's type
+    result = metric(jnp.ones((2, 3), dtype=dtype), **RETURNS[metric])
+    assert result.dtype == jnp.float32
+    np.testing.assert_array_equal(result, metric(jnp.ones((2, 3), dtype=jnp.float32), **RETURNS[metric]))
+
+
+def test_long_horizon_is_exact_to_rounding(precision):
+    r_t = np.ones(1000, np.float32)
+    gamma = float(np.dtype(precision).type(0.995))
+    want = (1 - gamma**1000) / (1 - gamma)
+    np.testing.assert_allclose(discounted_return(r_t, discount=0.995), want, rtol=1e-5)
+    want += gamma**1000 * -1 / (1 - gamma)
+    np.testing.assert_allclose(truncated_return(r_t, discount=0.995, min_reward=-1), want, rtol=1e-5)
+    assert undiscounted_return(r_t) == 1000
+
+
+@BY_METRIC
+def test_jit_and_vmap(metric, precision):
+    r_t, done_t = (jnp.asarray(array) for array in batch(precision))
+    options = {name: jnp.asarray(value, dtype=precision) for name, value in RETURNS[metric].items()}
+    want = metric(r_t, done_t, **options)
+    close = {"rtol": 0, "atol": _tolerance(precision)}
+    np.testing.assert_allclose(jax.jit(metric)(r_t, done_t, **options), want, **close)
+    rowwise = jax.vmap(jax.vmap(lambda r, done: metric(r, done, **options)))(r_t, done_t)
+    np.testing.assert_allclose(rowwise, want, **close)
+
+
+def test_vmap_over_discounts(precision):
+    r_t = jnp.asarray(batch(precision, (5, 4))[0])
+    discounts = jnp.asarray([0.0, 0.5, 0.9], dtype=precision)
+    result = jax.jit(jax.vmap(lambda g: truncated_return(r_t, discount=g, min_reward=LOWEST)))(discounts)
+    want = [truncated_return(r_t, discount=g, min_reward=LOWEST) for g in (0.0, 0.5, 0.9)]
+    np.testing.assert_allclose(result, want, rtol=0, atol=_tolerance(precision))
+
+
+@pytest.mark.parametrize("discount", [-0.1, 1.0, np.nan])
+@pytest.mark.parametrize("metric", [truncated_return, shifted_return])
+def test_bad_traced_discount_gives_nan(metric, discount):
+    done_t = np.array([[False, False], [True, False]])
+    result = jax.jit(lambda g: metric(np.ones((2, 2)), done_t, discount=g, min_reward=0.0))(discount)
+    assert np.isnan(result).all()
+
+
+@pytest.mark.parametrize("min_reward", [0.1, -np.inf, np.nan])
+@pytest.mark.parametrize("metric", [truncated_return, shifted_return])
+def test_bad_traced_minimum_gives_nan(metric, min_reward):
+    done_t = np.array([[False, False], [True, False]])
+    result = jax.jit(lambda low: metric(np.ones((2, 2)), done_t, discount=0.5, min_reward=low))(min_reward)
+    assert np.isnan(result).all()
+
+
+def test_bad_traced_scalar_discount_gives_nan_even_for_one_step():
+    assert np.isnan(jax.jit(lambda g: discounted_return(np.ones(1), discount=g))(1.5))
+    assert np.isnan(jax.jit(lambda g: threshold_shift(discount=g, min_reward=-1.0))(1.0))
+
+
+@given(st.floats(0, 0.9990234375, width=32, **NORMAL), st.floats(-1e6, 0, width=32, **NORMAL))
+@settings(max_examples=200, deadline=None)
+def test_threshold_shift_is_never_too_low(discount, min_reward):
+    shift = threshold_shift(discount=discount, min_reward=min_reward)
+    exact = -Fraction(min_reward) / (1 - Fraction(discount))
+    assert exact <= Fraction(float(shift)) <= exact * Fraction(1.000002) + Fraction(1e-37)
+
+
+@pytest.mark.parametrize(
+    ("r_t", "done_t", "message"),
+    [
+        (1.0, None, r"r_t must have shape \[\.\.\., T\] with at least one step, got \(\)"),
+        (np.ones((3, 0)), None, r"r_t must have shape .* got \(3, 0\)"),
+        (np.ones(3, complex), None, "r_t must be real, got complex"),
+        (np.ones((3, 2)), np.zeros(2, bool), r"done_t must have shape \(3, 2\), time last, got \(2,\)"),
+        (np.ones((3, 2)), np.zeros((2, 3), bool), r"done_t must have shape \(3, 2\), time last"),
+        (np.ones((3, 2)), np.zeros((3, 2)), "done_t must be bool, got float32"),
+    ],
+)
+@BY_METRIC
+def test_bad_arrays_raise(metric, r_t, done_t, message):
+    with pytest.raises(ValueError, match=message):
+        metric(r_t, done_t, **RETURNS[metric])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: discounted_return(np.ones(3), discount=1.1), r"discount must be in \[0, 1\], got 1\.1"),
+        (lambda: discounted_return(np.ones(3), discount=np.nan), r"discount must be in \[0, 1\], got nan"),
+        (
+            lambda: discounted_return(np.ones((2, 3)), discount=np.ones(3)),
+            r"discount must have shape \(2, 3\)",
+        ),
+        (
+            lambda: truncated_return(np.ones(3), discount=1, min_reward=0),
+            r"discount must be in \[0, 1\), got 1",
+        ),
+        (
+            lambda: shifted_return(np.ones(3), discount=1, min_reward=0),
+            r"discount must be in \[0, 1\), got 1",
+        ),
+        (lambda: threshold_shift(discount=-1, min_reward=0), r"discount must be in \[0, 1\), got -1"),
+        (
+            lambda: truncated_return(np.ones(3), discount=np.ones(3), min_reward=0),
+            "discount must be a scalar",
+        ),
+        (
+            lambda: truncated_return(np.ones(3), discount=0.5, min_reward=0.1),
+            "min_reward must be finite and not",
+        ),
+        (
+            lambda: shifted_return(np.ones(3), discount=0.5, min_reward=0.1),
+            "min_reward must be finite and not",
+        ),
+        (lambda: threshold_shift(discount=0.5, min_reward=-np.inf), "min_reward must be finite and not"),
+        (lambda: threshold_shift(discount=0.5, min_reward=np.zeros(2)), "min_reward must be a scalar"),
+    ],
+)
+def test_bad_numbers_raise(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_discount_that_rounds_to_one_is_refused():
+    """In float32 the nearest number to 1 - 1e-9 is 1, for which the tail has no bound."""
+    with pytest.raises(ValueError, match=r"discount must be in \[0, 1\)"):
+        truncated_return(np.ones(3), discount=1 - 1e-9, min_reward=-1)
+
+
+def prefixes(metric, lowest):
+    """Values of ever longer prefixes of the same trajectories, [prefix, rollout]."""
+    rng = np.random.default_rng(2)
+    done_t = rng.random((500, 10)) < 0.08
+    events = rng.random((2, 500, 10)) < 0.15
+    r_t = rng.uniform(lowest, 1, (500, 10)).astype(np.float32)
+    first = {reach: (events[0],), reach_avoid: (events[0], events[1])}.get(metric, (r_t,))
+    return np.stack(
+        [metric(*(x[:, :h] for x in first), done_t[:, :h], **RETURNS.get(metric, {})) for h in (1, 2, 5, 10)]
+    )
+
+
+@pytest.mark.parametrize("metric", [*RETURNS, reach, reach_avoid], ids=lambda metric: metric.__name__)
+def test_monotone_as_stated(metric):
+    always = metric_properties(metric).monotone == "always"
+    assert (np.diff(prefixes(metric, LOWEST if always else 0.0), axis=0) >= -1e-5).all()
+    if not always:
+        assert (np.diff(prefixes(metric, LOWEST), axis=0) < -0.1).any()
+
+
+@pytest.mark.parametrize("metric", [*RETURNS, reach, reach_avoid], ids=lambda metric: metric.__name__)
+def test_docstring_states_the_properties(metric):
+    properties = metric_properties(metric)
+    monotone = {"always": "always", "non-negative rewards": "only with non-negative rewards"}
+    upper = {"whole rollouts": "allowed on whole rollouts only", "never": "never allowed"}
+    assert f"Monotone in the prefix: {monotone[properties.monotone]}" in metric.__doc__
+    assert f"Upper bounds: {upper[properties.upper_bounds]}" in metric.__doc__
+
+
+def test_upper_bounds_as_stated():
+    """On finished episodes a metric with upper bounds is the performance; the others stay below it."""
+    r_t = np.ones((1, 4), np.float32)
+    whole = {metric: float(metric(r_t, **RETURNS[metric])[0]) for metric in RETURNS}
+    shift = float(threshold_shift(**RETURNS[shifted_return]))
+    assert whole[undiscounted_return] == 4
+    assert whole[discounted_return] == pytest.approx((1 - GAMMA**4) / (1 - GAMMA))
+    assert whole[truncated_return] < whole[discounted_return] - 1
+    assert whole[shifted_return] - shift < whole[discounted_return] - 1
+    assert {m for m in RETURNS if metric_properties(m).upper_bounds == "never"} == {
+        truncated_return,
+        shifted_return,
+    }
+
+
+def test_unknown_metric_is_refused():
+    with pytest.raises(ValueError, match="metric must be one of discounted_return, reach, reach_avoid"):
+        metric_properties(jnp.sum)

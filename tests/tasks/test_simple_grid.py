@@ -1,0 +1,177 @@
+"""The illustrative grid against SciPy's truncated normal and exact binomial tests."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from jaxcert.tasks import simple_grid
+from jaxcert.tasks.simple_grid import SimpleGridParams, performance, rollout, safety, sample_tasks
+
+# The second one is cut by both ends of [0, 1), so that the truncation carries weight.
+PARAMS = {
+    "paper": SimpleGridParams(),
+    "cut": SimpleGridParams(weights=(1.0, 3.0, 2.0), means=(-0.1, 0.5, 1.1), stds=(0.2, 0.3, 0.4), num_steps=3),
+}
+BY_PARAMS = pytest.mark.parametrize("params", PARAMS.values(), ids=PARAMS.keys())
+
+
+def scipy_cdf(params, slip):
+    """Truncate each component, and weigh it by its mass inside."""
+    means, stds = np.array(params.means), np.array(params.stds)
+    inside = params.weights * (stats.norm.cdf(1, means, stds) - stats.norm.cdf(0, means, stds))
+    pieces = stats.truncnorm.cdf(np.asarray(slip)[..., None], -means / stds, (1 - means) / stds, means, stds)
+    return pieces @ (inside / inside.sum())
+
+
+@BY_PARAMS
+def test_tasks_follow_the_truncated_mixture(params, precision):
+    slips = sample_tasks(jax.random.key(0), 20_000, params=params)
+    assert slips.shape == (20_000,)
+    assert slips.dtype == precision
+    assert ((slips >= 0) & (slips < 1)).all()
+    result = stats.kstest(np.asarray(slips, float), lambda slip: scipy_cdf(params, slip))
+    assert result.pvalue > 1e-3
+
+
+@BY_PARAMS
+def test_components_have_their_share(params):
+    """Halves of the mixture are counted exactly, which the Kolmogorov-Smirnov test does only roughly."""
+    slips = np.asarray(sample_tasks(jax.random.key(1), 50_000, params=params))
+    for cut in (0.02, 0.065, 0.11, 0.5):
+        below = int((slips <= cut).sum())
+        assert stats.binomtest(below, slips.size, float(scipy_cdf(params, cut))).pvalue > 1e-4
+
+
+def test_truncation_bites():
+    """The cut parameters would leave [0, 1) often, were they not truncated."""
+    params = PARAMS["cut"]
+    outside = 1 - np.diff(stats.norm.cdf([[0], [1]], params.means, params.stds), axis=0)
+    assert (outside.ravel() > [0.6, 0.05, 0.5]).all()
+
+
+@pytest.mark.parametrize("num_steps", [1, 5, 9])
+def test_success_frequency(num_steps):
+    params = SimpleGridParams(num_steps=num_steps)
+    slips = np.array([0.0, 0.01, 0.03, 0.1, 0.5, 0.9, 1.0], np.float32)
+    successes = rollout(jax.random.key(2), slips, 20_000, params=params)
+    assert set(np.unique(successes)) == {0, 1}
+    for slip, row in zip(slips.astype(float), np.asarray(successes), strict=True):
+        test = stats.binomtest(int(row.sum()), row.size, (1 - slip) ** num_steps)
+        assert test.pvalue > 1e-4
+
+
+def test_rollouts_are_independent():
+    """Pairs of neighbouring rollouts and of neighbouring tasks succeed together as often as by chance."""
+    slips = jnp.full((400,), 0.1, dtype=jnp.float32)
+    successes = np.asarray(rollout(jax.random.key(3), slips, 400)) > 0
+    chance = float((1 - 0.1) ** 10)
+    for pairs in (successes[:, ::2] & successes[:, 1::2], successes[::2] & successes[1::2]):
+        assert stats.binomtest(int(pairs.sum()), pairs.size, chance).pvalue > 1e-4
+
+
+def test_rollout_shape_and_precision(precision):
+    slips = sample_tasks(jax.random.key(0), 250)
+    successes = rollout(jax.random.key(1), slips, 1000)
+    assert successes.shape == (250, 1000)
+    assert successes.dtype == precision
+    assert rollout(jax.random.key(1), slips.reshape(5, 50), 3).shape == (5, 50, 3)
+
+
+def test_legacy_key_draws_the_same():
+    new, old = jax.random.key(5), jax.random.PRNGKey(5)
+    np.testing.assert_array_equal(sample_tasks(new, 10), sample_tasks(old, 10))
+    slips = jnp.full((3,), 0.2, dtype=jnp.float32)
+    np.testing.assert_array_equal(rollout(new, slips, 10), rollout(old, slips, 10))
+
+
+def test_performance(precision):
+    slips = np.array([0, 0.03, 0.5, 1], precision)
+    result = performance(slips)
+    assert result.dtype == precision
+    np.testing.assert_allclose(result, (1 - slips) ** 5, rtol=1e-6)
+    np.testing.assert_allclose(performance(slips, params=PARAMS["cut"]), (1 - slips) ** 3, rtol=1e-6)
+
+
+def test_bad_slip_is_never_a_success():
+    slips = np.array([np.nan, -0.1, 1.1, 0.0], np.float32)
+    np.testing.assert_array_equal(np.isnan(performance(slips)), [True, True, True, False])
+    successes = np.asarray(rollout(jax.random.key(0), slips, 4))
+    assert np.isnan(successes[:3]).all()
+    assert (successes[3] == 1).all()
+
+
+@BY_PARAMS
+def test_safety_against_scipy(params, precision):
+    thresholds = np.linspace(0.001, 1, 1000).astype(precision)
+    exact = scipy_cdf(params, 1 - thresholds.astype(float) ** (1 / params.num_steps))
+    result = safety(thresholds, params=params)
+    assert result.dtype == precision
+    np.testing.assert_allclose(result, exact, rtol=0, atol=2e-6 if precision == "float32" else 1e-13)
+
+
+def test_safety_at_the_edges(precision):
+    tiny = np.finfo(precision).tiny
+    thresholds = np.array([-np.inf, -1, 0, tiny, 1, np.nextafter(1, 2, dtype=precision), 2, np.inf], precision)
+    np.testing.assert_array_equal(safety(thresholds), [1, 1, 1, 1, 0, 0, 0, 0])
+    assert np.isnan(safety(np.nan))
+
+
+@BY_PARAMS
+def test_safety_is_non_increasing_and_left_continuous(params, x64):
+    del x64
+    thresholds = np.linspace(-0.1, 1.1, 5001)
+    values = np.asarray(safety(thresholds, params=params))
+    assert (np.diff(values) <= 1e-15).all()
+    below = np.asarray(safety(thresholds - 1e-12, params=params))
+    np.testing.assert_allclose(below, values, rtol=0, atol=1e-5)
+
+
+@BY_PARAMS
+def test_safety_is_the_frequency_of_performance(params):
+    """The closed form against performances of sampled tasks, at thresholds fixed beforehand."""
+    values = np.asarray(performance(sample_tasks(jax.random.key(6), 50_000, params=params), params=params))
+    for threshold in (0.1, 0.5, 0.7, 0.8, 0.85, 0.9):
+        passed = int((values >= np.float32(threshold)).sum())
+        assert stats.binomtest(passed, values.size, float(safety(threshold, params=params))).pvalue > 1e-4
+
+
+def test_jit_and_vmap(precision):
+    thresholds = jnp.linspace(0, 1, 12, dtype=precision).reshape(3, 4)
+    want = safety(thresholds)
+    tolerance = 1e-6 if precision == "float32" else 1e-14
+    rowwise = jax.jit(jax.vmap(jax.vmap(safety)))(thresholds)
+    np.testing.assert_allclose(rowwise, want, rtol=0, atol=tolerance)
+    keys = jax.random.split(jax.random.key(0), 3)
+    slips = jax.jit(jax.vmap(lambda key: sample_tasks(key, 4)))(keys)
+    np.testing.assert_allclose(slips[1], sample_tasks(keys[1], 4), rtol=tolerance)
+    successes = jax.jit(jax.vmap(lambda key, p: rollout(key, p, 5)))(keys, slips)
+    np.testing.assert_array_equal(successes[2], rollout(keys[2], slips[2], 5))
+
+
+def test_params_are_a_pytree_with_static_length():
+    params = SimpleGridParams()
+    leaves, structure = jax.tree.flatten(params)
+    assert leaves == [0.8, 0.2, 0.03, 0.10, 0.01, 0.01]
+    assert jax.tree.unflatten(structure, leaves) == params
+    batch = SimpleGridParams(
+        weights=jnp.array([[1.0, 0.0], [0.0, 1.0]]),
+        means=jnp.array([[0.03, 0.1]] * 2),
+        stds=jnp.full((2, 2), 0.01),
+    )
+    result = jax.vmap(lambda mixture: safety(0.7, params=mixture))(batch)
+    want = stats.norm.cdf((1 - 0.7**0.2 - np.array([0.03, 0.1])) / 0.01)
+    np.testing.assert_allclose(result, want, atol=2e-3)
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_bad_sizes_raise(size):
+    with pytest.raises(ValueError, match=f"num_tasks must be at least 1, got {size}"):
+        sample_tasks(jax.random.key(0), size)
+    with pytest.raises(ValueError, match=f"num_rollouts must be at least 1, got {size}"):
+        rollout(jax.random.key(0), jnp.zeros(2), size)
+
+
+def test_public_names():
+    assert simple_grid.__all__ == ["SimpleGridParams", "performance", "rollout", "safety", "sample_tasks"]
