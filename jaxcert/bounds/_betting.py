@@ -1,5 +1,6 @@
 """The betting lower bound, as a maximisation over one variable."""
 
+import math
 from typing import Any, NamedTuple
 
 import jax
@@ -54,11 +55,12 @@ def betting(x: Any, beta: Any, *, support: Support, where: Any = None, validate:
 
 
 def _betting(data: Rollouts) -> jax.Array:
-    mean = _mean(data, data.excess)
+    # The best t is a stationary point, so that derivatives are those at a fixed t and reference (envelope theorem).
+    mean = jax.lax.stop_gradient(_mean(data, data.excess))
     reference = jnp.where(mean > 0, mean, 1)
     relative = data.excess / reference[..., None]
     goal = -jnp.log(data.beta) / jnp.maximum(data.num_rollouts, 1)
-    bet = _best_bet(data, relative, goal)
+    bet = _best_bet(data, jax.lax.stop_gradient(relative - 1), jax.lax.stop_gradient(goal))
     # Scaling all x - a down by the rounding of that difference scales the bound: one u of the last factor.
     lower = reference * _value_down(data, relative, goal, bet)
     return finish(jnp.where(mean > 0, lower * (1 - 4 * unit_roundoff(lower.dtype)), 0), data)
@@ -86,19 +88,19 @@ class _Search(NamedTuple):
     value: jax.Array
 
 
-def _best_bet(data: Rollouts, relative: jax.Array, goal: jax.Array) -> jax.Array:
+def _best_bet(data: Rollouts, r: jax.Array, goal: jax.Array) -> jax.Array:
     """Nearly the best t: where ln mean(1/z) - mean ln(1/z) = ln(1/beta)/m, with z = 1 + t r.
 
     This Jensen gap grows with t, and its logarithm is close to linear in the log-odds of t: Newton's method there, in a
     bracket. The objective is quasi-concave, so there is one such t, or none and t = 1 is best.
     """
-    top = _top(data, relative)
-    spread = _mean(data, _masked(data, jnp.square(relative - 1)))
+    top = _top(data, r)
+    spread = _mean(data, _masked(data, jnp.square(r)))
     start = jnp.minimum(0.5 * jnp.log(2 * goal / jnp.maximum(spread, 1e-20)), top)
 
     def body(_, s: _Search) -> _Search:
         t = jax.nn.sigmoid(s.log_odds)
-        log_mean, gap, slope = _jensen_gap(data, relative, t)
+        log_mean, gap, slope = _jensen_gap(data, r, t)
         value = jnp.expm1(log_mean - goal) / t
         better = value > s.value
         below = gap < goal
@@ -116,16 +118,17 @@ def _best_bet(data: Rollouts, relative: jax.Array, goal: jax.Array) -> jax.Array
     return jax.lax.fori_loop(0, _NEWTON_STEPS, body, begin).best
 
 
-def _top(data: Rollouts, relative: jax.Array) -> jax.Array:
+def _top(data: Rollouts, r: jax.Array) -> jax.Array:
     """The largest useful log-odds: t = 1, unless a return equals a, on which t = 1 would stake everything."""
-    smallest = jnp.min(relative if data.mask is None else jnp.where(data.mask, relative, jnp.inf), axis=-1)
-    u = unit_roundoff(relative.dtype)
-    return jnp.where(smallest > 0, -jnp.log(u / 4), -jnp.log(16 * u)).astype(relative.dtype)
+    x = jax.lax.stop_gradient(data.excess)
+    smallest = jnp.min(x if data.mask is None else jnp.where(data.mask, x, jnp.inf), axis=-1)
+    u = unit_roundoff(r.dtype)
+    return jnp.where(smallest > 0, -math.log(u / 4), -math.log(16 * u)).astype(r.dtype)
 
 
-def _jensen_gap(data: Rollouts, relative: jax.Array, t: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+def _jensen_gap(data: Rollouts, r: jax.Array, t: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Mean of ln z, the gap ln mean(1/z) + mean ln z, and its slope in the log-odds of t."""
-    gain = t[..., None] * (relative - 1)
+    gain = t[..., None] * r
     inverse = 1 / (1 + gain)
     log_mean = _mean(data, _masked(data, jnp.log1p(gain)))
     surplus = -_mean(data, _masked(data, gain * inverse))  # mean(1/z) - 1

@@ -45,7 +45,7 @@ def clopper_pearson(
 def _clopper_pearson(data: Rollouts) -> jax.Array:
     successes = jnp.sum(data.excess > 0, axis=-1, dtype=jnp.int32).astype(data.excess.dtype)
     limit = lower_limit(successes, jnp.maximum(data.num_rollouts, 1), data.beta)
-    return finish(limit.root, data)
+    return finish(limit, data)
 
 
 CLOPPER_PEARSON = Bound("clopper_pearson", _clopper_pearson, needs_width=True, binary=True)

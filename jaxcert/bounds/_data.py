@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete, require_real
-from jaxcert.numerics import cast, compute_dtype
+from jaxcert.numerics import cast, compute_dtype, next_down
 
 Support = tuple[Any, Any]
 
@@ -89,9 +89,11 @@ def rollouts(
     x: jax.Array, beta: jax.Array, low: jax.Array, high: jax.Array, where: jax.Array | None, *, binary: bool
 ) -> Rollouts:
     """Mask, shift by the lower end of the support, and find the tasks that must not pass."""
+    # A constant support would be spread out to an array of its own in memory.
+    low, high = jax.lax.optimization_barrier((low, high))
     inside = _possible(x, low, high, binary)
     counted = inside if where is None else inside & where
-    excess = jnp.where(counted, x - low, 0)
+    excess = jnp.where(counted, x, low) - low
     if where is None:
         count = jnp.full(x.shape[:-1], x.shape[-1], x.dtype)
         valid = jnp.all(inside, axis=-1)
@@ -108,7 +110,7 @@ def _possible(x: jax.Array, low: jax.Array, high: jax.Array, binary: bool) -> ja
     """Which entries are values that the return can take."""
     if binary:
         return (x == 0) | (x == 1)
-    return (x >= low) & (x <= high) & jnp.isfinite(x)
+    return (x >= low) & (x <= jnp.minimum(high, jnp.finfo(x.dtype).max))
 
 
 def check_values(x: jax.Array, low: jax.Array, high: jax.Array, where: jax.Array | None, *, binary: bool) -> None:
@@ -153,5 +155,5 @@ def finish(lower_excess: jax.Array, data: Rollouts) -> jax.Array:
     """From a lower bound on E[x] - a to one on E[x]: at least a, rounded down, -inf for an invalid task."""
     gain = jnp.maximum(lower_excess, 0)
     bound = data.low + gain
-    bound = jnp.maximum(jnp.where(gain > 0, jnp.nextafter(bound, jnp.full_like(bound, -jnp.inf)), bound), data.low)
+    bound = jnp.maximum(jnp.where(gain > 0, next_down(bound), bound), data.low)
     return jnp.where(data.valid & ~jnp.isnan(gain), bound, -jnp.inf)

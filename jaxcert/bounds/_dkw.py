@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from jaxcert.bounds._bound import Bound, apply_bound
 from jaxcert.bounds._data import Rollouts, Support, finish
-from jaxcert.numerics import sum_error, tree_sum, unit_roundoff
+from jaxcert.numerics import next_down, sum_error, tree_sum, unit_roundoff
 
 Form = Literal["integral", "discrete"]
 Constant = Literal["one-sided", "two-sided"]
@@ -93,7 +93,7 @@ def _kept(m: jax.Array, beta: jax.Array, constant: Constant) -> jax.Array:
     u = unit_roundoff(m.dtype)
     log_term = jnp.log(2 / beta) if constant == "two-sided" else -jnp.log(jnp.minimum(beta, 0.5))
     cut = jnp.sqrt(m * log_term / 2) * (1 + 6 * u)
-    return jnp.nextafter(m - cut, jnp.full_like(m, -jnp.inf))
+    return next_down(m - cut)
 
 
 DKW = dkw_bound("integral", "one-sided")

@@ -16,7 +16,7 @@ def mean_down(data: Rollouts) -> jax.Array:
 
 
 def standard_deviation_up(data: Rollouts) -> jax.Array:
-    """At least the exact unbiased sample standard deviation, for m >= 2 (0 is not an upper bound: see the clause).
+    """At least the exact unbiased sample standard deviation, for m >= 2.
 
     Works in units of a power of two near b - a, so that no square can underflow. Squares are taken around a computed
     mean: around any point they sum to at least the exact sum around the exact mean. An error of u (b - a) in each x - a
@@ -25,13 +25,14 @@ def standard_deviation_up(data: Rollouts) -> jax.Array:
     u = unit_roundoff(data.excess.dtype)
     scale = _power_of_two(data.high - data.low)
     y = data.excess / scale
-    centre = jnp.sum(y, axis=-1) / _at_least_one(data.num_rollouts)
+    centre = jax.lax.stop_gradient(jnp.sum(y, axis=-1) / _at_least_one(data.num_rollouts))
     deviation = y - centre[..., None]
     if data.mask is not None:
         deviation = jnp.where(data.mask, deviation, 0)
     slack = sum_error(y.shape[-1], y.dtype) + 12 * u
     variance = tree_sum(deviation * deviation) / _at_least_one(data.num_rollouts - 1) * (1 + slack)
-    return (jnp.sqrt(variance) * (1 + 4 * u) + 6 * u) * scale
+    root = jnp.where(variance > 0, jnp.sqrt(jnp.where(variance > 0, variance, 1)), 0)
+    return (root * (1 + 4 * u) + 6 * u) * scale
 
 
 def _power_of_two(width: jax.Array) -> jax.Array:

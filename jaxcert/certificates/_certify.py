@@ -8,7 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete, refuse, require_real
-from jaxcert.bounds import BOUNDS, Bound, prepare, returns_dtype
+from jaxcert.bounds._bound import Bound, prepare
+from jaxcert.bounds._data import returns_dtype
+from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import check_level, check_scalar
 from jaxcert.certificates._axes import check_axes
 from jaxcert.certificates._certificate import Certificate

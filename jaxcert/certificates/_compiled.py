@@ -5,7 +5,7 @@ import functools
 import jax
 import jax.numpy as jnp
 
-from jaxcert.bounds import Bound, evaluate
+from jaxcert.bounds._bound import Bound, evaluate
 from jaxcert.certificates._binomial import binomial
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._scenario import scenario

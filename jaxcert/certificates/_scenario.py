@@ -58,7 +58,7 @@ def scenario_epsilon(
 
     Returns:
         ``ScenarioSolution(epsilon, num_valid, feasible)``; epsilon is never below the exact value for the rounded
-        arguments.
+        arguments, and differentiable in beta and delta wherever K does not change.
 
     Raises:
         ValueError: for k outside 0..n, n < 1, beta or delta outside (0, 1).
@@ -87,11 +87,32 @@ def scenario(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> S
         jnp.where(valid, beta, 0.5),
         jnp.where(valid, delta, 0.5),
     )
-    start, level = _first_feasible(problem)
+    fixed = jax.lax.stop_gradient(problem)
+    start, level = _first_feasible(fixed)
     feasible = valid & (level > 0)
-    best, spare = _search(problem, start, level, feasible)
+    best, spare = _search(fixed, start, level, feasible)
+    spare = jnp.where(feasible, spare, 0.0)
+    epsilon = _with_derivative(problem, jnp.where(feasible, best, 1.0), spare)
     num_valid = jnp.where(feasible, n - k - spare, 0.0).astype(jnp.int32)
-    return ScenarioSolution(jnp.where(feasible, best, 1.0), num_valid, feasible)
+    return ScenarioSolution(epsilon, num_valid, feasible)
+
+
+@jax.custom_jvp
+def _with_derivative(problem: "_Problem", epsilon: jax.Array, spare: jax.Array) -> jax.Array:
+    """Epsilon itself, with the derivatives in beta and delta of U(k + j; n, t_j) at the j where it is attained."""
+    return epsilon
+
+
+@_with_derivative.defjvp
+def _with_derivative_jvp(primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
+    (problem, epsilon, j), change = primals, tangents[0]
+    inside = epsilon < 1
+    p = jnp.where(inside, epsilon, 0.5)
+    log_tail, slope, _ = log_cdf(jnp.minimum(problem.k + j, problem.n - 1), problem.n, p)
+    log_excess, excess_slope, _ = log_sf(jnp.minimum(j, problem.last), problem.n - problem.k, problem.beta)
+    level_in_beta = -jnp.exp(log_excess) * excess_slope / (problem.beta * (1 - problem.beta))
+    level_change = change.delta / (problem.n + 1) + level_in_beta * change.beta
+    return epsilon, jnp.where(inside, p * (1 - p) / (jnp.exp(log_tail) * slope) * level_change, 0.0)
 
 
 class _Problem(NamedTuple):

@@ -5,48 +5,99 @@ import jax.numpy as jnp
 from jax.scipy.special import ndtri
 
 from jaxcert.numerics._binomial_kernel import smaller_tail, tail_error
-from jaxcert.numerics._root import SafeRoot, safe_root
+from jaxcert.numerics._root import safe_root
 from jaxcert.numerics._rounding import unit_roundoff
 
 
-def upper_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> SafeRoot:
-    """U >= the exact p with P[Bin(n, p) <= k] = level; see ``binomial_upper_limit``. One float type and shape."""
+@jax.custom_jvp
+def upper_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
+    """Clopper-Pearson upper limit: U with P[Bin(n, U) <= k] = level; 1 at k = n. Never below the exact value.
+
+    Args:
+        k: whole numbers in 0..n; like the other two an array of one float type and shape.
+        n: whole numbers >= 1.
+        level: in (0, 1).
+
+    Returns:
+        U in (0, 1]; differentiable in the level.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{upper_limit(jnp.float32(0), jnp.float32(200), jnp.float32(0.01)):.4f}")
+        0.0228
+    """
     u = unit_roundoff(level.dtype)
     inner = _interior(k, n)
+    start = start_point(inner, n, level)
+    root = _solve(log_cdf, inner, n, level, start, safe=jnp.ones_like(level), unsafe=jnp.zeros_like(level))
     log_level = jnp.log(level)
-
-    def evaluate(p):
-        log_tail, slope, error = log_cdf(inner, n, p)
-        residual = (log_tail - log_level) + (error + 2 * u * jnp.abs(log_level))
-        return residual, move_log_odds(p, -residual / slope)
-
-    root = safe_root(evaluate, start_point(inner, n, level), safe=jnp.ones_like(level), unsafe=jnp.zeros_like(level))
     at_zero = -jnp.expm1(log_level / n) * (1 + 12 * u)
     at_last = jnp.exp(jnp.log1p(-level) / n) * (1 + 12 * u)
-    value = jnp.where(k <= 0, at_zero, jnp.where(k == n - 1, at_last, root.root))
-    value = jnp.where(k >= n, 1.0, jnp.minimum(value, 1.0))
-    return SafeRoot(value, root.converged | (k != inner))
+    value = jnp.where(k <= 0, at_zero, jnp.where(k == n - 1, at_last, root))
+    return jnp.where(k >= n, 1.0, jnp.minimum(value, 1.0))
 
 
-def lower_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> SafeRoot:
-    """L <= the exact p with P[Bin(n, p) >= k] = level; see ``binomial_lower_limit``. One float type and shape."""
+@jax.custom_jvp
+def lower_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
+    """Clopper-Pearson lower limit: L with P[Bin(n, L) >= k] = level; 0 at k = 0. Never above the exact value.
+
+    Args:
+        k: whole numbers in 0..n; like the other two an array of one float type and shape.
+        n: whole numbers >= 1.
+        level: in (0, 1).
+
+    Returns:
+        L in [0, 1); differentiable in the level.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{lower_limit(jnp.float32(100), jnp.float32(100), jnp.float32(0.05)):.4f}")
+        0.9705
+    """
     u = unit_roundoff(level.dtype)
     inner = _interior(k - 1, n)
+    start = _quantile(inner, n, -ndtri(level))
+    root = _solve(log_sf, inner, n, level, start, safe=jnp.zeros_like(level), unsafe=jnp.ones_like(level))
+    log_level = jnp.log(level)
+    at_one = -jnp.expm1(jnp.log1p(-level) / n) * (1 - 12 * u)
+    at_all = jnp.exp(log_level / n) * (1 - (12 + 4 * jnp.abs(log_level / n)) * u)
+    value = jnp.where(k == 1, at_one, jnp.where(k >= n, at_all, root))
+    return jnp.where(k <= 0, 0.0, jnp.maximum(value, 0.0))
+
+
+@upper_limit.defjvp
+def _upper_limit_jvp(primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
+    k, n, level = primals
+    value = upper_limit(k, n, level)
+    return value, tangents[2] * _slope(log_cdf, jnp.clip(k, 0.0, n - 1), n, level, value)
+
+
+@lower_limit.defjvp
+def _lower_limit_jvp(primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
+    k, n, level = primals
+    value = lower_limit(k, n, level)
+    return value, tangents[2] * _slope(log_sf, jnp.clip(k - 1, 0.0, n - 1), n, level, value)
+
+
+def _slope(log_side, k: jax.Array, n: jax.Array, level: jax.Array, p: jax.Array) -> jax.Array:
+    """d p / d level where the tail at p equals the level, by the implicit function theorem; 0 at the ends of [0, 1]."""
+    inside = (p > 0) & (p < 1)
+    p = jnp.where(inside, p, 0.5)
+    _, slope, _ = log_side(k, n, p)
+    return jnp.where(inside, p * (1 - p) / (level * slope), 0.0)
+
+
+def _solve(log_side, k, n, level, start, *, safe, unsafe) -> jax.Array:
+    """The p at which the tail, with its error bound added, equals the level."""
+    u = unit_roundoff(level.dtype)
     log_level = jnp.log(level)
 
     def evaluate(p):
-        log_tail, slope, error = log_sf(inner, n, p)
+        log_tail, slope, error = log_side(k, n, p)
         residual = (log_tail - log_level) + (error + 2 * u * jnp.abs(log_level))
         return residual, move_log_odds(p, -residual / slope)
 
-    root = safe_root(
-        evaluate, _quantile(inner, n, -ndtri(level)), safe=jnp.zeros_like(level), unsafe=jnp.ones_like(level)
-    )
-    at_one = -jnp.expm1(jnp.log1p(-level) / n) * (1 - 12 * u)
-    at_all = jnp.exp(log_level / n) * (1 - (12 + 4 * jnp.abs(log_level / n)) * u)
-    value = jnp.where(k == 1, at_one, jnp.where(k >= n, at_all, root.root))
-    value = jnp.where(k <= 0, 0.0, jnp.maximum(value, 0.0))
-    return SafeRoot(value, root.converged | (k - 1 != inner))
+    return safe_root(evaluate, start, safe=safe, unsafe=unsafe).root
 
 
 def move_log_odds(p: jax.Array, step: jax.Array) -> jax.Array:

@@ -1,5 +1,6 @@
 """Floating-point types and roundings to a stated side."""
 
+import functools
 from typing import Any, Literal
 
 import jax
@@ -78,17 +79,28 @@ def _towards(xp: Any, x: Any, side: Side) -> Any:
     return xp.nextafter(x, xp.full_like(x, xp.inf if side == "up" else -xp.inf))
 
 
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
+def _neighbour(x: jax.Array, side: Side) -> jax.Array:
+    return _towards(jnp, x, side)
+
+
+@_neighbour.defjvp
+def _neighbour_jvp(side: Side, primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
+    # A rounding is as good as constant: the derivative is that of the value itself.
+    return _neighbour(primals[0], side), tangents[0]
+
+
 def next_down(x: jax.Array, steps: int = 1) -> jax.Array:
     """The float ``steps`` below each element."""
     for _ in range(steps):
-        x = _towards(jnp, x, "down")
+        x = _neighbour(x, "down")
     return x
 
 
 def next_up(x: jax.Array, steps: int = 1) -> jax.Array:
     """The float ``steps`` above each element."""
     for _ in range(steps):
-        x = _towards(jnp, x, "up")
+        x = _neighbour(x, "up")
     return x
 
 

@@ -1,0 +1,9 @@
+"""The bounds by name, as ``certify(bound=...)`` takes them."""
+
+from jaxcert.bounds._betting import BETTING
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
+from jaxcert.bounds._dkw import DKW
+from jaxcert.bounds._empirical_bernstein import EMPIRICAL_BERNSTEIN
+from jaxcert.bounds._hoeffding import HOEFFDING
+
+BOUNDS = {b.name: b for b in (BETTING, CLOPPER_PEARSON, DKW, EMPIRICAL_BERNSTEIN, HOEFFDING)}
