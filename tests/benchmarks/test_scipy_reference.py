@@ -1,0 +1,115 @@
+"""The NumPy and SciPy reference agrees with itself, with reference values and with closed forms."""
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from benchmarks import scipy_reference as reference
+
+# num_tasks, num_violations, beta, delta, binomial epsilon, scenario epsilon, K; by mpmath at 30 digits.
+ROWS = [
+    (1000, 146, 1e-4, 0.01, 0.1739003491196205, 0.2024794584563248, 851),
+    (500, 5, 1e-6, 0.05, 0.02091034385261093, 0.04194147585200712, 494),
+    (200, 5, 0.05, 0.01, 0.06760426098797329, 0.2652059862731982, 171),
+    (50, 5, 1e-4, 0.01, 0.2415768014266183, 0.3535311704298423, 44),
+    (5, 0, 1e-3, 0.01, 0.6024953247712740, 0.8610489618282809, 4),
+]
+
+
+def random_returns(seed: int, num_tasks: int, num_rollouts: int) -> np.ndarray:
+    """Draw returns in [-1, 3] that differ more between tasks than within one."""
+    rng = np.random.default_rng(seed)
+    centre = rng.uniform(0.05, 0.95, (num_tasks, 1))
+    return -1.0 + 4.0 * rng.beta(20.0 * centre, 20.0 * (1.0 - centre), (num_tasks, num_rollouts))
+
+
+def betting_by_definition(task: np.ndarray, beta: float) -> float:
+    """Solve the betting bound of one task with support starting at 0 by SciPy's scalar solvers."""
+
+    def excess(mu: float) -> float:
+        wealth = lambda bet: -np.sum(np.log1p(bet * (task / mu - 1.0)))  # noqa: E731
+        best = optimize.minimize_scalar(wealth, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-10})
+        return -float(best.fun) + np.log(beta)
+
+    return float(optimize.brentq(excess, 1e-9, np.mean(task), xtol=1e-12))
+
+
+@pytest.mark.parametrize(("n", "k", "beta", "delta", "_binomial", "scenario", "num_valid"), ROWS)
+def test_plain_scenario_has_the_reference_values(n, k, beta, delta, _binomial, scenario, num_valid):
+    epsilon, found = reference.plain_scenario_epsilon(k, n, beta, delta)
+    assert epsilon == pytest.approx(scenario, abs=1e-8)
+    assert found == num_valid
+
+
+@pytest.mark.parametrize(("n", "k", "beta", "delta", "binomial", "scenario", "num_valid"), ROWS)
+def test_vectorised_epsilons_have_the_reference_values(n, k, beta, delta, binomial, scenario, num_valid):
+    epsilon, found = reference.vectorised_scenario_epsilon([k], n, beta, delta)
+    np.testing.assert_allclose(epsilon, [scenario], rtol=0, atol=1e-8)
+    np.testing.assert_array_equal(found, [num_valid])
+    found = reference.vectorised_binomial_epsilon([k], n, beta, delta)
+    np.testing.assert_allclose(found, [binomial], rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize(("num_tasks", "beta", "delta"), [(1, 1e-3, 0.1), (9, 0.5, 0.01), (25, 1e-3, 0.05)])
+def test_plain_and_vectorised_scenario_agree_at_every_k(num_tasks, beta, delta):
+    plain = [reference.plain_scenario_epsilon(k, num_tasks, beta, delta) for k in range(num_tasks + 1)]
+    epsilon, num_valid = reference.vectorised_scenario_epsilon(np.arange(num_tasks + 1), num_tasks, beta, delta)
+    np.testing.assert_allclose(epsilon, [solution[0] for solution in plain], rtol=0, atol=1e-8)
+    np.testing.assert_array_equal(num_valid, [solution[1] for solution in plain])
+
+
+def test_no_feasible_k_gives_risk_one():
+    assert reference.plain_scenario_epsilon(0, 3, 0.5, 0.01) == (1.0, 0)
+    assert reference.plain_scenario_epsilon(3, 3, 1e-6, 0.01) == (1.0, 0)
+
+
+def test_plain_and_vectorised_certify_agree():
+    returns, thresholds = random_returns(0, 20, 400), np.linspace(-1.0, 3.0, 9)
+    plain = reference.plain_certify(returns, thresholds, 1e-3, 0.05, (-1.0, 3.0))
+    vectorised = reference.vectorised_certify(returns, thresholds, 1e-3, 0.05, (-1.0, 3.0))
+    np.testing.assert_allclose(plain.lower_bounds, vectorised.lower_bounds, rtol=1e-12)
+    np.testing.assert_array_equal(plain.num_violations, vectorised.num_violations)
+    np.testing.assert_allclose(plain.epsilon, vectorised.epsilon, rtol=0, atol=1e-8)
+    assert plain.num_valid is not None
+    assert vectorised.num_valid is not None
+    np.testing.assert_array_equal(plain.num_valid, vectorised.num_valid)
+    assert len(np.unique(plain.num_violations)) > 4
+
+
+def test_violations_are_counted_below_the_threshold_only():
+    returns = np.repeat([[0.25], [0.5], [0.75]], 8, axis=1)
+    bounds = reference.vectorised_empirical_bernstein(returns, 0.9, (0.25, 0.75))
+    curve = reference.vectorised_certify(returns, [bounds[1], 0.25, 0.8], 0.9, 0.5, (0.25, 0.75))
+    np.testing.assert_array_equal(curve.num_violations, [1, 0, 3])
+
+
+def test_betting_agrees_with_scalar_solvers():
+    returns = random_returns(1, 6, 30)
+    expected = [-1.0 + betting_by_definition(task + 1.0, 0.03) for task in returns]
+    np.testing.assert_allclose(reference.vectorised_betting(returns, 0.03, (-1.0, 3.0)), expected, atol=1e-7)
+
+
+def test_betting_closed_forms():
+    constant = np.repeat([[0.0], [0.4], [1.0]], 12, axis=1)
+    expected = constant[:, 0] * 0.05 ** (1.0 / 12)
+    np.testing.assert_allclose(reference.vectorised_betting(constant, 0.05, (0.0, 1.0)), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("num_successes", [1, 7, 39])
+def test_betting_on_binary_returns_is_the_chernoff_bound(num_successes):
+    returns = (np.arange(40) < num_successes)[None, :].astype(np.float64)
+    (bound,) = reference.vectorised_betting(returns, 0.01, (0.0, 1.0))
+    mean = num_successes / 40
+    divergence = stats.entropy([mean, 1.0 - mean], [bound, 1.0 - bound])
+    assert 40 * divergence == pytest.approx(np.log(100.0), rel=1e-5)
+
+
+def test_binomial_certify_uses_betting_bounds_and_clopper_pearson():
+    returns, thresholds = random_returns(2, 30, 60), np.linspace(-1.0, 3.5, 10)
+    curve = reference.vectorised_binomial_certify(returns, thresholds, 0.1, 0.05, (-1.0, 3.0))
+    bounds = reference.vectorised_betting(returns, 0.1, (-1.0, 3.0))
+    violations = np.array([np.sum(bounds < threshold) for threshold in thresholds])
+    upper = stats.beta.ppf(0.95, violations + 1, np.maximum(30 - violations, 1))
+    np.testing.assert_array_equal(curve.num_violations, violations)
+    np.testing.assert_allclose(curve.epsilon, np.where(violations < 30, np.minimum(1, upper / 0.9), 1), rtol=1e-12)
+    assert curve.num_valid is None
