@@ -1,0 +1,37 @@
+# Everything runs in .venv, which the first target makes; PYTHON is any Python >= 3.11.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: demo test test-all lint docs benchmark clean
+
+demo: $(STAMP)
+	$(BIN)/jaxcert demo
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -q -n auto -m "not slow"
+
+test-all: $(STAMP)
+	$(BIN)/python -m pytest -q -n auto
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+docs: $(STAMP)
+	$(BIN)/pip install --quiet -e ".[docs]"
+	$(BIN)/mkdocs build --strict
+
+benchmark: $(STAMP)
+	$(BIN)/python -m benchmarks.speed
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "jaxcert needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Use make PYTHON=/path/to/python3")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -e ".[dev]"
+	@touch $(STAMP)
+
+clean:
+	rm -rf .venv build dist site jaxcert-demo
