@@ -1,0 +1,46 @@
+"""The command line: `jaxcert certify FILE ...` and `jaxcert demo`."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+from jaxcert.report._extras import import_extra
+
+__all__ = ["main", "run"]
+
+_INTERRUPTED = 130
+
+
+def main() -> int:
+    """Run the process's own arguments; the entry point of the command `jaxcert`."""
+    status = run(sys.argv[1:])
+    if status == _INTERRUPTED:
+        # A compilation that was broken off makes XLA crash where the interpreter shuts down: leave without.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    return status
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command line with these arguments and give its exit status.
+
+    0: done. 1: a package of an extra is missing. 2: bad input or usage. 130: interrupted. Every failure is one line on
+    stderr, and no file is left half written.
+
+    Args:
+        arguments: what follows the name of the command.
+
+    Example:
+        >>> run(["certify", "returns.npz"])
+        2
+    """
+    try:
+        import_extra("typer", "cli")
+        import_extra("rich", "cli")
+    except ImportError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    from jaxcert.cli._app import execute
+
+    return execute(arguments)

@@ -1,0 +1,42 @@
+"""What goes to stdout, and what to stderr."""
+
+import contextlib
+import io
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+
+# Wide enough for every table: a pipe has no width, and a cell must not be cut.
+_PIPE_WIDTH = 400
+
+
+def output() -> Console:
+    """The console of the result: plain and uncut where stdout is no terminal."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # the name of a file may hold anything
+    width = None if sys.stdout.isatty() else _PIPE_WIDTH
+    return Console(width=width, markup=False, highlight=False, emoji=False)
+
+
+@contextlib.contextmanager
+def progress(quiet: bool) -> Iterator[Any]:
+    """Give a function that shows what is being done: on stderr, on a terminal, unless `quiet`."""
+    console = Console(stderr=True, markup=False, highlight=False, emoji=False)
+    if quiet or not console.is_terminal:
+        yield lambda _: None
+        return
+    with console.status("starting") as status:
+        yield status.update
+
+
+@contextlib.contextmanager
+def warnings_on_stderr() -> Iterator[None]:
+    """Show each warning of the library as one line, once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for line in dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught):
+        print(f"warning: {line}", file=sys.stderr)

@@ -1,0 +1,78 @@
+"""Certificates as tables; every figure is rounded to the safe side."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import jax
+import numpy as np
+from rich import box
+from rich.table import Table
+
+from jaxcert.certificates import Certificate, Status, floor_to
+from jaxcert.report import ReturnsFile
+
+CURVE_NOTE = (
+    "Each point holds for a threshold fixed before the data were seen, not for one chosen after a look at the curve."
+)
+
+
+def heading(file: Path, data: ReturnsFile, support: tuple[float, float], certificate: Certificate) -> str:
+    """What was certified, and how."""
+    counts = data.num_rollouts
+    fewest, most = counts.min(), counts.max()
+    rollouts = f"{most} rollouts each" if fewest == most else f"{fewest} to {most} rollouts"
+    return (
+        f"{file}: {certificate.num_tasks} tasks, {rollouts}, support [{support[0]:g}, {support[1]:g}]\n"
+        f"bound {certificate.bound}, method {certificate.method}, "
+        f"beta {float(certificate.beta):.3g}, delta {float(certificate.delta):.3g}"
+    )
+
+
+def by_threshold(certificate: Certificate, thresholds: Sequence[float]) -> Table:
+    """Certified safety by threshold; `thresholds` as they were given, empty if they were not."""
+    shown = [f"{value:.12g}" for value in thresholds] or performances(certificate)
+    safety = probabilities(np.asarray(certificate.safety))
+    return plain_table({"threshold": shown, "certified safety": safety} | _counts(certificate))
+
+
+def by_safety(certificate: Certificate, safety: Sequence[float]) -> Table:
+    """Certified performance by safety, which was given."""
+    shown = [f"{value:.12g}" for value in safety]
+    return plain_table({"safety": shown, "certified performance": performances(certificate)} | _counts(certificate))
+
+
+def probabilities(values: np.ndarray) -> list[str]:
+    """Certified probabilities, rounded down to four digits."""
+    return [floor_to(float(value), 4) for value in values]
+
+
+def performances(certificate: Certificate) -> list[str]:
+    """The thresholds, rounded down to five digits of the largest one."""
+    values = np.asarray(certificate.thresholds)
+    digits = _decimals(float(np.abs(values).max()))
+    return [floor_to(float(value), digits) for value in values]
+
+
+def plain_table(columns: dict[str, list[str]]) -> Table:
+    """Columns of text by their heading, aligned to the right."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*row)
+    return table
+
+
+def _counts(certificate: Certificate) -> dict[str, list[str]]:
+    """Violations, retained tasks where the method chooses them, and status."""
+    values = jax.tree.map(np.asarray, certificate)
+    counts = {"violations": [f"{k} of {values.num_tasks}" for k in values.num_violations]}
+    if values.method == "scenario":
+        counts["valid"] = [str(valid) for valid in values.num_valid]
+    return counts | {"status": [Status(code).name.lower().replace("_", " ") for code in values.status.tolist()]}
+
+
+def _decimals(scale: float) -> int:
+    """Decimals that show numbers of this size to five digits: 2 for 1000, 5 for 1."""
+    return max(0, 5 - math.ceil(math.log10(scale))) if scale > 0 else 0

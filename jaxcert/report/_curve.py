@@ -1,0 +1,46 @@
+"""The whole step curve of a certificate."""
+
+import dataclasses
+
+import numpy as np
+
+from jaxcert.certificates import Certificate, certify_lower_bounds
+
+
+def step_curve(certificate: Certificate) -> Certificate:
+    """Certify every distinct lower bound as a threshold: the right end of each step of the curve.
+
+    Between two neighbouring points the number of violations, and with it the certified safety, is that of the upper
+    one. Each point holds for a threshold that was fixed beforehand, not for one chosen after a look at the curve.
+
+    Args:
+        certificate: for one set of tasks; its lower_bounds [n], beta, delta and method are used.
+
+    Returns:
+        A certificate whose thresholds are the distinct finite lower bounds, in rising order.
+
+    Raises:
+        ValueError: the certificate is batched, or no lower bound is finite.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import jaxcert
+        >>> certificate = jaxcert.certify_lower_bounds(
+        ...     jnp.array([0.5, 0.25, 0.5]), jnp.array([0.0]), delta=0.1, beta=0.05)
+        >>> print(step_curve(certificate).num_violations)
+        [0 1]
+    """
+    lower_bounds = np.asarray(certificate.lower_bounds)
+    if lower_bounds.ndim != 1:
+        raise ValueError(f"certificate has lower_bounds of shape {lower_bounds.shape}, expected [n]")
+    levels = np.unique(lower_bounds[np.isfinite(lower_bounds)])
+    if not levels.size:
+        raise ValueError("certificate has no finite lower bound, expected at least one for a curve")
+    curve = certify_lower_bounds(
+        certificate.lower_bounds,
+        levels,
+        delta=certificate.delta,
+        beta=certificate.beta,
+        method=certificate.method,
+    )
+    return dataclasses.replace(curve, bound=certificate.bound)

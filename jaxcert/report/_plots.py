@@ -1,0 +1,131 @@
+"""Certified safety against the threshold, as a picture."""
+
+import io
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxcert.certificates import Certificate
+from jaxcert.report._extras import import_extra
+from jaxcert.report._files import check_output, write_whole
+
+_CAPTION = "Each point holds by itself, for a threshold or a safety fixed before the data were seen."
+_COLOURS = ("#0b6e99", "#d1495b", "#6a994e", "#8d6a9f", "#e09f3e")
+_GREY = "#4a4a4a"
+
+
+def plot_certificates(
+    certificates: Mapping[str, Certificate],
+    *,
+    exact: tuple[np.ndarray, np.ndarray] | None = None,
+    points: Sequence[tuple[float, float]] = (),
+    title: str = "",
+) -> Any:
+    r"""Draw the certified safety of one or several certificates as step curves.
+
+    Safety does not increase with the threshold, so what is certified at a threshold holds at every lower one as well:
+    between two thresholds a curve shows the value of the upper one. Thresholds may stand in any order.
+
+    Args:
+        certificates: by the label that the legend shows. All have the same delta; safety is [t], not batched.
+        exact: thresholds [g] in rising order and the exact safety S(B) [g] there, where it is known.
+        points: (threshold, certified safety) pairs to mark.
+        title: what stands before the confidence in the title, such as the name of the task distribution.
+
+    Returns:
+        A `matplotlib.figure.Figure` that no global state knows of; see `save_figure`.
+
+    Raises:
+        ValueError: no certificate, a batched one, or certificates with different delta.
+        ImportError: matplotlib is missing (`pip install 'jaxcert[plot]'`).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import jaxcert
+        >>> certificate = jaxcert.certify_lower_bounds(
+        ...     jnp.linspace(0.0, 1.0, 50), jnp.linspace(0.0, 1.0, 21), delta=0.01, beta=0.05)
+        >>> figure = plot_certificates({"binomial": certificate}, title="Example")
+        >>> figure.axes[0].get_title()
+        'Example: certified with confidence 99 %'
+    """
+    confidence = _confidence(certificates)
+    figure = import_extra("matplotlib.figure", "plot").Figure(figsize=(8.0, 4.5), dpi=150, layout="constrained")
+    axes = figure.add_subplot()
+    axes.margins(x=0.02)
+    if exact is not None:
+        axes.plot(*exact, color=_GREY, linewidth=1.4, label="exact S(B)")
+    left = min([float(certificate.thresholds.min()) for certificate in certificates.values()] + [x for x, _ in points])
+    for (label, certificate), colour in zip(certificates.items(), _cycled(len(certificates)), strict=True):
+        axes.plot(*_steps(certificate, left), color=colour, linewidth=1.8, drawstyle="steps-pre", label=label)
+    if points:
+        axes.plot(*zip(*points, strict=True), "o", color=_GREY, markersize=5, zorder=3, label="requested")
+    _dress(figure, axes, f"{title}: {confidence}" if title else confidence.capitalize())
+    return figure
+
+
+def save_figure(path: str | PathLike[str], figure: Any) -> None:
+    """Write a figure, whole or not at all; the suffix of `path` says in which format.
+
+    Raises:
+        ValueError: matplotlib does not write such files, or no file can be written there.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from matplotlib.figure import Figure
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_figure(pathlib.Path(folder) / "empty.svg", Figure())
+        ...     [file.name for file in pathlib.Path(folder).iterdir()]
+        ['empty.svg']
+    """
+    path = check_figure_path(path)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=path.suffix[1:].lower())
+    write_whole(path, buffer.getvalue())
+
+
+def check_figure_path(path: str | PathLike[str]) -> Path:
+    """The path, if a figure can be written there."""
+    bases = import_extra("matplotlib.backend_bases", "plot")
+    known = bases.FigureCanvasBase.get_supported_filetypes()
+    suffix = Path(path).suffix
+    if suffix[1:].lower() not in known:
+        raise ValueError(f"{path}: suffix {suffix!r}, expected one of {', '.join('.' + name for name in known)}")
+    return check_output(path)
+
+
+def _confidence(certificates: Mapping[str, Certificate]) -> str:
+    """The title's statement, after a look at what cannot be drawn."""
+    if not certificates:
+        raise ValueError("certificates is empty, expected at least one to draw")
+    batched = [label for label, certificate in certificates.items() if certificate.safety.ndim != 1]
+    if batched:
+        raise ValueError(f"certificate {batched[0]!r} is batched, expected safety of shape [t]")
+    deltas = sorted({f"{float(certificate.delta):.6g}" for certificate in certificates.values()})
+    if len(deltas) > 1:
+        raise ValueError(f"certificates have delta {', '.join(deltas)}, expected the same for all of one plot")
+    return f"certified with confidence {100 * (1 - float(deltas[0])):.6g} %"
+
+
+def _cycled(count: int) -> list[str]:
+    return [_COLOURS[i % len(_COLOURS)] for i in range(count)]
+
+
+def _steps(certificate: Certificate, left: float) -> tuple[np.ndarray, np.ndarray]:
+    """Thresholds in rising order and the safety there; what holds at the lowest holds down to `left`."""
+    thresholds = np.asarray(certificate.thresholds)
+    order = np.argsort(thresholds)
+    safety = np.asarray(certificate.safety)[order]
+    return np.append(left, thresholds[order]), np.append(safety[0], safety)
+
+
+def _dress(figure: Any, axes: Any, title: str) -> None:
+    """Axes, legend and caption."""
+    axes.set(title=title, xlabel="threshold B", ylabel="certified safety 1−ε", ylim=(-0.02, 1.02))
+    axes.grid(color="#e6e6e6", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, loc="lower left")
+    figure.supxlabel(_CAPTION, x=0.99, ha="right", fontsize=8, color=_GREY)

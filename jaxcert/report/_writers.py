@@ -1,0 +1,136 @@
+"""Certificates as strict JSON."""
+
+import json
+import math
+import platform
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any, Literal
+
+import jax
+import jaxlib.version
+import numpy as np
+
+from jaxcert._version import __version__
+from jaxcert.certificates import Certificate, Status, sentence
+from jaxcert.report._files import write_whole
+from jaxcert.report._readers import ReturnsFile
+
+_FORMAT = {"format": "jaxcert certificates", "format_version": 1}
+_FIELDS = ("threshold", "safety", "epsilon", "num_violations", "num_valid", "status", "sentence")
+_NOTE = "Each row holds for a {} fixed before the data were seen, not for one chosen after a look at the rows."
+
+
+def certificate_record(
+    certificate: Certificate,
+    *,
+    support: tuple[float, float],
+    data: ReturnsFile | None = None,
+    fixed: Literal["threshold", "safety"] = "threshold",
+) -> dict[str, Any]:
+    """Everything that a third party needs to know about a certificate, as plain values for JSON.
+
+    Numbers are those of the certificate, unrounded; one that is not finite (an open end of the support) is None.
+
+    Args:
+        certificate: for one set of tasks, safety [t].
+        support: (a, b), as declared.
+        data: the file that the returns were read from.
+        fixed: what was fixed before the data were seen: the thresholds (`jaxcert.certify`), or the safety
+            (`jaxcert.certify_safety_level`).
+
+    Returns:
+        A dictionary of strings, numbers, lists and dictionaries; `rows` has one entry per threshold.
+
+    Raises:
+        ValueError: the certificate is batched.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import jaxcert
+        >>> certificate = jaxcert.certify_lower_bounds(
+        ...     jnp.full(50, 0.75), jnp.array([0.5]), delta=0.01, beta=0.05)
+        >>> certificate_record(certificate, support=(0.0, 1.0))["rows"][0]["num_violations"]
+        0
+    """
+    if certificate.safety.ndim != 1:
+        raise ValueError(f"certificate is batched: safety has shape {certificate.safety.shape}, expected [t]")
+    return {
+        "settings": _settings(certificate, support),
+        "data": None if data is None else _data(data),
+        "fixed_beforehand": fixed,
+        "note": _NOTE.format(fixed),
+        "rows": _rows(jax.tree.map(np.asarray, certificate)),
+    }
+
+
+def write_certificates(path: str | PathLike[str], records: Sequence[Mapping[str, Any]]) -> None:
+    """Write records of certificates and the versions of what computed them, whole or not at all.
+
+    Args:
+        path: the file, which is replaced if it exists.
+        records: see `certificate_record`.
+
+    Raises:
+        ValueError: no file can be written there, or a record holds a number that is not finite.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "certificate.json"
+        ...     write_certificates(path, [{"rows": []}])
+        ...     json.loads(path.read_text())["certificates"]
+        [{'rows': []}]
+    """
+    document = {**_FORMAT, "versions": _versions(), "certificates": list(records)}
+    text = json.dumps(document, allow_nan=False, ensure_ascii=False, indent=2)
+    write_whole(path, f"{text}\n".encode("utf-8", "backslashreplace"))
+
+
+def _settings(certificate: Certificate, support: tuple[float, float]) -> dict[str, Any]:
+    return {
+        "bound": certificate.bound,
+        "method": certificate.method,
+        "beta": _number(certificate.beta),
+        "delta": _number(certificate.delta),
+        "support": [_number(end) for end in support],
+        "num_tasks": certificate.num_tasks,
+        "dtype": str(certificate.safety.dtype),
+    }
+
+
+def _data(data: ReturnsFile) -> dict[str, Any]:
+    counts = data.num_rollouts
+    return {
+        "file": data.path.name,
+        "sha256": data.sha256,
+        "num_rollouts": {"min": int(counts.min()), "max": int(counts.max())},
+        "dtype": str(data.returns.dtype),
+    }
+
+
+def _rows(certificate: Certificate) -> list[dict[str, Any]]:
+    columns = (
+        map(_number, certificate.thresholds),
+        map(_number, certificate.safety),
+        map(_number, certificate.epsilon),
+        certificate.num_violations.tolist(),
+        certificate.num_valid.tolist(),
+        [Status(code).name.lower() for code in certificate.status.tolist()],
+        [sentence(certificate, i) for i in range(certificate.safety.shape[0])],
+    )
+    return [dict(zip(_FIELDS, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "jaxcert": __version__,
+        "jax": jax.__version__,
+        "jaxlib": jaxlib.version.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }

@@ -1,0 +1,186 @@
+"""`jaxcert certify`: what it prints and writes, against the library."""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_harness import command
+
+import jaxcert
+
+ROOT = Path(jaxcert.__file__).parents[1]
+SUPPORT = ("--support", "0", "1000")
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory) -> Path:
+    """A folder with the shipped returns as .npz files, and 12 tasks with 8 rollouts each between -5 and 3."""
+    folder = tmp_path_factory.mktemp("samples")
+    np.savez(folder / "cheetah.npz", returns=jaxcert.sample_returns("cheetah"))
+    np.savez(folder / "walker.npz", returns=jaxcert.sample_returns("walker"))
+    np.savez(folder / "small.npz", returns=np.random.default_rng(0).uniform(-5, 3, size=(12, 8)).round(3))
+    return folder
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of the lines of figures; a cell may hold single spaces."""
+    lines = [line.strip() for line in text.splitlines()]
+    return [re.split(r"\s{2,}", line) for line in lines if re.match(r"-?\d[\d.]*\s{2,}", line)]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "performance"),
+    [
+        ("cheetah", ["--bound", "empirical_bernstein", "--beta", 1e-4, "--method", "scenario"], 196),
+        ("cheetah", ["--bound", "empirical_bernstein", "--beta", 0.05], 444),
+        ("cheetah", ["--beta", 0.01], 532),
+        ("cheetah", [], 520),
+        ("walker", ["--bound", "empirical_bernstein", "--beta", 1e-4, "--method", "scenario"], 405),
+        ("walker", ["--bound", "empirical_bernstein", "--beta", 0.05], 586),
+        ("walker", ["--beta", 0.01], 656),
+        ("walker", [], 667),
+    ],
+)
+def test_performance_certified_on_nine_tasks_of_ten(samples, name, settings, performance):
+    arguments = ["certify", samples / f"{name}.npz", *SUPPORT, "--delta", 0.01, "--safety", 0.9, *settings]
+    status, out, err = command(*arguments)
+    ((safety, certified, *_),) = rows(out)
+    assert (status, safety, round(float(certified))) == (0, "0.9", performance)
+    assert "the expected return is at least" in out
+    assert ("out of range" in out) == ("scenario" in settings)
+    assert all(line.startswith("warning: scenario") for line in err.splitlines())
+
+
+def test_thresholds_and_safety_with_files_as_a_process(samples, tmp_path):
+    """The real command: status, streams, JSON against the library, a picture."""
+    asked = ["--threshold", "500", "--threshold", "600.1", "--safety", "0.9"]
+    files = ["--json", tmp_path / "out.json", "--plot", tmp_path / "out.png"]
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "jaxcert",
+            "certify",
+            samples / "cheetah.npz",
+            *SUPPORT,
+            "--delta",
+            "0.01",
+            *asked,
+            *files,
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "200 tasks, 100 rollouts each, support [0, 1000]" in done.stdout
+
+    settings = {"support": (0.0, 1000.0), "delta": 0.01}
+    returns = jaxcert.sample_returns("cheetah")
+    at_thresholds = jaxcert.certify(returns, np.array([500.0, 600.1]), **settings)
+    at_safety = jaxcert.certify_safety_level(returns, 0.9, **settings)
+    first, second = json.loads((tmp_path / "out.json").read_text())["certificates"]
+    first_safety = [row["safety"] for row in first["rows"]]
+    assert first_safety == at_thresholds.safety.tolist()
+    assert [row["num_violations"] for row in first["rows"]] == at_thresholds.num_violations.tolist()
+    assert [row["threshold"] for row in second["rows"]] == at_safety.thresholds.tolist()
+    assert [first["fixed_beforehand"], second["fixed_beforehand"]] == ["threshold", "safety"]
+    assert first["data"]["sha256"] == hashlib.sha256((samples / "cheetah.npz").read_bytes()).hexdigest()
+
+    printed = rows(done.stdout)
+    assert [row[0] for row in printed] == ["500", "600.1", "0.9"]
+    assert [row[1] for row in printed[:2]] == [f"{np.floor(safety * 1e4) / 1e4:.4f}" for safety in first_safety]
+    for sentence in f"{at_thresholds}\n{at_safety}".splitlines():
+        assert sentence in done.stdout.splitlines()
+    assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["out.json", "out.png"]
+
+
+def test_the_curve_without_thresholds(samples, tmp_path):
+    path = tmp_path / "curve.json"
+    status, out, err = command("certify", samples / "small.npz", "--support", -5, 3, "--delta", 0.1, "--json", path)
+    assert (status, err) == (0, "")
+    assert "a threshold fixed before the data were seen, not for one chosen after a look" in out
+
+    with np.load(samples / "small.npz") as file:
+        bounds = np.unique(jaxcert.bounds.betting(file["returns"], 0.05, support=(-5.0, 3.0)))
+    (record,) = json.loads(path.read_text())["certificates"]
+    assert [row["threshold"] for row in record["rows"]] == bounds.tolist()
+    printed = np.array([float(row[0]) for row in rows(out)])
+    assert (printed <= bounds).all()
+    np.testing.assert_allclose(printed, bounds, atol=1e-4)
+    assert [row[1] for row in rows(out)] == [f"{np.floor(row['safety'] * 1e4) / 1e4:.4f}" for row in record["rows"]]
+
+
+def test_negative_thresholds_and_support(samples):
+    arguments = ["certify", samples / "small.npz", "--support", -5, 3, "--delta", 0.1, "--threshold", -4.5]
+    status, out, _ = command(*arguments, "--threshold", "-1e-3")
+    assert status == 0
+    assert [row[0] for row in rows(out)] == ["-4.5", "-0.001"]
+
+
+def test_csv_and_npz_print_the_same_but_for_the_name(samples, tmp_path):
+    with np.load(samples / "small.npz") as file:
+        returns = file["returns"]
+    task, episode = np.indices(returns.shape)
+    lines = np.stack([task.ravel(), episode.ravel(), returns.ravel()], axis=1)
+    np.savetxt(tmp_path / "s.csv", lines, "%g", ",", header="task_id,episode_id,total_return", comments="")
+    arguments = ["--support", -5, 3, "--delta", 0.1, "--threshold", -4.5, "--threshold", -1]
+    ours = command("certify", tmp_path / "s.csv", *arguments)
+    theirs = command("certify", samples / "small.npz", *arguments)
+    assert ours.status == 0
+    assert ours.out.replace(str(tmp_path / "s.csv"), "FILE") == theirs.out.replace(str(samples / "small.npz"), "FILE")
+
+
+def test_unequal_numbers_of_rollouts(tmp_path):
+    returns = np.full((12, 8), 0.5, dtype="float32")
+    where = np.ones((12, 8), bool)
+    where[2, 5:] = False
+    returns[~where] = np.nan
+    np.savez(tmp_path / "r.npz", returns=returns, where=where)
+    status, out, _ = command("certify", tmp_path / "r.npz", "--support", 0, 1, "--delta", 0.1, "--threshold", 0.3)
+    expected = jaxcert.certify(returns, 0.3, support=(0.0, 1.0), delta=0.1, where=where)
+    assert status == 0
+    assert "12 tasks, 5 to 8 rollouts, support [0, 1]" in out
+    assert rows(out)[0][2] == f"{expected.num_violations[0]} of 12"
+
+
+def test_scenario_beyond_its_sound_range_is_one_warning(samples):
+    arguments = ["--support", -5, 3, "--delta", 0.1, "--beta", 0.05, "--method", "scenario", "--threshold", -4.5]
+    status, out, err = command("certify", samples / "small.npz", *arguments, "--threshold", -4.7)
+    assert status == 0
+    assert err.startswith("warning: scenario at beta = 0.05 > delta / num_tasks = 0.00833")
+    assert err.count("\n") == 1
+    assert [len(row) for row in rows(out)] == [5, 5]  # with K
+
+
+def test_quiet_prints_the_result(samples):
+    arguments = ["certify", samples / "small.npz", "--support", -5, 3, "--delta", 0.1, "--threshold", -4.5]
+    assert command(*arguments, "--quiet") == command(*arguments)
+
+
+def test_a_pipe_that_closes_early_is_no_error(samples):
+    command = f"{sys.executable} -m jaxcert certify {samples}/small.npz --support -5 3 --delta 0.1 | true"
+    done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+
+
+def test_a_stdout_that_knows_ascii_only(samples, tmp_path):
+    (tmp_path / "ε.npz").write_bytes((samples / "small.npz").read_bytes())
+    done = subprocess.run(
+        [sys.executable, "-m", "jaxcert", "certify", tmp_path / "ε.npz", "--support", "-5", "3", "--delta", "0.1"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\\u03b5.npz: 12 tasks" in done.stdout

@@ -1,0 +1,82 @@
+"""`jaxcert demo`: tables beside the truth, and plots."""
+
+import dataclasses
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_harness import command, refused
+
+import jaxcert
+from jaxcert.cli import _demo
+from jaxcert.cli._cases import load_case
+
+ROOT = Path(jaxcert.__file__).parents[1]
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def figures(line: str) -> list[float]:
+    return [float(cell) for cell in re.split(r"\s{2,}", line.strip())[1:]]
+
+
+@pytest.fixture
+def grid_in_the_default_way_only(monkeypatch):
+    """One case and one way instead of three and two: the rest is the same code and takes long to compile."""
+    case = load_case("simple_grid")
+    case = dataclasses.replace(case, ways={"default": case.ways["default"]})
+    monkeypatch.setattr(_demo, "NAMES", ("simple_grid",))
+    monkeypatch.setattr(_demo, "load_case", lambda _: case)
+    return case
+
+
+def test_the_grid_beside_the_truth(tmp_path, grid_in_the_default_way_only):
+    status, out, err = command("demo", "--out", tmp_path / "plots")
+    assert (status, err) == (0, "")
+    table = [figures(line) for line in out.splitlines() if re.match(r"\s*(0\.\d+|on 90% of tasks)\s{2,}", line)]
+    assert len(table) == len(grid_in_the_default_way_only.thresholds) + 1
+    assert all(0 < certified <= exact for exact, certified in table)
+    # S(0.7) = 0.8 up to the tails: only the tasks of the first component pass.
+    assert table[2][0] == pytest.approx(0.8, abs=1e-3)
+    assert [file.name for file in (tmp_path / "plots").iterdir()] == ["simple_grid.png"]
+    assert (tmp_path / "plots" / "simple_grid.png").read_bytes().startswith(PNG)
+    assert f"plot: {tmp_path / 'plots' / 'simple_grid.png'}" in out
+
+    quiet = command("demo", "--out", tmp_path / "plots", "--quiet")
+    assert quiet.out == out[: out.index("plot: ")]
+
+
+def test_the_cases_are_those_of_the_paper():
+    grid = load_case("simple_grid")
+    assert grid.returns.shape == (250, 1000)
+    np.testing.assert_array_equal(np.unique(np.asarray(grid.returns)), [0, 1])
+    np.testing.assert_array_equal(grid.returns, load_case("simple_grid").returns)
+    walker = load_case("walker")
+    np.testing.assert_array_equal(walker.returns, jaxcert.sample_returns("walker"))
+    assert [way.method for way in walker.ways.values()] == ["scenario", "binomial"]
+    assert [way.beta for way in walker.ways.values()] == [1e-4, None]
+
+
+def test_where_no_plots_can_go(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert "is not a folder" in refused("demo", "--out", tmp_path / "file")
+    assert "does not exist" in refused("demo", "--out", tmp_path / "none" / "plots")
+    assert [file.name for file in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.slow
+def test_the_whole_demonstration(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "jaxcert", "demo", "--out", tmp_path],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    certified = [figures(line) for line in done.stdout.splitlines() if line.startswith("on 90% of tasks")]
+    assert [[round(value) for value in row] for row in certified[1:]] == [[196, 520], [405, 667]]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["cheetah.png", "simple_grid.png", "walker.png"]
+    assert all(file.read_bytes().startswith(PNG) for file in tmp_path.iterdir())

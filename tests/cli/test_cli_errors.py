@@ -1,0 +1,196 @@
+"""Bad input: one line on stderr, status 2, nothing written."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_harness import command, refused
+
+import jaxcert
+
+ROOT = Path(jaxcert.__file__).parents[1]
+GOOD = np.linspace(0, 1, 96).reshape(12, 8)
+
+
+def stored(folder: Path, returns: np.ndarray, **arrays: np.ndarray) -> Path:
+    path = folder / "r.npz"
+    np.savez(path, returns=returns, **arrays)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "Missing argument 'FILE'"),
+        (["r.npz", "--delta", 0.1], "Missing option '--support'"),
+        (["r.npz", "--support", 0, 1], "Missing option '--delta'"),
+        (["r.npz", "--support", 0], "'--support'"),
+        (["r.npz", "--support", 0, 1, "--delta", "small"], "'--delta'"),
+        (["r.npz", "--support", 0, 1, "--delta", 0.1, "--colour"], "--colour"),
+        (["r.npz", "--support", 0, 1, "--delta", 0.1], "r.npz: no such file"),
+    ],
+)
+def test_usage(tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    assert words in refused("certify", *arguments)
+
+
+def test_unknown_command():
+    assert "No such command 'certfy'" in refused("certfy")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--support", 1, 0], "support is (1, 0)"),
+        (["--support", 0, "nan"], "support is (0, nan)"),
+        (["--support", 0, 0.5], "outside the support (0, 0.5)"),
+        (["--delta", 0], "delta is 0; expected"),
+        (["--delta", 1], "delta is 1; expected"),
+        (["--beta", 1.5], "beta is 1.5; expected"),
+        (["--threshold", "inf"], "thresholds[0] is inf; expected a finite number"),
+        (["--safety", 1], "safety[0] is 1; expected"),
+        (["--bound", "bernstein"], "bound is 'bernstein'; expected one of"),
+        (["--method", "exact"], "method is 'exact'; expected one of binomial, scenario"),
+        (["--bound", "clopper_pearson"], "binary"),
+        (["--json", "none/out.json"], "none/out.json: the folder 'none' does not exist"),
+        (["--plot", "none/out.png"], "none/out.png: the folder 'none' does not exist"),
+        (["--plot", "out.xyz"], "suffix '.xyz'"),
+        (["--plot", "."], "suffix ''"),
+        (["--json", "."], "is a directory"),
+        (["--json", "r.npz"], "name the same file"),
+        (["--json", "out.png", "--plot", "./out.png"], "name the same file"),
+    ],
+)
+def test_settings_and_outputs(tmp_path, monkeypatch, arguments, words):
+    stored(tmp_path, GOOD)
+    monkeypatch.chdir(tmp_path)
+    before = (tmp_path / "r.npz").read_bytes()
+    # Of an option given twice, the last counts.
+    assert words in refused("certify", "r.npz", "--support", 0, 1, "--delta", 0.1, *arguments)
+    assert [file.name for file in tmp_path.iterdir()] == ["r.npz"]
+    assert (tmp_path / "r.npz").read_bytes() == before
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1.5, -0.5])
+def test_a_bad_return_is_named_and_no_output_begun(tmp_path, bad):
+    returns = GOOD.copy()
+    returns[3, 5] = bad
+    outputs = ["--json", tmp_path / "out.json", "--plot", tmp_path / "out.png"]
+    line = refused("certify", stored(tmp_path, returns), "--support", 0, 1, "--delta", 0.1, *outputs)
+    assert "task 3, rollout 5" in line
+    assert [file.name for file in tmp_path.iterdir()] == ["r.npz"]
+
+
+def test_what_only_the_library_knows(tmp_path):
+    def line(returns: np.ndarray, *arguments: object, **arrays: np.ndarray) -> str:
+        path = stored(tmp_path, returns, **arrays)
+        return refused("certify", path, "--support", 0, 1, "--delta", 0.1, *arguments)
+
+    masked = np.ones(GOOD.shape, bool)
+    masked[4] = False
+    assert "task 4 has every rollout masked" in line(GOOD, where=masked)
+    assert "empirical_bernstein needs at least 2" in line(GOOD[:, :1], "--bound", "empirical_bernstein")
+    swapped = np.random.default_rng(0).uniform(0, 0.1, size=(50, 40)) + np.linspace(0, 0.9, 40)
+    assert "axes were swapped" in line(swapped)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv", ".parquet"])
+def test_foreign_and_empty_files(tmp_path, suffix):
+    for content in (b"", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"):
+        path = tmp_path / f"r{suffix}"
+        path.write_bytes(content)
+        line = refused("certify", path, "--support", 0, 1, "--delta", 0.1)
+        assert line.startswith(f"error: {path}: ")
+
+
+def test_a_file_cut_short_on_disk(tmp_path):
+    path = stored(tmp_path, GOOD)
+    path.write_bytes(path.read_bytes()[:-100])
+    assert "damaged or cut short" in refused("certify", path, "--support", 0, 1, "--delta", 0.1)
+
+
+def test_a_write_that_fails_is_one_line(tmp_path, monkeypatch):
+    path = stored(tmp_path, GOOD)
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", fail)
+    arguments = ["--support", 0, 1, "--delta", 0.1, "--threshold", 0.5, "--json", tmp_path / "out.json"]
+    assert "No space left on device" in refused("certify", path, *arguments)
+    assert [file.name for file in tmp_path.iterdir()] == ["r.npz"]
+
+
+@pytest.mark.parametrize(("module", "extra"), [("typer", "cli"), ("rich", "cli"), ("pyarrow", "io")])
+def test_a_missing_extra_is_named(tmp_path, monkeypatch, module, extra):
+    (tmp_path / "r.csv").write_text("task_id,episode_id,total_return\n1,1,0.5\n")
+    monkeypatch.setitem(sys.modules, module, None)
+    status, out, err = command("certify", tmp_path / "r.csv", "--support", 0, 1, "--delta", 0.1)
+    assert (status, out) == (1, "")
+    assert err == f"error: {module} is needed for this: pip install 'jaxcert[{extra}]'\n"
+
+
+def test_a_missing_plot_extra_is_named_before_the_work(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.backend_bases", None)
+    arguments = ["--support", 0, 1, "--delta", 0.1, "--plot", tmp_path / "out.png"]
+    status, _, err = command("certify", tmp_path / "none.npz", *arguments)
+    assert status == 1
+    assert "pip install 'jaxcert[plot]'" in err
+
+
+def test_an_interruption_ends_with_130_and_no_files(tmp_path, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(jaxcert, "certify", interrupt)
+    arguments = ["--support", 0, 1, "--delta", 0.1, "--json", tmp_path / "out.json"]
+    outcome = command("certify", stored(tmp_path, GOOD), *arguments)
+    assert outcome == (130, "", "error: interrupted\n")
+    assert [file.name for file in tmp_path.iterdir()] == ["r.npz"]
+
+
+def test_ctrl_c_while_compiling_ends_the_process_with_130(tmp_path):
+    """A real signal, sent shortly after the computation began."""
+    code = """if True:
+        import os, signal, sys, threading, time, jaxcert
+        from jaxcert.cli import main
+        certify = jaxcert.certify
+        def interrupted(*arguments, **settings):
+            threading.Timer(1.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+            certify(*arguments, **settings)
+            time.sleep(10)  # should it already be done
+        jaxcert.certify = interrupted
+        sys.exit(main())
+    """
+    arguments = [stored(tmp_path, GOOD), "--support", "0", "1", "--delta", "0.1", "--threshold", "0.5"]
+    arguments += ["--json", tmp_path / "out.json", "--method", "scenario"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, "certify", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
+    assert [file.name for file in tmp_path.iterdir()] == ["r.npz"]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], [], ["certify", "--help"]])
+def test_help(arguments):
+    status, out, err = command(*arguments)
+    assert (status, err) == (0, "")
+    assert "Usage: jaxcert" in out
+
+
+def test_version():
+    assert command("--version") == (0, f"jaxcert {jaxcert.__version__}\n", "")
+
+
+def test_a_refusal_as_a_process():
+    done = subprocess.run(
+        [sys.executable, "-m", "jaxcert", "certify", "none.npz", "--support", "0", "1", "--delta", "0.1"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "error: none.npz: no such file\n")

@@ -1,0 +1,61 @@
+"""The whole step curve against counting and SciPy."""
+
+import dataclasses
+
+import jax
+import numpy as np
+import pytest
+import scipy.stats
+from handmade import make_certificate
+
+import jaxcert
+from jaxcert.report import step_curve
+
+DELTA, BETA = 0.01, 0.05
+
+
+def lower_bounds(precision: str, num_tasks: int = 40) -> np.ndarray:
+    """Bounds with ties, and one that says nothing."""
+    drawn = np.random.default_rng(1).normal(size=num_tasks).round(1)
+    drawn[3] = -np.inf
+    return drawn.astype(precision)
+
+
+def test_every_distinct_bound_once_with_its_safety(precision):
+    bounds = lower_bounds(precision)
+    certificate = jaxcert.certify_lower_bounds(bounds, 0.0, delta=DELTA, beta=BETA)
+    curve = step_curve(certificate)
+
+    levels = np.unique(bounds[np.isfinite(bounds)])
+    violations = (bounds[None, :] < levels[:, None]).sum(axis=1)
+    limits = scipy.stats.beta.ppf(1 - DELTA, violations + 1, len(bounds) - violations)
+    np.testing.assert_array_equal(curve.thresholds, levels)
+    np.testing.assert_array_equal(curve.num_violations, violations)
+    tolerance = {"float32": 1e-5, "float64": 1e-10}[precision]
+    np.testing.assert_allclose(curve.safety, 1 - np.minimum(1, limits / (1 - BETA)), atol=tolerance)
+    assert curve.safety.dtype == precision
+
+
+def test_between_two_points_the_upper_one_holds(x64):
+    bounds = lower_bounds("float64")
+    certificate = jaxcert.certify_lower_bounds(bounds, 0.0, delta=DELTA, beta=BETA)
+    curve = step_curve(certificate)
+    middle = (np.asarray(curve.thresholds)[1:] + np.asarray(curve.thresholds)[:-1]) / 2
+    between = jaxcert.certify_lower_bounds(bounds, middle, delta=DELTA, beta=BETA)
+    np.testing.assert_array_equal(between.safety, curve.safety[1:])
+
+
+def test_settings_are_those_of_the_certificate():
+    certificate = make_certificate(delta=0.1)
+    curve = step_curve(certificate)
+    assert (curve.bound, curve.method, curve.num_tasks) == ("betting", "binomial", 30)
+    assert (float(curve.beta), float(curve.delta)) == (float(certificate.beta), float(certificate.delta))
+
+
+def test_what_has_no_curve():
+    nothing = dataclasses.replace(make_certificate(), lower_bounds=np.full(3, -np.inf, "float32"))
+    with pytest.raises(ValueError, match="no finite lower bound"):
+        step_curve(nothing)
+    batched = jax.tree.map(lambda leaf: leaf[None], nothing)
+    with pytest.raises(ValueError, match=r"lower_bounds of shape \(1, 3\), expected \[n\]"):
+        step_curve(batched)

@@ -1,0 +1,102 @@
+"""Pictures of certificates: what is drawn, and into which files."""
+
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from handmade import make_certificate
+
+import jaxcert
+from jaxcert.report import plot_certificates, save_figure
+
+
+def drawn(figure) -> dict:
+    return {line.get_label(): line for line in figure.axes[0].lines}
+
+
+def test_curves_steps_points_and_words():
+    certificates = {"ours": make_certificate(), "theirs": make_certificate(method="scenario")}
+    exact = (np.array([0.0, 1.0]), np.array([1.0, 0.1]))
+    figure = plot_certificates(certificates, exact=exact, points=[(0.1, 0.5), (0.6, 0.4)], title="walker")
+
+    lines = drawn(figure)
+    assert set(lines) == {"ours", "theirs", "exact S(B)", "requested"}
+    for label, certificate in certificates.items():
+        safety = np.asarray(certificate.safety)[[1, 0, 2]]
+        # The value of the upper threshold between two, and that of the lowest down to the leftmost point.
+        assert lines[label].get_drawstyle() == "steps-pre"
+        np.testing.assert_allclose(lines[label].get_xdata(), [0.1, 0.25, 0.5, 0.75])
+        np.testing.assert_array_equal(lines[label].get_ydata(), [safety[0], *safety])
+    np.testing.assert_array_equal(lines["exact S(B)"].get_ydata(), exact[1])
+    np.testing.assert_array_equal(lines["requested"].get_xydata(), [(0.1, 0.5), (0.6, 0.4)])
+    axes = figure.axes[0]
+    assert axes.get_title() == "walker: certified with confidence 99 %"
+    assert axes.get_xlabel() == "threshold B"
+    assert axes.get_ylabel() == "certified safety 1−ε"
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == list(lines)
+    assert "fixed before the data were seen" in figure.get_supxlabel()
+
+
+def test_title_alone_states_the_confidence():
+    figure = plot_certificates({"a": make_certificate(delta=0.005)})
+    assert figure.axes[0].get_title() == "Certified with confidence 99.5 %"
+
+
+def test_png_has_its_signature_and_size(tmp_path):
+    save_figure(tmp_path / "c.png", plot_certificates({"a": make_certificate()}))
+    content = (tmp_path / "c.png").read_bytes()
+    assert content[:8] == b"\x89PNG\r\n\x1a\n"
+    assert struct.unpack(">II", content[16:24]) == (1200, 675)
+    assert content.endswith(b"IEND\xaeB`\x82")
+    assert list(tmp_path.iterdir()) == [tmp_path / "c.png"]
+
+
+def test_other_formats_by_suffix(tmp_path):
+    figure = plot_certificates({"a": make_certificate()})
+    save_figure(tmp_path / "c.SVG", figure)
+    save_figure(tmp_path / "c.pdf", figure)
+    assert b"<svg" in (tmp_path / "c.SVG").read_bytes()
+    assert (tmp_path / "c.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_what_cannot_be_drawn():
+    one = make_certificate()
+    with pytest.raises(ValueError, match="certificates is empty"):
+        plot_certificates({})
+    with pytest.raises(ValueError, match="'b' is batched"):
+        plot_certificates({"a": one, "b": jax.tree.map(lambda leaf: leaf[None], one)})
+    with pytest.raises(ValueError, match=r"delta 0\.01, 0\.05, expected the same"):
+        plot_certificates({"a": one, "b": make_certificate(delta=0.05)})
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("c.txt", r"suffix '\.txt', expected one of .*\.png"),
+        ("c", "suffix ''"),
+        ("none/c.png", "does not exist"),
+    ],
+)
+def test_where_no_figure_can_be_written(tmp_path, name, words):
+    with pytest.raises(ValueError, match=words):
+        save_figure(tmp_path / name, plot_certificates({"a": make_certificate()}))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_missing_matplotlib_is_named_with_its_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r"matplotlib.*pip install 'jaxcert\[plot\]'"):
+        plot_certificates({"a": make_certificate()})
+
+
+def test_importing_the_report_imports_no_extra():
+    code = (
+        "import sys, jaxcert.report, jaxcert.cli; print({'pyarrow', 'matplotlib', 'typer', 'rich'} & set(sys.modules))"
+    )
+    root = Path(jaxcert.__file__).parents[1]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

@@ -1,0 +1,311 @@
+"""Files of returns: what is read, and what is refused by which words."""
+
+import csv
+import hashlib
+import io
+import pickle
+import re
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jaxcert.report import read_returns
+
+HEADER = "task_id,episode_id,total_return\n"
+SIX_ROWS = HEADER + "a,1,0.25\na,2,0.5\nb,1,1.0\nb,2,0.75\nc,1,-2e-1\nc,2,.5\n"
+
+
+def saved(folder: Path, name: str, content: bytes | str) -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def archive(**arrays) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def parquet(columns: dict) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table(columns), sink)
+    return sink.getvalue().to_pybytes()
+
+
+def refused(path: Path, *words: str) -> None:
+    """A ValueError of one line that starts with the file and holds the words."""
+    with pytest.raises(ValueError, match=re.escape(str(path))) as caught:
+        read_returns(path)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert [word for word in words if word not in message] == []
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [("float32", "float32"), ("float16", "float32"), ("float64", "float64"), ("int64", "float64"), ("bool", "float64")],
+)
+def test_npz_keeps_values_and_type(tmp_path, dtype, expected):
+    returns = np.array([[0, 1, 1], [1, 0, 1]], dtype=dtype)
+    data = read_returns(saved(tmp_path, "r.npz", archive(returns=returns, seed=3)))
+    assert data.returns.dtype == expected
+    np.testing.assert_array_equal(data.returns, returns)
+    assert data.where is None
+    np.testing.assert_array_equal(data.num_rollouts, [3, 3])
+
+
+def test_npz_with_where_and_digest(tmp_path):
+    where = np.array([[True, False], [True, True]])
+    content = archive(returns=np.ones((2, 2)), where=where)
+    data = read_returns(saved(tmp_path, "r.NPZ", content))
+    np.testing.assert_array_equal(data.where, where)
+    np.testing.assert_array_equal(data.num_rollouts, [1, 2])
+    assert data.sha256 == hashlib.sha256(content).hexdigest()
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@settings(max_examples=40, deadline=None)
+@given(counts=st.lists(st.integers(1, 5), min_size=1, max_size=6), seed=st.integers(0, 2**32 - 1))
+def test_rows_in_any_order_give_each_tasks_rollouts(tmp_path_factory, kind, counts, seed):
+    """Against dictionaries filled row by row."""
+    random = np.random.default_rng(seed)
+    rows = [(f"t{task}", episode, random.normal()) for task, count in enumerate(counts) for episode in range(count)]
+    random.shuffle(rows)
+    rows = [(str(task), int(episode), float(value)) for task, episode, value in rows]
+    expected: dict[str, list[float]] = {}
+    for task, _, value in rows:
+        expected.setdefault(task, []).append(value)
+
+    data = read_returns(saved(tmp_path_factory.mktemp("rows"), f"r.{kind}", encoded(rows, kind)))
+
+    assert data.returns.shape == (len(expected), max(counts))
+    assert (data.where is None) == (len(set(counts)) == 1)
+    where = np.ones(data.returns.shape, bool) if data.where is None else data.where
+    for row, mask, values in zip(data.returns, where, expected.values(), strict=True):
+        assert row[mask].tolist() == values
+        assert np.isnan(row[~mask]).all()
+
+
+def encoded(rows: list[tuple], kind: str) -> bytes:
+    """The rows with the columns in another order and one more column."""
+    names = ["total_return", "note", "task_id", "episode_id"]
+    table = [(value, "x", task, episode) for task, episode, value in rows]
+    if kind == "parquet":
+        return parquet(dict(zip(names, map(list, zip(*table, strict=True)), strict=True)))
+    text = io.StringIO()
+    csv.writer(text).writerows([names, *table])
+    return text.getvalue().encode()
+
+
+def test_same_returns_from_every_format(tmp_path):
+    returns = np.random.default_rng(0).normal(size=(7, 4))
+    rows = [(task, episode, float(returns[task, episode])) for task in range(7) for episode in range(4)]
+    files = {"r.csv": encoded(rows, "csv"), "r.parquet": encoded(rows, "parquet"), "r.npz": archive(returns=returns)}
+    for name, content in files.items():
+        np.testing.assert_array_equal(read_returns(saved(tmp_path, name, content)).returns, returns)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"task_id": pa.array(["b", "a", "b"]).dictionary_encode(), "total_return": [True, False, True]},
+        {"task_id": pa.array(["b", "a", "b"], pa.large_string()), "total_return": pa.array([1, 0, 1], pa.int8())},
+        {"task_id": [7, 3, 7], "total_return": pa.array(["1", " 0.0 ", "1e0"], pa.large_string())},
+        {"task_id": [7, 3, 7], "total_return": pa.array([1, 0, 1]).cast(pa.decimal128(21, 2))},
+    ],
+)
+def test_parquet_column_types(tmp_path, columns):
+    path = saved(tmp_path, "r.parquet", parquet({**columns, "episode_id": [0, 0, 1]}))
+    np.testing.assert_array_equal(read_returns(path).returns, [[1, 1], [0, np.nan]])
+
+
+def test_parquet_from_pandas_categories_numbers_tasks_by_first_row(tmp_path):
+    """The categories are sorted; the tasks must not be."""
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"task_id": ["z", "a"], "episode_id": [0, 0], "total_return": [1.0, 2.0]})
+    path = tmp_path / "r.parquet"
+    frame.astype({"task_id": "category"}).to_parquet(path)
+    np.testing.assert_array_equal(read_returns(path).returns, [[1.0], [2.0]])
+
+
+def test_csv_with_byte_order_mark_quotes_and_crlf(tmp_path):
+    text = '﻿task_id,episode_id,total_return\r\n"a, b",1,"2.5"\r\n\r\n"a, b",2,3\r\n'
+    np.testing.assert_array_equal(read_returns(saved(tmp_path, "r.csv", text)).returns, [[2.5, 3.0]])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a,b\n1,2\n", ["no column task_id, episode_id, total_return", "found 'a', 'b'"]),
+        ("task_id,episode_id,return\n1,2,3\n", ["no column total_return", "'return'"]),
+        ("task_id," + HEADER + "1,1,1,1\n", ["more than one column task_id"]),
+        (HEADER, ["no rows"]),
+        (HEADER + "a,1,1\nb,1,1\na,1,2\n", ["rows 1 and 3", "task_id a, episode_id 1", "once"]),
+        (HEADER + "a,1,1\nb,1,\n", ["row 2", "total_return is empty", "finite number"]),
+        (HEADER + "a,1,1\nb,1,nan\n", ["row 2", "'nan'", "finite number"]),
+        (HEADER + "a,1,-inf\n", ["row 1", "'-inf'"]),
+        (HEADER + "a,1,1e999\n", ["row 1", "'1e999'"]),
+        (HEADER + "a,1,ten\n", ["row 1", "'ten'"]),
+        (HEADER + "a,1,0x10\n", ["row 1", "'0x10'"]),
+        (HEADER + ",1,1\n", ["row 1", "task_id is empty"]),
+        (HEADER + "a,,1\n", ["row 1", "episode_id is empty"]),
+        (HEADER + "a,1,1\nb,1\n", ["cannot be read as CSV", "Expected 3 columns, got 2"]),
+        (HEADER + "a,1,1\nb,1,1", ["no line ending", "cut short"]),
+        ("\n", ["cannot be read as CSV"]),
+    ],
+)
+def test_bad_csv(tmp_path, text, words):
+    refused(saved(tmp_path, "r.csv", text), *words)
+
+
+def test_csv_that_is_no_text(tmp_path):
+    refused(saved(tmp_path, "png.csv", b"\x89PNG\r\n\x1a\n\0\0\n"), "not a CSV file")
+    refused(saved(tmp_path, "latin.csv", HEADER.encode() + b"\xe9,1,1\n"), "cannot be read as CSV", "UTF8")
+
+
+GOOD = {"task_id": [1, 1, 2], "episode_id": [0, 1, 0], "total_return": [1.0, 2.0, 3.0]}
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"total_return": [1.0, None, 2.0]}, ["row 2", "total_return is empty"]),
+        ({"total_return": [1.0, 2.0, float("inf")]}, ["row 3", "inf"]),
+        ({"total_return": [float("nan"), 2.0, 3.0]}, ["row 1", "nan"]),
+        ({"total_return": ["1", "x", "2"]}, ["row 2", "'x'"]),
+        ({"total_return": [[1.0], [2.0], [3.0]]}, ["total_return has type list", "expected numbers"]),
+        ({"task_id": [1, None, 2]}, ["row 2", "task_id is empty"]),
+        ({"task_id": [1.0, float("nan"), 2.0]}, ["row 2", "task_id is nan"]),
+        ({"task_id": [[1], [1], [2]]}, ["task_id has type list"]),
+        ({"episode_id": [0, 0, 0]}, ["rows 1 and 2", "task_id 1, episode_id 0"]),
+    ],
+)
+def test_bad_parquet(tmp_path, columns, words):
+    refused(saved(tmp_path, "r.parquet", parquet(GOOD | columns)), *words)
+
+
+def test_parquet_without_a_column_or_rows(tmp_path):
+    renamed = {"task": [1], "episode_id": [0], "total_return": [1.0]}
+    refused(saved(tmp_path, "a.parquet", parquet(renamed)), "no column task_id", "'task'")
+    refused(saved(tmp_path, "b.parquet", parquet({name: pa.array([], pa.int64()) for name in GOOD})), "no rows")
+    refused(saved(tmp_path, "c.parquet", SIX_ROWS), "not a Parquet file")
+    refused(saved(tmp_path, "d.parquet", b"PAR1" + b"x" * 40 + b"PAR1"), "cannot be read as Parquet")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "words"),
+    [
+        ({"rewards": np.ones((2, 2))}, ["no array 'returns'", "'rewards'"]),
+        ({"returns": np.ones(3)}, ["shape (3,)", "[num_tasks, num_rollouts]"]),
+        ({"returns": np.ones((2, 2, 2))}, ["shape (2, 2, 2)"]),
+        ({"returns": np.ones((0, 2))}, ["shape (0, 2)", "at least one task"]),
+        ({"returns": np.ones((2, 0))}, ["shape (2, 0)", "one rollout"]),
+        ({"returns": np.array([["1"]])}, ["dtype <U1", "real numbers"]),
+        ({"returns": np.ones((1, 1), complex)}, ["complex128"]),
+        ({"returns": np.ones((2, 2)), "where": np.ones((2, 2))}, ["'where'", "float64", "bool"]),
+        ({"returns": np.ones((2, 2)), "where": np.ones((2, 1), bool)}, ["'where'", "(2, 1)", "(2, 2)"]),
+    ],
+)
+def test_bad_npz(tmp_path, arrays, words):
+    refused(saved(tmp_path, "r.npz", archive(**arrays)), *words)
+
+
+def test_npz_whose_member_is_no_array(tmp_path):
+    with zipfile.ZipFile(tmp_path / "r.npz", "w") as file:
+        file.writestr("returns", "hello")
+    refused(tmp_path / "r.npz", "no array in it")
+
+
+class _Trap:
+    """Says so if it is ever unpickled."""
+
+    opened = False
+
+    def __reduce__(self):
+        return (setattr, (_Trap, "opened", True))
+
+
+def test_pickled_objects_are_never_loaded(tmp_path):
+    trapped = np.array([[_Trap()]], dtype=object)
+    pickle.loads(pickle.dumps(_Trap()))
+    assert _Trap.opened  # the trap works
+    _Trap.opened = False
+    refused(saved(tmp_path, "r.npz", archive(returns=trapped)), "pickled objects", "never loaded")
+    refused(saved(tmp_path, "w.npz", archive(returns=np.ones((1, 1)), where=trapped)), "pickled objects")
+    data = read_returns(saved(tmp_path, "extra.npz", archive(returns=np.ones((1, 1)), extra=trapped)))
+    assert data.returns.tolist() == [[1.0]]
+    assert not _Trap.opened
+
+
+def test_what_is_no_file_of_returns(tmp_path):
+    refused(saved(tmp_path, "r.txt", "1 2 3"), "suffix '.txt'", ".npz, .parquet, .csv")
+    refused(saved(tmp_path, "r.npz", SIX_ROWS), "not an .npz file")
+    refused(saved(tmp_path, "r.csv", b""), "is empty")
+    (tmp_path / "folder.npz").mkdir()
+    refused(tmp_path / "folder.npz", "is a directory")
+    with pytest.raises(FileNotFoundError, match=r"none\.csv: no such file"):
+        read_returns(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize("name", ["r.npz", "r.parquet"])
+def test_every_cut_of_a_binary_file_is_refused(tmp_path, name):
+    whole = archive(returns=np.ones((3, 4))) if name == "r.npz" else parquet(GOOD)
+    for length in range(1, len(whole), 7):
+        refused(saved(tmp_path, name, whole[:length]))
+
+
+def test_every_cut_of_a_csv_is_refused_or_ends_with_a_row(tmp_path):
+    for length in range(1, len(SIX_ROWS)):
+        path = saved(tmp_path, "r.csv", SIX_ROWS[:length])
+        if SIX_ROWS[length - 1] == "\n" and length > len(HEADER):
+            assert read_returns(path).num_rollouts.sum() == SIX_ROWS[:length].count("\n") - 1
+        else:
+            refused(path)
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_a_damaged_npz_is_refused_or_unharmed(tmp_path_factory, data):
+    returns = np.arange(12.0).reshape(3, 4)
+    content = bytearray(archive(returns=returns))
+    content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+    path = saved(tmp_path_factory.mktemp("damaged"), "r.npz", bytes(content))
+    read = returns_or_message(path)
+    if isinstance(read, str):
+        assert read.startswith(str(path))
+        assert "\n" not in read
+    else:
+        np.testing.assert_array_equal(read, returns)
+
+
+def returns_or_message(path: Path) -> np.ndarray | str:
+    try:
+        return read_returns(path).returns
+    except ValueError as error:
+        return str(error)
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_a_damaged_parquet_file_raises_nothing_but_value_errors(tmp_path_factory, data):
+    content = bytearray(parquet(GOOD))
+    content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+    path = saved(tmp_path_factory.mktemp("damaged"), "r.parquet", bytes(content))
+    read = returns_or_message(path)
+    assert read.startswith(str(path)) if isinstance(read, str) else np.isfinite(read).any()
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.parquet"])
+def test_missing_pyarrow_is_named_with_its_extra(tmp_path, monkeypatch, name):
+    path = saved(tmp_path, name, SIX_ROWS)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"pyarrow.*pip install 'jaxcert\[io\]'"):
+        read_returns(path)

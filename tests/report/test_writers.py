@@ -1,0 +1,136 @@
+"""Certificates as JSON: strict, complete, whole or not at all."""
+
+import dataclasses
+import json
+import os
+import platform
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from handmade import make_certificate
+
+import jaxcert
+from jaxcert.report import certificate_record, check_output, read_returns, write_certificates
+
+
+def parsed(path: Path) -> dict:
+    """The document, read by a parser that knows no NaN and no Infinity."""
+
+    def refuse(token: str):
+        raise AssertionError(f"not JSON: {token}")
+
+    return json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rows_are_the_certificates_own_numbers(tmp_path, dtype):
+    certificate = make_certificate(dtype)
+    write_certificates(tmp_path / "c.json", [certificate_record(certificate, support=(0.0, 1.0))])
+    (record,) = parsed(tmp_path / "c.json")["certificates"]
+
+    rows = {name: [row[name] for row in record["rows"]] for name in record["rows"][0]}
+    assert rows["threshold"] == np.asarray(certificate.thresholds).tolist()
+    for name in ("safety", "epsilon", "num_violations", "num_valid"):
+        assert rows[name] == np.asarray(getattr(certificate, name)).tolist()
+    assert rows["status"] == ["out_of_range", "certified", "vacuous"]
+    assert "\n".join(rows["sentence"]) == str(certificate)
+    assert record["settings"] == {
+        "bound": "betting",
+        "method": "binomial",
+        "beta": float(certificate.beta),
+        "delta": float(certificate.delta),
+        "support": [0.0, 1.0],
+        "num_tasks": 30,
+        "dtype": dtype,
+    }
+    assert record["data"] is None
+    assert record["fixed_beforehand"] == "threshold"
+
+
+def test_document_names_versions_and_data(tmp_path):
+    where = np.ones((30, 20), bool)
+    where[3, 5:] = False
+    np.savez(tmp_path / "returns.npz", returns=np.ones((30, 20)), where=where)
+    data = read_returns(tmp_path / "returns.npz")
+    record = certificate_record(make_certificate(), support=(0, 1), data=data, fixed="safety")
+    write_certificates(tmp_path / "c.json", [record, record])
+    document = parsed(tmp_path / "c.json")
+
+    assert document["format"] == "jaxcert certificates"
+    assert document["versions"]["jaxcert"] == jaxcert.__version__
+    assert document["versions"]["jax"] == jax.__version__
+    assert document["versions"]["numpy"] == np.__version__
+    assert document["versions"]["python"] == platform.python_version()
+    first, second = document["certificates"]
+    assert first == second
+    assert first["fixed_beforehand"] == "safety"
+    assert first["data"] == {
+        "file": "returns.npz",
+        "sha256": data.sha256,
+        "num_rollouts": {"min": 5, "max": 20},
+        "dtype": "float64",
+    }
+
+
+def test_numbers_that_are_not_finite_become_null(tmp_path):
+    thresholds = np.array([np.nan, -np.inf, np.inf])
+    certificate = dataclasses.replace(make_certificate(), thresholds=thresholds)
+    write_certificates(tmp_path / "c.json", [certificate_record(certificate, support=(0.0, np.inf))])
+    (record,) = parsed(tmp_path / "c.json")["certificates"]
+    assert record["settings"]["support"] == [0.0, None]
+    assert [row["threshold"] for row in record["rows"]] == [None, None, None]
+
+
+def test_a_record_with_nan_is_refused_and_nothing_is_written(tmp_path):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_certificates(tmp_path / "c.json", [{"rows": [float("nan")]}])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_batched_certificate_is_refused():
+    batched = jax.tree.map(lambda leaf: leaf[None], make_certificate())
+    with pytest.raises(ValueError, match=r"batched: safety has shape \(1, 3\), expected \[t\]"):
+        certificate_record(batched, support=(0, 1))
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "c.json"
+    path.write_text("old")
+
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_certificates(path, [])
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_existing_file_is_replaced_and_a_link_kept(tmp_path):
+    target, link = tmp_path / "target.json", tmp_path / "link.json"
+    target.write_text("old")
+    link.symlink_to(target)
+    write_certificates(link, [])
+    assert link.is_symlink()
+    assert parsed(target)["certificates"] == []
+    assert sorted(tmp_path.iterdir()) == [link, target]
+
+
+def test_a_file_name_that_is_no_text_stays_valid_json(tmp_path):
+    write_certificates(tmp_path / "c.json", [{"file": os.fsdecode(b"caf\xe9.npz"), "name": "ε"}])
+    (record,) = parsed(tmp_path / "c.json")["certificates"]
+    assert os.fsencode(record["file"]) == b"caf\xe9.npz"
+    assert record["name"] == "ε"
+
+
+def test_where_no_file_can_be_written(tmp_path):
+    with pytest.raises(ValueError, match=r"c\.json: the folder '.*none' does not exist"):
+        check_output(tmp_path / "none" / "c.json")
+    with pytest.raises(ValueError, match="is a directory"):
+        check_output(tmp_path)
+    with pytest.raises(ValueError, match="not a regular file"):
+        check_output(os.devnull)
+    assert check_output(str(tmp_path / "c.json")) == tmp_path / "c.json"
