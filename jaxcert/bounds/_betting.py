@@ -143,13 +143,14 @@ def _jensen_gap(data: Rollouts, r: jax.Array, t: jax.Array) -> tuple[jax.Array, 
 def _value_down(data: Rollouts, relative: jax.Array, goal: jax.Array, t: jax.Array) -> jax.Array:
     """At most 1 + expm1(M(t) - goal) / t, with every rounding accounted for.
 
-    The logarithm of 1 + t r is taken from log1p(t r) while t r >= -1/2 and from log((1 - t) + t x/x0) below, where
-    1 - t is exact; each is then off by at most 32 u t (1 + x/x0) / 2 + 4 u |log|, and x/x0 has mean one.
+    The logarithm of 1 + t r is taken from log1p(t r) while t r >= -1/4 (below, XLA's loses digits) and from
+    log((1 - t) + t x/x0) else, where t > 1/4 and 1 - t is off by at most 2 u t; each is then off by at most
+    32 u t (1 + x/x0) / 2 + 4 u |log|, and x/x0 has mean one.
     """
     u = unit_roundoff(t.dtype)
     bet = t[..., None]
     gain = bet * (relative - 1)
-    low_side = gain < -0.5
+    low_side = gain < -0.25
     small = jnp.log((1 - bet) + bet * jnp.where(low_side, relative, 1))
     logs = _masked(data, jnp.where(low_side, small, jnp.log1p(jnp.where(low_side, 0, gain))))
     m = jnp.maximum(data.num_rollouts, 1)

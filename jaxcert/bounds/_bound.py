@@ -35,8 +35,9 @@ class Bound:
 def apply_bound(bound: Bound, x: Any, beta: Any, support: Support, where: Any, validate: bool) -> jax.Array:
     """Check the arguments of a public bound and evaluate it: [..., m] -> [...]."""
     x, beta, low, high, where = prepare(bound, x, beta, support, where, validate)
-    if beta.ndim > x.ndim - 1 or np.broadcast_shapes(beta.shape, x.shape[:-1]) != x.shape[:-1]:
-        raise ValueError(f"beta has shape {beta.shape}; expected one that broadcasts to the tasks, {x.shape[:-1]}")
+    tasks = x.shape[:-1]
+    if beta.ndim > len(tasks) or any(b not in (1, t) for b, t in zip(beta.shape[::-1], tasks[::-1], strict=False)):
+        raise ValueError(f"beta has shape {beta.shape}; expected one that broadcasts to the tasks, {tasks}")
     return _evaluate(bound, x, beta, low, high, where)
 
 
@@ -50,7 +51,9 @@ def prepare(bound: Bound, x: Any, beta: Any, support: Support, where: Any, valid
         )
     if validate:
         if is_concrete(beta):
-            check_open_unit("beta", beta)
+            # As it is used: one close to 0 or 1 may be rounded to it.
+            with np.errstate(over="ignore"):
+                check_open_unit("beta", np.asarray(beta).astype(arrays[0].dtype))
         check_values(arrays[0], *arrays[2:], binary=bound.binary)
         _check_counts(bound, arrays[-1])
     return arrays

@@ -41,12 +41,10 @@ def to_device(x: Any, beta: Any, support: Support, where: Any) -> tuple:
         ValueError: for shapes, types or a support that no values could make right.
     """
     require_real("returns", x)
-    where = None if where is None else jnp.asarray(where, dtype=bool)
+    require_real("beta", beta)
     shape = np.shape(x)
-    if not shape or shape[-1] == 0:
+    if not shape or 0 in shape:
         raise ValueError(f"returns of shape {shape} hold no rollouts; expected [..., num_rollouts] with at least one")
-    if where is not None and where.shape != shape:
-        raise ValueError(f"where has shape {where.shape}; expected that of the returns, {shape}")
     low, high = split_support(support)
     dtype = returns_dtype(x)
     return (
@@ -54,8 +52,18 @@ def to_device(x: Any, beta: Any, support: Support, where: Any) -> tuple:
         cast(beta, dtype, "nearest"),
         cast(low, dtype, "down"),
         cast(high, dtype, "up"),
-        where,
+        None if where is None else _check_where(where, shape),
     )
+
+
+def _check_where(where: Any, shape: tuple[int, ...]) -> jax.Array:
+    if not isinstance(where, jax.Array):
+        where = np.asarray(where)
+    if where.dtype != np.bool_:
+        raise ValueError(f"where has dtype {where.dtype}; expected bool")
+    if where.shape != shape:
+        raise ValueError(f"where has shape {where.shape}; expected that of the returns, {shape}")
+    return jnp.asarray(where)
 
 
 def returns_dtype(x: Any) -> np.dtype:
@@ -70,7 +78,7 @@ def split_support(support: Any) -> tuple[Any, Any]:
     """The two ends of a declared support (a, b).
 
     Raises:
-        ValueError: missing, not a pair of numbers, or (where the values can be read) not a < b with a finite.
+        ValueError: missing, not a pair of real scalars, or (where the values can be read) not a < b with a finite.
     """
     try:
         low, high = support
@@ -78,6 +86,10 @@ def split_support(support: Any) -> tuple[Any, Any]:
         raise ValueError(f"support is {support!r}; expected a pair (a, b) that holds every possible return") from None
     except ValueError:
         raise ValueError(f"support has {len(support)} entries; expected a pair (a, b)") from None
+    for end in (low, high):
+        require_real("support", end)
+        if np.ndim(end) != 0:
+            raise ValueError(f"support has an end of shape {np.shape(end)}; expected a pair (a, b) of scalars")
     if is_concrete(low, high):
         ends = np.asarray([low, high], dtype=np.float64)
         if not (np.isfinite(ends[0]) and ends[0] < ends[1]):
@@ -101,7 +113,7 @@ def rollouts(
         count = jnp.sum(where, axis=-1, dtype=jnp.int32).astype(x.dtype)
         valid = jnp.all(inside | ~where, axis=-1) & (count > 0)
     beta = jnp.broadcast_to(beta, x.shape[:-1])
-    valid = valid & (beta > 0) & (beta < 1) & (low < high)
+    valid = valid & (beta > 0) & (beta < 1) & ((low == 0) & (high == 1) if binary else low < high)
     # A beta without meaning would make NaN further on; the task is invalid already.
     return Rollouts(excess, where, count, valid, low, high, jnp.where((beta > 0) & (beta < 1), beta, 0.5))
 
@@ -153,7 +165,9 @@ def _index(index: Any) -> str:
 
 def finish(lower_excess: jax.Array, data: Rollouts) -> jax.Array:
     """From a lower bound on E[x] - a to one on E[x]: at least a, rounded down, -inf for an invalid task."""
-    gain = jnp.maximum(lower_excess, 0)
+    # Results below the smallest normal number are flushed to 0: a few terms may each have lost that much.
+    gain = jnp.maximum(lower_excess - 64 * float(jnp.finfo(lower_excess.dtype).tiny), 0)
     bound = data.low + gain
     bound = jnp.maximum(jnp.where(gain > 0, next_down(bound), bound), data.low)
-    return jnp.where(data.valid & ~jnp.isnan(gain), bound, -jnp.inf)
+    # NaN, or infinite where a sum overflowed, says nothing about the mean.
+    return jnp.where(data.valid & (gain < jnp.inf), bound, -jnp.inf)

@@ -107,9 +107,11 @@ def floor_to(value: float, digits: int) -> str:
 
 
 def _short(threshold: float) -> str:
-    """A threshold as short as it can be without being rounded up."""
+    """A threshold in seven digits, rounded down, unless that is what was asked for up to the rounding of float32."""
     text = f"{threshold:.7g}"
-    return text if float(text) <= threshold or np.float32(text) == np.float32(threshold) else f"{threshold:.17g}"
+    if float(text) <= threshold or np.float32(text) == np.float32(threshold):
+        return text
+    return f"{threshold - abs(threshold) * 5e-7:.7g}"
 
 
 def _confidence(delta: float) -> str:

@@ -196,7 +196,10 @@ def certify_safety_level(
     if validate:
         check_level("safety", safety)
     wanted = _row("safety", cast(safety, arrays[0].dtype, "up"))
-    return certify_level(description, method, wanted, *arrays)
+    certificate = certify_level(description, method, wanted, *arrays)
+    if validate:
+        _warn_out_of_range(certificate)
+    return certificate
 
 
 # --- arguments ----------------------------------------------------------------------------------------------------

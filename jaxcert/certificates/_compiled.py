@@ -25,7 +25,7 @@ def certify_given(bound: str, method: str, thresholds, lower, beta, delta) -> Ce
     passed = lower[..., None, :] >= thresholds.reshape((1,) * (lower.ndim - 1) + (-1, 1))
     violations = n - jnp.sum(passed, axis=-1, dtype=jnp.int32)
     epsilon, num_valid, feasible = _epsilon(method, violations, n, beta, delta)
-    bad_threshold = ~jnp.isfinite(thresholds)
+    bad_threshold = jnp.broadcast_to(~jnp.isfinite(thresholds), epsilon.shape)
     epsilon = jnp.where(bad_threshold, 1.0, epsilon)
     bad_task = jnp.any(jnp.isnan(lower) if bound == "given" else jnp.isneginf(lower), axis=-1, keepdims=True)
     bad_level = ~((beta >= 0) & (beta < 1) & (delta > 0) & (delta < 1))
@@ -54,22 +54,21 @@ def certify_level(bound: Bound, method: str, wanted, x, beta, delta, low, high, 
     # How many k, from 0 on, are good enough: k* + 1.
     count = jnp.sum(jnp.cumprod(enough, axis=-1, dtype=jnp.int32), axis=-1)
     chosen = jnp.take(jnp.sort(lower, axis=-1), jnp.maximum(count - 1, 0), axis=-1)
+    wanted, count = jnp.broadcast_to(wanted, chosen.shape), jnp.broadcast_to(count, chosen.shape)
     good = (wanted > 0) & (wanted < 1)
     reached = jnp.maximum(jnp.where((count > 0) & good, chosen, low), low)
     invalid = jnp.any(jnp.isneginf(lower), axis=-1, keepdims=True) | ~good
-    risk = jnp.broadcast_to(complement_up(wanted), reached.shape)
-    status = _status(
-        method, jnp.where(reached > low, 0.0, 1.0).astype(lower.dtype), feasible[0], invalid, beta, delta, n
-    )
-    violations = jnp.broadcast_to(jnp.maximum(count - 1, 0), reached.shape)
+    # Nothing is said by the lower end of the support, which every return reaches.
+    vacuous = jnp.where(reached > low, 0.0, 1.0).astype(lower.dtype)
+    violations = jnp.maximum(count - 1, 0)
     return Certificate(
         thresholds=reached,
-        safety=jnp.broadcast_to(wanted, reached.shape),
-        epsilon=risk,
+        safety=wanted,
+        epsilon=complement_up(wanted),
         num_violations=violations,
         lower_bounds=lower,
         num_valid=n - violations,
-        status=status,
+        status=_status(method, vacuous, feasible[0], invalid, beta, delta, n),
         beta=beta,
         delta=delta,
         num_tasks=n,

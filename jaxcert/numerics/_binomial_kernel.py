@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert.numerics._elementary import log1p
 from jaxcert.numerics._rounding import unit_roundoff
 
 
@@ -94,7 +95,7 @@ def _log_point_probability(k: jax.Array, n: jax.Array, p: jax.Array, q: jax.Arra
     stirling = _stirling_error(n) - _stirling_error(inner) - _stirling_error(n - k)
     deviance = _deviance(inner, n * p, -excess) + _deviance(n - k, n * q, excess)
     size = 0.5 * jnp.log(n / (n - k) / inner / np.asarray(2 * np.pi, p.dtype))
-    at_zero = n * jnp.where(p > 0.5, jnp.log(q), jnp.log1p(-p))
+    at_zero = n * log1p(-p)
     return jnp.where(k > 0, stirling - deviance + size, at_zero)
 
 

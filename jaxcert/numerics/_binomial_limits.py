@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jax.scipy.special import ndtri
 
 from jaxcert.numerics._binomial_kernel import smaller_tail, tail_error
+from jaxcert.numerics._elementary import log1p
 from jaxcert.numerics._root import safe_root
 from jaxcert.numerics._rounding import unit_roundoff
 
@@ -32,7 +33,8 @@ def upper_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
     root = _solve(log_cdf, inner, n, level, start, safe=jnp.ones_like(level), unsafe=jnp.zeros_like(level))
     log_level = jnp.log(level)
     at_zero = -jnp.expm1(log_level / n) * (1 + 12 * u)
-    at_last = jnp.exp(jnp.log1p(-level) / n) * (1 + 12 * u)
+    log_rest = log1p(-level) / n
+    at_last = jnp.exp(log_rest) * (1 + (12 + 4 * jnp.abs(log_rest)) * u)
     value = jnp.where(k <= 0, at_zero, jnp.where(k == n - 1, at_last, root))
     return jnp.where(k >= n, 1.0, jnp.minimum(value, 1.0))
 
@@ -59,7 +61,7 @@ def lower_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
     start = _quantile(inner, n, -ndtri(level))
     root = _solve(log_sf, inner, n, level, start, safe=jnp.zeros_like(level), unsafe=jnp.ones_like(level))
     log_level = jnp.log(level)
-    at_one = -jnp.expm1(jnp.log1p(-level) / n) * (1 - 12 * u)
+    at_one = -jnp.expm1(log1p(-level) / n) * (1 - 12 * u)
     at_all = jnp.exp(log_level / n) * (1 - (12 + 4 * jnp.abs(log_level / n)) * u)
     value = jnp.where(k == 1, at_one, jnp.where(k >= n, at_all, root))
     return jnp.where(k <= 0, 0.0, jnp.maximum(value, 0.0))
@@ -132,7 +134,7 @@ def _log_side(log_tail: jax.Array, slope: jax.Array, direct: jax.Array, n: jax.A
     odds = jnp.exp(log_tail) / -jnp.expm1(log_tail)
     u = unit_roundoff(log_tail.dtype)
     return (
-        jnp.where(direct, log_tail, jnp.log1p(-jnp.exp(log_tail))),
+        jnp.where(direct, log_tail, log1p(-jnp.exp(log_tail))),
         jnp.where(direct, slope, -odds * slope),
         jnp.where(direct, error, odds * error + 4 * u),
     )

@@ -36,7 +36,8 @@ def cast(value: Any, dtype: np.dtype, side: Side) -> jax.Array:
         side: "down" (result <= value), "up" (result >= value) or "nearest".
 
     Returns:
-        An array of ``dtype``. Values that it can represent are unchanged; NaN stays NaN.
+        An array of ``dtype``. Floats that it can represent are unchanged, as are integers within its significand;
+        NaN stays NaN.
 
     Example:
         >>> float(cast(0.1, jnp.dtype("float32"), "down")) <= 0.1
@@ -49,30 +50,23 @@ def cast(value: Any, dtype: np.dtype, side: Side) -> jax.Array:
     if value.dtype == dtype:
         return value
     near = value.astype(dtype)
-    if side == "nearest":
-        return near
-    return jnp.where(_may_be_inexact(value, near), _towards(jnp, near, side), near)
+    return near if side == "nearest" else jnp.where(_wrong_side(value, near, side), _towards(jnp, near, side), near)
 
 
 def _cast_host(value: np.ndarray, dtype: np.dtype, side: Side) -> np.ndarray:
     """On the host the exact value is still there, before JAX narrows it on the way to the device."""
-    if value.dtype == dtype:
-        return value
-    exact = value.astype(np.float64)
     with np.errstate(over="ignore"):
-        near = exact.astype(dtype)
-    if side == "nearest":
-        return near
-    wrong = near < exact if side == "up" else near > exact
-    return np.where(wrong, _towards(np, near, side), near)
+        near = value.astype(dtype)
+        return near if side == "nearest" else np.where(_wrong_side(value, near, side), _towards(np, near, side), near)
 
 
-def _may_be_inexact(value: jax.Array, near: jax.Array) -> jax.Array:
-    if value.dtype == jnp.float64:
-        return near.astype(value.dtype) != value
-    # Only integers beyond the significand are rounded when they become floats.
-    limit = 2 ** (jnp.finfo(near.dtype).nmant + 1)
-    return jnp.abs(near) >= limit
+def _wrong_side(value: Any, near: Any, side: Side) -> Any:
+    """Where ``near`` lies on the wrong side of ``value``, or may do so: an integer beyond the significand."""
+    if not jnp.issubdtype(value.dtype, jnp.floating):
+        return abs(near) >= 2 ** (jnp.finfo(near.dtype).nmant + 1)
+    wide = max(value.dtype, near.dtype, key=lambda d: jnp.finfo(d).bits)
+    exact, rounded = value.astype(wide), near.astype(wide)
+    return rounded < exact if side == "up" else rounded > exact
 
 
 def _towards(xp: Any, x: Any, side: Side) -> Any:

@@ -1,0 +1,273 @@
+"""certify and its siblings against a plain reading of their definitions."""
+
+import functools
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxcert
+from jaxcert import Status, bounds, certify, certify_lower_bounds, certify_safety_level
+
+SUPPORT = (0.0, 10.0)
+BOUNDS = ("betting", "clopper_pearson", "dkw", "empirical_bernstein", "hoeffding")
+METHODS = ("binomial", "scenario")
+
+
+def returns_for(bound: str, shape: tuple[int, ...] = (40, 60)) -> np.ndarray:
+    rng = np.random.default_rng(3)
+    if bound == "clopper_pearson":
+        return (rng.random(shape) < rng.beta(5, 2, (*shape[:-1], 1))).astype(np.float32)
+    return (10 * rng.beta(6, 2, shape) * rng.beta(8, 1, (*shape[:-1], 1))).astype(np.float32)
+
+
+def support_for(bound: str) -> tuple[float, float]:
+    return (0.0, 1.0) if bound == "clopper_pearson" else SUPPORT
+
+
+def thresholds_for(bound: str, count: int = 7) -> np.ndarray:
+    return np.linspace(0.1, 0.95, count, dtype=np.float32) * support_for(bound)[1]
+
+
+def by_definition(x: np.ndarray, thresholds: np.ndarray, bound: str, method: str, beta: float, delta: float):
+    """k and epsilon per threshold, task by task."""
+    n = len(x)
+    lower = [getattr(bounds, bound)(row, beta, support=support_for(bound)) for row in x]
+    violations, epsilons = [], []
+    for level in thresholds:
+        k = n - sum(bool(bound_ >= level) for bound_ in lower)
+        epsilon = float(jaxcert.binomial_epsilon(k, n, jnp.float32(beta), jnp.float32(delta)))
+        if method == "scenario":
+            printed = jaxcert.scenario_epsilon(k, n, jnp.float32(beta), jnp.float32(delta)).epsilon
+            epsilon = max(epsilon, float(printed))
+        violations.append(k)
+        epsilons.append(epsilon)
+    return violations, epsilons
+
+
+@pytest.mark.filterwarnings("ignore:scenario at beta")
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_certify_agrees_with_its_definition(bound, method):
+    x, levels = returns_for(bound), thresholds_for(bound)
+    delta = float(np.nextafter(np.float32(0.05), np.float32(0)))
+    got = certify(x, levels, support=support_for(bound), delta=delta, beta=0.01, bound=bound, method=method)
+    violations, epsilons = by_definition(x, levels, bound, method, 0.01, delta)
+    np.testing.assert_array_equal(got.num_violations, violations)
+    np.testing.assert_array_equal(np.asarray(got.epsilon, np.float64), epsilons)
+    assert len(set(violations)) > 2
+    assert np.all(np.asarray(got.safety, np.float64) <= 1 - np.asarray(got.epsilon, np.float64))
+
+
+def test_few_thresholds_equal_many_bit_for_bit():
+    """Few are solved one by one, many gathered from a table over k."""
+    x, levels = returns_for("betting"), thresholds_for("betting", 101)
+    many = certify(x, levels, support=SUPPORT, delta=0.01)
+    for method in METHODS:
+        many = certify(x, levels, support=SUPPORT, delta=0.01, method=method)
+        few = certify(x, levels[::10], support=SUPPORT, delta=0.01, method=method)
+        np.testing.assert_array_equal(few.epsilon, many.epsilon[::10])
+        np.testing.assert_array_equal(few.num_valid, many.num_valid[::10])
+
+
+def test_leading_axes_are_batched():
+    x, levels = returns_for("betting", (2, 3, 20, 30)), thresholds_for("betting")
+    batch = certify(x, levels, support=SUPPORT, delta=0.1)
+    assert batch.safety.shape == (2, 3, 7)
+    assert batch.lower_bounds.shape == (2, 3, 20)
+    for i, j in np.ndindex(2, 3):
+        one = certify(x[i, j], levels, support=SUPPORT, delta=0.1)
+        np.testing.assert_array_equal(batch.epsilon[i, j], one.epsilon)
+
+
+def test_vmap_over_every_traced_argument_equals_a_loop():
+    x = jnp.asarray(returns_for("betting", (3, 20, 30)))
+    levels = jnp.asarray(thresholds_for("betting", 3))
+    betas, deltas = jnp.asarray([0.01, 0.05, 0.2]), jnp.asarray([0.01, 0.1, 0.3])
+
+    def call(x, level, beta, delta):
+        return certify(x, level, support=SUPPORT, beta=beta, delta=delta)
+
+    batch = jax.jit(jax.vmap(call))(x, levels, betas, deltas)
+    for i in range(3):
+        one = call(x[i], levels[i], betas[i], deltas[i])
+        np.testing.assert_allclose(batch.epsilon[i], one.epsilon, rtol=1e-6)
+        np.testing.assert_array_equal(batch.num_violations[i], one.num_violations)
+
+
+def test_ragged_rollouts_through_where():
+    x, levels = returns_for("betting"), thresholds_for("betting")
+    where = np.ones(x.shape, bool)
+    where[::2, 45:] = False
+    masked = certify(np.where(where, x, np.nan), levels, support=SUPPORT, delta=0.1, where=where)
+    short = bounds.betting(x[::2, :45], 0.05, support=SUPPORT)
+    np.testing.assert_allclose(masked.lower_bounds[::2], short, atol=1e-4)
+    full = bounds.betting(x[1::2], 0.05, support=SUPPORT)
+    np.testing.assert_allclose(masked.lower_bounds[1::2], full, atol=1e-4)
+
+
+def test_default_betas():
+    x = returns_for("betting")
+    assert float(certify(x, 1.0, support=SUPPORT, delta=0.1).beta) == np.float32(0.05)
+    scenario = certify(x, 1.0, support=SUPPORT, delta=0.1, method="scenario")
+    np.testing.assert_allclose(scenario.beta, 0.1 / 40, rtol=1e-6)
+    assert Status.OUT_OF_RANGE not in np.asarray(scenario.status)
+
+
+def test_results_follow_the_type_of_the_returns(precision):
+    x = returns_for("betting").astype(precision)
+    got = certify(x, 5.0, support=SUPPORT, delta=0.1)
+    assert {a.dtype.name for a in (got.thresholds, got.safety, got.epsilon, got.lower_bounds)} == {precision}
+
+
+def test_thresholds_and_levels_are_rounded_to_the_safe_side():
+    x = returns_for("betting")
+    got = certify(x, 0.1, support=SUPPORT, delta=0.1)
+    assert float(got.thresholds[0]) >= 0.1
+    assert float(got.delta) <= 0.1
+
+
+# --- given lower bounds -----------------------------------------------------------------------------------------------
+
+
+def test_given_lower_bounds_count_a_nan_as_a_violation_under_jit():
+    lower = jnp.asarray([1.0, jnp.nan, 3.0, jnp.inf, -jnp.inf] * 10)
+    call = jax.jit(lambda lower: certify_lower_bounds(lower, 0.5, delta=0.1, beta=0.05))
+    got = call(lower)
+    assert int(got.num_violations[0]) == 30
+    assert Status(int(got.status[0])) is Status.INVALID_INPUT
+
+
+def test_given_performances_known_exactly():
+    got = certify_lower_bounds(np.arange(100.0), 10.0, delta=0.01, beta=0.0)
+    want = jaxcert.binomial_epsilon(10, 100, 0.0, 0.01)
+    np.testing.assert_allclose(got.epsilon, want, rtol=1e-6)
+
+
+# --- safety level -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:scenario at beta")
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("wanted", [0.2, 0.5, 0.8, 0.99])
+def test_safety_level_is_the_largest_order_statistic_allowed(method, wanted):
+    x = returns_for("betting")
+    settings = {"support": SUPPORT, "delta": 0.05, "beta": 0.02, "method": method}
+    got = certify_safety_level(x, wanted, **settings)
+    lower = np.sort(np.asarray(certify(x, 1.0, **settings).lower_bounds))
+    # Every k, as seen from thresholds at and just above each order statistic.
+    table = np.asarray(
+        certify_lower_bounds(
+            np.arange(41.0)[1:], np.arange(1.0, 41.0), **{name: settings[name] for name in ("delta", "beta", "method")}
+        ).safety
+    )
+    allowed = np.flatnonzero(table >= wanted)
+    want = lower[allowed[-1]] if allowed.size else SUPPORT[0]
+    assert float(got.thresholds[0]) == want
+    assert float(got.safety[0]) == pytest.approx(wanted)
+    assert (Status(int(got.status[0])) is Status.VACUOUS) == (allowed.size == 0) or method == "scenario"
+
+
+def test_several_safety_levels_at_once_are_monotone():
+    got = certify_safety_level(returns_for("betting"), [0.1, 0.5, 0.8], support=SUPPORT, delta=0.05)
+    assert got.thresholds.shape == (3,)
+    assert np.all(np.diff(got.thresholds) <= 0)
+
+
+TABLE = [
+    ("cheetah", "empirical_bernstein", "scenario", 1e-4, 196),
+    ("cheetah", "empirical_bernstein", "binomial", 0.05, 444),
+    ("cheetah", "betting", "binomial", 0.01, 532),
+    ("cheetah", "betting", "binomial", 0.05, 520),
+    ("walker", "empirical_bernstein", "scenario", 1e-4, 405),
+    ("walker", "empirical_bernstein", "binomial", 0.05, 586),
+    ("walker", "betting", "binomial", 0.01, 656),
+    ("walker", "betting", "binomial", 0.05, 667),
+]
+
+
+@pytest.mark.filterwarnings("ignore:scenario at beta")
+@pytest.mark.parametrize(("name", "bound", "method", "beta", "want"), TABLE)
+def test_certified_on_90_percent_of_the_samples(name, bound, method, beta, want, precision):
+    x = jaxcert.sample_returns(name).astype(precision)
+    got = certify_safety_level(x, 0.9, support=(0, 1000), delta=0.01, beta=beta, bound=bound, method=method)
+    assert round(float(got.thresholds[0])) == want
+
+
+# --- compilation, pytrees, printing -----------------------------------------------------------------------------------
+
+
+def test_other_values_do_not_compile_again(caplog):
+    x = jnp.asarray(returns_for("betting"))
+
+    def call(beta, delta, levels, high):
+        return certify(x, levels, support=(0.0, high), delta=delta, beta=beta)
+
+    jax.block_until_ready(call(0.05, 0.01, [1.0, 2.0], 10.0))
+    with jax.log_compiles():
+        jax.block_until_ready(call(0.07, 0.02, [3.0, 4.0], 11.0))
+    assert not [record for record in caplog.records if "Finished XLA compilation" in record.getMessage()]
+    with jax.log_compiles():
+        jax.block_until_ready(call(0.07, 0.02, [3.0, 4.0, 5.0], 11.0))
+    assert [record for record in caplog.records if "Finished XLA compilation" in record.getMessage()]
+
+
+def test_a_certificate_is_a_pytree():
+    got = certify(returns_for("betting"), [1.0, 5.0], support=SUPPORT, delta=0.1)
+    leaves, structure = jax.tree.flatten(got)
+    again = jax.tree.unflatten(structure, leaves)
+    assert (again.num_tasks, again.bound, again.method) == (40, "betting", "binomial")
+    assert str(again) == str(got)
+
+
+def test_the_sentence_of_a_concrete_certificate():
+    got = certify(np.full((200, 100), 0.9, np.float32), [0.5, 0.95], support=(0, 1), delta=0.01)
+    first, second = str(got).splitlines()
+    assert first == (
+        "With confidence 0.99: on a new task from the same distribution, the expected return is at least 0.5 "
+        "with probability at least 0.9760."
+    )
+    assert second == "With confidence 0.99: nothing is certified about an expected return of at least 0.95."
+
+
+def test_printing_works_on_batches_and_tracers():
+    x = returns_for("betting", (2, 20, 30))
+    assert "shape (2, 1)" in str(certify(x, 5.0, support=SUPPORT, delta=0.1))
+    seen = []
+
+    @jax.jit
+    def traced(x):
+        got = certify(x, 5.0, support=SUPPORT, delta=0.1)
+        seen.append(f"{got} {got!r}")
+        return got.safety
+
+    traced(x[0])
+    assert "num_tasks=20" in seen[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({}, Status.CERTIFIED),
+        ({"thresholds": 9.9}, Status.VACUOUS),
+        ({"method": "scenario", "beta": 0.9}, Status.INFEASIBLE),
+        ({"method": "scenario", "beta": 0.01}, Status.OUT_OF_RANGE),
+        ({"thresholds": jnp.nan, "validate": False}, Status.INVALID_INPUT),
+    ],
+)
+def test_every_status_has_its_case(change, status):
+    arguments = {"thresholds": 2.0, "support": SUPPORT, "delta": 0.1, "beta": 0.01} | change
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        got = certify(returns_for("betting"), **arguments)
+    assert Status(int(got.status[0])) is status
+    assert status.advice
+
+
+def test_scenario_warns_beyond_its_range_and_not_within():
+    call = functools.partial(certify, returns_for("betting"), 2.0, support=SUPPORT, delta=0.1, method="scenario")
+    with pytest.warns(UserWarning, match=r"beta = 0.1 > delta / num_tasks = 0.0025"):
+        call(beta=0.1)
+    call(beta=0.1 / 40)

@@ -1,0 +1,193 @@
+"""What certify refuses by message, and what it counts against the certificate where values cannot be read."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxcert import Status, binomial_epsilon, certify, certify_lower_bounds, certify_safety_level, scenario_epsilon
+from jaxcert.certificates._axes import _look_swapped
+
+X = np.linspace(0.2, 0.8, 20 * 30, dtype=np.float32).reshape(20, 30)
+X = np.take_along_axis(X, np.random.default_rng(0).permuted(np.tile(np.arange(30), (20, 1)), axis=1), axis=1)
+GOOD = {"support": (0.0, 1.0), "delta": 0.1}
+
+
+def changed(value: float, task: int = 3, rollout: int = 7) -> np.ndarray:
+    x = X.copy()
+    x[task, rollout] = value
+    return x
+
+
+REFUSED = [
+    ({"returns": changed(np.nan)}, r"return of task 3, rollout 7 is nan; expected a finite number"),
+    ({"returns": changed(np.inf)}, r"return of task 3, rollout 7 is inf; expected a finite number"),
+    ({"returns": changed(1.5)}, r"return of task 3, rollout 7 is 1.5, outside the support \(0, 1\)"),
+    ({"returns": changed(-0.5)}, r"return of task 3, rollout 7 is -0.5, outside the support \(0, 1\)"),
+    ({"support": (1.0, 0.0)}, r"support is \(1, 0\); expected a < b"),
+    ({"support": (0.0, 0.0)}, r"support is \(0, 0\); expected a < b"),
+    ({"support": None}, r"support is None; expected a pair"),
+    ({"support": (0.0,)}, r"support has 1 entries; expected a pair"),
+    ({"support": (np.nan, 1.0)}, r"support is \(nan, 1\); expected a < b"),
+    ({"bound": "clopper_pearson"}, r"task 0, rollout 0 is .*; Clopper-Pearson expects binary returns, 0 or 1"),
+    ({"delta": 0.0}, r"delta is 0; expected a probability in \(0, 1\)"),
+    ({"delta": 1.0}, r"delta is 1; expected a probability in \(0, 1\)"),
+    ({"delta": np.nan}, r"delta is nan; expected a probability in \(0, 1\)"),
+    ({"delta": [0.1, 0.2]}, r"delta has shape \(2,\); expected a scalar"),
+    ({"beta": 0.0}, r"beta is 0; expected a probability in \(0, 1\)"),
+    ({"beta": -0.1}, r"beta is -0.1; expected a probability in \(0, 1\)"),
+    ({"beta": 1.0}, r"beta is 1; expected a probability in \(0, 1\)"),
+    ({"returns": np.ones((0, 5))}, r"returns of shape \(0, 5\) hold no tasks"),
+    ({"returns": np.ones((5, 0))}, r"returns of shape \(5, 0\) hold no rollouts"),
+    (
+        {"returns": X[:, :1], "bound": "empirical_bernstein"},
+        r"1 rollout per task; empirical_bernstein needs at least 2",
+    ),
+    ({"where": np.arange(600).reshape(20, 30) >= 30}, r"task 0 has every rollout masked"),
+    ({"where": np.ones((20, 29), bool)}, r"where has shape \(20, 29\); expected that of the returns, \(20, 30\)"),
+    ({"returns": X[0]}, r"returns have shape \(30,\); expected \[..., num_tasks, num_rollouts\]"),
+    ({"returns": X.T}, r"look as if their axes were swapped"),
+    ({"returns": X.astype(complex)}, r"returns has dtype complex128; expected real numbers"),
+    ({"thresholds": [0.1, np.nan]}, r"thresholds\[1\] is nan; expected a finite number"),
+    ({"thresholds": np.inf}, r"thresholds is inf; expected a finite number"),
+    ({"thresholds": []}, r"thresholds have shape \(0,\)"),
+    ({"thresholds": [[0.1]]}, r"thresholds have shape \(1, 1\)"),
+    ({"bound": "bernstein"}, r"bound is 'bernstein'; expected one of betting, clopper_pearson"),
+    ({"method": "exact"}, r"method is 'exact'; expected one of binomial, scenario"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), REFUSED)
+def test_certify_refuses(change, message):
+    arguments = {"returns": X, "thresholds": [0.5]} | GOOD | change
+    with pytest.raises(ValueError, match=message):
+        certify(arguments.pop("returns"), arguments.pop("thresholds"), **arguments)
+
+
+@pytest.mark.parametrize(("safety", "message"), [(0.0, "safety is 0"), (1.0, "safety is 1"), (np.nan, "safety is nan")])
+def test_certify_safety_level_refuses(safety, message):
+    with pytest.raises(ValueError, match=message):
+        certify_safety_level(X, safety, **GOOD)
+
+
+@pytest.mark.parametrize(
+    ("lower", "message"),
+    [
+        ([0.1, np.nan], r"lower_bounds\[1\] is nan; expected a finite number, or -inf"),
+        ([np.inf, 0.1], r"lower_bounds\[0\] is inf; expected a finite number, or -inf"),
+        ([], r"lower_bounds have shape \(0,\)"),
+    ],
+)
+def test_certify_lower_bounds_refuses(lower, message):
+    with pytest.raises(ValueError, match=message):
+        certify_lower_bounds(np.asarray(lower, np.float32), 0.5, delta=0.1, beta=0.05)
+
+
+@pytest.mark.parametrize("epsilon", [binomial_epsilon, scenario_epsilon])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((3, 2, 0.1, 0.1), r"num_violations is 3; expected a whole number between 0 and num_tasks"),
+        ((-1, 2, 0.1, 0.1), r"num_violations is -1"),
+        ((0.5, 2, 0.1, 0.1), r"num_violations is 0.5"),
+        ((0, 0, 0.1, 0.1), r"num_tasks is 0; expected a whole number of at least 1"),
+        ((0, 2, 1.0, 0.1), r"beta is 1; expected a probability"),
+        ((0, 2, 0.1, [0.1, 0.0]), r"delta\[1\] is 0; expected a probability"),
+    ],
+)
+def test_epsilons_refuse(epsilon, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        epsilon(*arguments)
+
+
+def test_beta_zero_is_for_the_binomial_certificate_alone():
+    assert float(binomial_epsilon(0, 10, 0.0, 0.1)) < 1
+    with pytest.raises(ValueError, match="beta is 0"):
+        scenario_epsilon(0, 10, 0.0, 0.1)
+
+
+# --- values that cannot be read ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1.5, -0.5])
+@pytest.mark.parametrize("bound", ["betting", "dkw", "empirical_bernstein", "hoeffding"])
+def test_a_bad_return_makes_its_task_a_violation_under_jit(bad, bound):
+    call = jax.jit(lambda x: certify(x, 0.0, support=(0.0, 1.0), delta=0.1, bound=bound))
+    good, got = call(X), call(changed(bad))
+    assert int(good.num_violations[0]) == 0
+    assert int(got.num_violations[0]) == 1
+    assert np.isneginf(got.lower_bounds[3])
+    assert Status(int(got.status[0])) is Status.INVALID_INPUT
+    assert float(got.safety[0]) < float(good.safety[0])
+
+
+def test_a_value_that_is_not_binary_makes_its_task_a_violation_under_jit():
+    x = np.ones((20, 30), np.float32)
+    x[4, 2] = 0.5
+    got = jax.jit(lambda x: certify(x, 0.1, support=(0, 1), delta=0.1, bound="clopper_pearson"))(x)
+    assert int(got.num_violations[0]) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"beta": np.nan}, {"beta": 0.0}, {"beta": 1.0}, {"beta": -1.0}, {"delta": np.nan}, {"delta": 0.0},
+        {"delta": 1.0}, {"delta": 2.0}, {"thresholds": np.nan}, {"thresholds": np.inf}, {"thresholds": -np.inf},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("method", ["binomial", "scenario"])
+def test_a_bad_level_or_threshold_certifies_nothing_under_jit(change, method):
+    arguments = {"thresholds": 0.1, "beta": 0.05, "delta": 0.1} | change
+
+    @jax.jit
+    def call(thresholds, beta, delta):
+        return certify(X, thresholds, support=(0.0, 1.0), beta=beta, delta=delta, method=method)
+
+    got = call(**jax.tree.map(jnp.float32, arguments))
+    assert float(got.epsilon[0]) == 1
+    assert float(got.safety[0]) == 0
+    assert Status(int(got.status[0])) is Status.INVALID_INPUT
+
+
+@pytest.mark.parametrize("safety", [np.nan, 0.0, 1.0, 2.0])
+def test_a_bad_safety_level_gets_the_trivial_performance_under_jit(safety):
+    got = jax.jit(lambda s: certify_safety_level(X, s, support=(0.0, 1.0), delta=0.1))(jnp.float32(safety))
+    assert float(got.thresholds[0]) == 0
+    assert Status(int(got.status[0])) is Status.INVALID_INPUT
+
+
+@pytest.mark.parametrize(
+    "bad", [(-1, 9, 0.1, 0.1), (10, 9, 0.1, 0.1), (0, 0, 0.1, 0.1), (0, 9, np.nan, 0.1), (0, 9, 0.1, 1.5)]
+)
+def test_epsilons_are_one_for_arguments_without_meaning(bad):
+    arguments = [jnp.float32(v) for v in bad]
+    assert float(jax.jit(binomial_epsilon)(*arguments)) == 1
+    assert float(jax.jit(scenario_epsilon)(*arguments).epsilon) == 1
+
+
+def test_validate_false_fails_closed_as_well():
+    got = certify(changed(np.nan), 0.0, validate=False, **GOOD)
+    assert int(got.num_violations[0]) == 1
+
+
+# --- axes -------------------------------------------------------------------------------------------------------------
+
+
+def test_chance_never_looks_like_swapped_axes():
+    """Exchangeable columns, whatever the rows: none of 900 arrays is refused."""
+
+    def draw(key: jax.Array) -> jax.Array:
+        rows, noise, heavy = jax.random.split(key, 3)
+        flat = jax.random.normal(noise, (30, 12))
+        tasks = flat + jax.random.normal(rows, (30, 1))
+        rare = jnp.where(jax.random.bernoulli(heavy, 0.003, (30, 12)), 100.0, 0.0)
+        return jnp.stack([flat, tasks, rare])
+
+    assert not np.any(_look_swapped(jax.vmap(draw)(jax.random.split(jax.random.key(5), 300))))
+
+
+def test_swapped_axes_are_noticed_in_any_batch_entry():
+    batch = np.stack([X[:, :20], X[:, :20].T])
+    with pytest.raises(ValueError, match="axes were swapped"):
+        certify(batch, 0.5, **GOOD)
+    certify(batch, 0.5, validate=False, **GOOD)

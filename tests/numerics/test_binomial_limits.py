@@ -1,0 +1,145 @@
+"""Clopper-Pearson limits: never on the wrong side, and close, against interval arithmetic and closed forms."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import exact
+from scipy import stats
+
+from jaxcert.numerics import lower_limit, upper_limit
+
+SIZE = 400
+LIMITS = {"upper": upper_limit, "lower": lower_limit}
+
+
+def solve(side: str, dtype: str, *values: np.ndarray) -> np.ndarray:
+    """The limits for arguments that broadcast; always as one batch of the same size, which is compiled once."""
+    values = np.broadcast_arrays(*values)
+    batch = [jnp.asarray(np.resize(value, SIZE), dtype) for value in values]
+    return np.asarray(jax.jit(LIMITS[side])(*batch))[: values[0].size].reshape(values[0].shape)
+
+
+def random_problems(dtype: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return *oracles.random_counts(rng, SIZE), oracles.random_levels(rng, SIZE).astype(dtype)
+
+
+def tail_and_density(side: str, k: int, n: int, p: oracles.arb) -> tuple[oracles.arb, oracles.arb]:
+    """The tail that the limit makes equal to the level, and how fast it changes with p."""
+    if side == "upper":
+        return oracles.lower_tail(k, n, p), oracles.density(k, n, p)
+    return oracles.upper_tail(k - 1, n, p), oracles.density(k - 1, n, p)
+
+
+def looseness(side: str, limit: float, k: int, n: int, level: float) -> float:
+    """Relative distance from the exact limit; fails unless the tail at the limit is at most the level."""
+    if limit == 1:  # rounded up; there is no density to divide by
+        return 1 - stats.beta.isf(float(level), k + 1, n - k)
+    p = exact(limit)
+    tail, density = tail_and_density(side, k, n, p)
+    assert tail <= exact(level), (side, k, n, level, limit)
+    return float((exact(level) - tail) / density / p)
+
+
+def allowed_looseness(dtype: str, level: np.ndarray) -> np.ndarray:
+    """Constant, except where the level is so close to 1 that it says little about p."""
+    return (1e-13 if dtype == "float64" else 2e-5) * np.maximum(1, 0.02 / (1 - level.astype(float)))
+
+
+@pytest.mark.parametrize("side", ["upper", "lower"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_limit_is_safe_and_tight(precision, side, seed):
+    k, n, level = random_problems(precision, seed)
+    limit = solve(side, precision, k, n, level)
+    trivial = k == n if side == "upper" else k == 0
+    np.testing.assert_array_equal(limit[trivial], 1 if side == "upper" else 0)
+    problems = zip(limit, k, n, level, strict=True)
+    loose = [0 if skip else looseness(side, *row) for row, skip in zip(problems, trivial, strict=True)]
+    np.testing.assert_array_less(loose, allowed_looseness(precision, level))
+
+
+@pytest.mark.parametrize("side", ["upper", "lower"])
+def test_limit_is_safe_at_every_count_of_few_trials(precision, side):
+    n, k, i = (column.ravel() for column in np.mgrid[1:6, 0:6, 0:9])
+    level = np.array([1e-15, 1e-6, 0.01, 0.3, 0.414, 0.5, 0.65, 0.9, 0.999], precision)[i]
+    n, k, level = (column[(k <= n) & ((k < n) if side == "upper" else (k > 0))] for column in (n, k, level))
+    limit = solve(side, precision, k, n, level)
+    loose = [looseness(side, *row) for row in zip(limit, k, n, level, strict=True)]
+    np.testing.assert_array_less(loose, allowed_looseness(precision, level))
+
+
+# The values at which widely used inverses of the incomplete beta function fail; by mpmath at 30 digits.
+HARD = [
+    (65, 0, 5.67e-10, 0.279311766205577846),
+    (448, 0, 4.64e-11, 0.0517252384300345119),
+    (1277, 1, 1.17e-9, 0.0184536623280882389),
+    (2480, 0, 1.93e-10, 0.0089789347083676414),
+]
+
+
+@pytest.mark.parametrize(("n", "k", "level", "value"), HARD)
+def test_hard_cases_by_value(precision, n, k, level, value):
+    limit = solve("upper", precision, k, n, level)
+    assert float(limit) == pytest.approx(value, rel=1e-13 if precision == "float64" else 3e-6)
+    assert looseness("upper", float(limit), k, n, np.asarray(level, precision)) >= 0
+
+
+@given(
+    n=st.integers(1, 2000),
+    share=st.floats(0, 1),
+    exponent=st.floats(-15, -0.01),
+    steps=st.integers(1, 5),
+)
+@settings(max_examples=60, deadline=None)
+def test_limits_are_monotone(n, share, exponent, steps):
+    k, level = int(share * n), 10**exponent
+    counts = np.array([k, min(k + steps, n), k])
+    levels = np.array([level, level, min(1.1 * level, 0.999)])
+    for side in LIMITS:
+        base, more, laxer = solve(side, "float32", counts, np.full(3, n), levels)
+        assert base <= more
+        assert laxer <= base if side == "upper" else laxer >= base
+
+
+@given(n=st.integers(1, 10**6), share=st.floats(0, 1), exponent=st.floats(-15, -0.1))
+@settings(max_examples=60, deadline=None)
+def test_either_limit_is_the_complement_of_the_other(n, share, exponent):
+    k, level = int(share * n), 10**exponent
+    upper, lower = solve("upper", "float32", k, n, level), solve("lower", "float32", n - k, n, level)
+    assert float(upper) + float(lower) == pytest.approx(1, abs=2e-5)
+
+
+@pytest.mark.parametrize("side", ["upper", "lower"])
+def test_a_scalar_and_vmap_agree_with_a_batch(precision, side):
+    k, n, level = random_problems(precision, 1)
+    whole = solve(side, precision, k, n, level)
+    limit = jax.jit(LIMITS[side])
+    arrays = [jnp.asarray(value, precision) for value in (k, n, level)]
+    mapped = np.asarray(jax.vmap(limit)(*arrays))
+    alone = [float(limit(*(a[i] for a in arrays))) for i in range(0, SIZE, 10)]
+    ulps = 4 * np.finfo(precision).eps
+    np.testing.assert_allclose(mapped, whole, rtol=ulps)
+    np.testing.assert_allclose(alone, whole[::10], rtol=ulps)
+
+
+def slopes(limit, k: np.ndarray, n: np.ndarray, dtype: str) -> np.ndarray:
+    """Derivatives in the level, at level 0.03."""
+    arrays = (jnp.asarray(k, dtype), jnp.asarray(n, dtype), jnp.full(n.shape, 0.03, dtype))
+    return np.asarray(jax.jit(jax.vmap(jax.grad(limit, argnums=2)))(*arrays))
+
+
+def test_derivative_in_the_level(precision):
+    n = np.repeat([1, 2, 3, 50, 2000], 5)
+    k = np.clip(np.stack([0 * n, 0 * n + 1, n // 3, n - 2, n - 1])[np.arange(25) % 5, np.arange(25)], 0, n - 1)
+    upper, lower = stats.beta.isf(0.03, k + 1, n - k), stats.beta.ppf(0.03, k + 1, n - k)
+    rtol = 1e-9 if precision == "float64" else 0.06  # 1 - U of 1e-5 has few digits there
+    found = slopes(upper_limit, np.append(k, 20), np.append(n, 20), precision)
+    np.testing.assert_allclose(found[:-1], -1 / stats.beta.pdf(upper, k + 1, n - k), rtol=rtol)
+    assert found[-1] == 0  # at k = n the limit is 1, whatever the level
+    found = slopes(lower_limit, np.append(k + 1, 0), np.append(n, 20), precision)
+    np.testing.assert_allclose(found[:-1], 1 / stats.beta.pdf(lower, k + 1, n - k), rtol=rtol)
+    assert found[-1] == 0

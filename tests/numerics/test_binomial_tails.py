@@ -1,0 +1,119 @@
+"""Binomial tails against interval arithmetic, with the error that is claimed for them."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import oracles
+import pytest
+from oracles import exact
+
+from jaxcert import numerics
+
+SIZE = 150
+
+
+def random_points(dtype: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(k, n, p) with 0 <= k < n and p up to 9 standard deviations from the mean of Beta(k + 1, n - k)."""
+    rng = np.random.default_rng(seed)
+    k, n = oracles.random_counts(rng, SIZE)
+    k = np.minimum(k, n - 1)
+    centre = (k + 1) / (n + 2)
+    p = centre + rng.uniform(-9, 9, SIZE) * np.sqrt(centre * (1 - centre) / (n + 2))
+    p = np.where((p <= 0) | (p >= 1), centre * 10 ** -rng.uniform(0, 2, SIZE), p).astype(dtype)
+    return k, n, np.clip(p, 1e-9, np.nextafter(np.ones((), dtype), np.zeros((), dtype)))
+
+
+def on_device(dtype: str, *values: np.ndarray) -> list[jax.Array]:
+    return [jnp.asarray(value, dtype) for value in values]
+
+
+def log_binomial(k: int, n: int, p: oracles.arb) -> oracles.arb:
+    arb = oracles.arb
+    coefficient = arb(n + 1).lgamma() - arb(k + 1).lgamma() - arb(n - k + 1).lgamma()
+    return coefficient + p.log() * k + (1 - p).log() * (n - k)
+
+
+def errors(computed: jax.Array, truth: list[oracles.arb]) -> np.ndarray:
+    return np.array([abs(float(exact(c) - t)) for c, t in zip(np.asarray(computed), truth, strict=True)])
+
+
+def test_smaller_tail_is_within_its_stated_error(precision):
+    k, n, p = random_points(precision, 1)
+    arrays = on_device(precision, k, n, p)
+    tail = jax.jit(numerics.smaller_tail)(*arrays)
+    sides = zip(k, n, p, np.asarray(tail.is_lower), strict=True)
+    truth = [(oracles.lower_tail if low else oracles.upper_tail)(i, j, exact(x)).log() for i, j, x, low in sides]
+    allowed = np.asarray(numerics.tail_error(tail.log_tail, arrays[1]))
+    found = errors(tail.log_tail, truth)
+    np.testing.assert_array_less(found, allowed)
+    # The smaller of the two is never far above 1/2: 1 - 1/e at most, at k = 0 in the limit.
+    assert np.asarray(tail.log_tail).max() < np.log(0.64)
+    shallow = np.asarray(tail.log_tail) > -3
+    assert shallow.sum() > 10
+    assert found[shallow].max() < (1e-14 if precision == "float64" else 6e-6)
+
+
+@pytest.mark.parametrize("side", ["cdf", "sf"])
+def test_either_tail_is_within_its_stated_error(precision, side):
+    k, n, p = random_points(precision, 2)
+    function, tail = {"cdf": (numerics.log_cdf, oracles.lower_tail), "sf": (numerics.log_sf, oracles.upper_tail)}[side]
+    log_tail, slope, allowed = jax.jit(function)(*on_device(precision, k, n, p))
+    truth = [tail(i, j, exact(x)) for i, j, x in zip(k, n, p, strict=True)]
+    np.testing.assert_array_less(errors(log_tail, [t.log() for t in truth]), np.asarray(allowed))
+    sign = -1 if side == "cdf" else 1
+    slopes = [
+        float(sign * oracles.density(i, j, exact(x)) * exact(x) * (1 - exact(x)) / t)
+        for i, j, x, t in zip(k, n, p, truth, strict=True)
+    ]
+    wanted = np.abs(slopes) > 1e-30  # beyond, the density has left the range of float32
+    np.testing.assert_allclose(
+        np.asarray(slope)[wanted], np.array(slopes)[wanted], rtol=1e-10 if precision == "float64" else 2e-3
+    )
+
+
+def test_log_probability_is_within_its_stated_error(precision):
+    k, n, p = random_points(precision, 3)
+    arrays = on_device(precision, k, n, p)
+    value = jax.jit(numerics.log_probability)(*arrays)
+    truth = [log_binomial(int(i), int(j), exact(x)) for i, j, x in zip(k, n, p, strict=True)]
+    np.testing.assert_array_less(errors(value, truth), np.asarray(numerics.tail_error(value, arrays[1])))
+
+
+@pytest.mark.parametrize("p", [1e-30, 1e-6, 0.25, 0.5, 0.75, 1 - 2.0**-20])
+def test_tails_of_few_trials_are_sums_of_point_probabilities(precision, p):
+    n, k = (column.ravel() for column in np.mgrid[1:7, 0:6])
+    k, n = k[k < n], n[k < n]
+    log_cdf, _, allowed = jax.jit(numerics.log_cdf)(*on_device(precision, k, n, np.full(k.shape, p)))
+    x = exact(np.asarray(p, precision))
+    sums = [
+        sum((log_binomial(i, int(j), x).exp() for i in range(c + 1)), oracles.arb(0)) for c, j in zip(k, n, strict=True)
+    ]
+    assert np.all(errors(log_cdf, [s.log() for s in sums]) <= np.asarray(allowed))
+
+
+def test_tails_do_not_depend_on_what_else_is_in_the_batch(precision):
+    k, n, p = random_points(precision, 4)
+    tails = jax.jit(numerics.log_cdf)
+    order = np.random.default_rng(0).permutation(SIZE)
+    whole = tails(*on_device(precision, k, n, p))
+    moved = tails(*on_device(precision, k[order], n[order], p[order]))
+    for one, other in zip(whole, moved, strict=True):
+        np.testing.assert_array_equal(np.asarray(one)[order], np.asarray(other))
+
+
+def test_an_element_without_meaning_leaves_the_others_alone(precision):
+    k, n, p = random_points(precision, 5)
+    spoilt = p.copy()
+    spoilt[::10] = np.nan
+    clean = np.arange(SIZE) % 10 != 0
+    tails = jax.jit(numerics.log_sf)
+    whole, partly = (tails(*on_device(precision, k, n, x))[0] for x in (p, spoilt))
+    np.testing.assert_array_equal(np.asarray(whole)[clean], np.asarray(partly)[clean])
+    assert np.isnan(np.asarray(partly)[~clean]).all()
+
+
+def test_vmap_gives_the_same(precision):
+    k, n, p = on_device(precision, *random_points(precision, 6))
+    whole = jax.jit(numerics.log_cdf)(k, n, p)[0]
+    mapped = jax.jit(jax.vmap(lambda *a: numerics.log_cdf(*a)[0]))(k, n, p)
+    np.testing.assert_allclose(np.asarray(mapped), np.asarray(whole), rtol=1e-14 if precision == "float64" else 1e-5)
