@@ -16,18 +16,30 @@ def is_concrete(*values: Any) -> bool:
     )
 
 
-def check_open_unit(name: str, value: Any, *, zero_allowed: bool = False) -> None:
-    """Raise ValueError unless every element lies in (0, 1), or in [0, 1)."""
-    array = np.asarray(value, dtype=np.float64)
+def check_open_unit(name: str, value: Any, *, zero_allowed: bool = False, dtype: Any = np.float64) -> None:
+    """Raise ValueError unless every element lies in (0, 1), or in [0, 1), and stays there as a normal ``dtype``."""
+    array = as_numbers(name, value)
     low = array >= 0 if zero_allowed else array > 0
     interval = "[0, 1)" if zero_allowed else "(0, 1)"
     refuse(name, array, low & (array < 1), f"a probability in {interval}")
+    info = jnp.finfo(dtype)
+    kept = ((array == 0) | (array >= float(info.tiny))) & (array <= 1 - float(info.eps) / 4)
+    refuse(name, array, kept, f"a probability that {info.dtype} can tell from 0 and 1")
 
 
-def check_finite(name: str, value: Any) -> None:
-    """Raise ValueError unless every element is finite."""
-    array = np.asarray(value, dtype=np.float64)
+def check_finite(name: str, value: Any, *, dtype: Any = np.float64) -> None:
+    """Raise ValueError unless every element is finite, and stays so in ``dtype``."""
+    array = as_numbers(name, value)
     refuse(name, array, np.isfinite(array), "a finite number")
+    refuse(
+        name, array, np.abs(array) <= float(jnp.finfo(dtype).max), f"a number within the range of {jnp.dtype(dtype)}"
+    )
+
+
+def as_numbers(name: str, value: Any) -> np.ndarray:
+    """The value on the host in float64, or ValueError by name."""
+    require_real(name, value)
+    return np.asarray(value, dtype=np.float64)
 
 
 def refuse(name: str, array: np.ndarray, good: np.ndarray, expected: str) -> None:
@@ -41,6 +53,19 @@ def refuse(name: str, array: np.ndarray, good: np.ndarray, expected: str) -> Non
 
 def require_real(name: str, value: Any) -> None:
     """Raise ValueError unless the array holds real numbers (booleans and integers included)."""
-    dtype = value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
-    if not (jnp.issubdtype(dtype, jnp.number) or dtype == np.bool_) or jnp.issubdtype(dtype, jnp.complexfloating):
+    if isinstance(value, np.ma.MaskedArray):
+        raise ValueError(
+            f"{name} is a masked array, whose mask would be lost; expected an array, and where= for a mask"
+        )
+    dtype = value.dtype if hasattr(value, "dtype") else _array(name, value).dtype
+    if not (jnp.issubdtype(dtype, jnp.floating) or dtype.kind in "biu" or jnp.issubdtype(dtype, jnp.integer)):
         raise ValueError(f"{name} has dtype {dtype}; expected real numbers")
+    if dtype.kind in "mM":
+        raise ValueError(f"{name} has dtype {dtype}; expected real numbers")
+
+
+def _array(name: str, value: Any) -> np.ndarray:
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{name} is not a rectangular array of numbers") from None

@@ -51,12 +51,19 @@ def prepare(bound: Bound, x: Any, beta: Any, support: Support, where: Any, valid
         )
     if validate:
         if is_concrete(beta):
-            # As it is used: one close to 0 or 1 may be rounded to it.
-            with np.errstate(over="ignore"):
-                check_open_unit("beta", np.asarray(beta).astype(arrays[0].dtype))
-        check_values(arrays[0], *arrays[2:], binary=bound.binary)
+            check_open_unit("beta", beta, dtype=arrays[0].dtype)
+        _check_range(support, arrays[0].dtype)
+        # Host values are looked at as they are: on the way to the device some would be rounded into the support.
+        check_values(x if isinstance(x, jax.Array) else np.asarray(x), *support, arrays[-1], binary=bound.binary)
         _check_counts(bound, arrays[-1])
     return arrays
+
+
+def _check_range(support: Support, dtype: np.dtype) -> None:
+    if is_concrete(*support):
+        for end in support:
+            if np.isfinite(float(end)) and abs(float(end)) > float(jnp.finfo(dtype).max):
+                raise ValueError(f"support holds {float(end):g}; expected numbers within the range of {dtype}")
 
 
 def _check_bound_support(bound: Bound, support: Support) -> None:
@@ -72,7 +79,7 @@ def _check_bound_support(bound: Bound, support: Support) -> None:
 def _check_counts(bound: Bound, where: jax.Array | None) -> None:
     if where is None or bound.min_rollouts == 1 or not is_concrete(where):
         return
-    counts = np.asarray(where.sum(axis=-1))
+    counts = np.asarray(where).sum(axis=-1)
     few = np.argwhere(counts < bound.min_rollouts)
     if few.size:
         task = few[0].tolist()

@@ -118,31 +118,47 @@ def rollouts(
     return Rollouts(excess, where, count, valid, low, high, jnp.where((beta > 0) & (beta < 1), beta, 0.5))
 
 
-def _possible(x: jax.Array, low: jax.Array, high: jax.Array, binary: bool) -> jax.Array:
-    """Which entries are values that the return can take."""
+def _possible(x: Any, low: Any, high: Any, binary: bool) -> Any:
+    """Which entries are values that the return can take; for host and for device arrays."""
     if binary:
         return (x == 0) | (x == 1)
-    return (x >= low) & (x <= jnp.minimum(high, jnp.finfo(x.dtype).max))
+    xp = jnp if isinstance(x, jax.Array) else np
+    return (x >= low) & (x <= high) & xp.isfinite(x)
 
 
-def check_values(x: jax.Array, low: jax.Array, high: jax.Array, where: jax.Array | None, *, binary: bool) -> None:
-    """Raise ValueError that names the first bad value, task and rollout; one scalar comes back from the device.
+def check_values(x: Any, low: Any, high: Any, where: jax.Array | None, *, binary: bool) -> None:
+    """Raise ValueError that names the first bad value, task and rollout.
 
-    Skipped, and left to the fail-closed path, where a value cannot be read (tracers, several processes).
+    For device arrays one scalar comes back. Skipped, and left to the fail-closed path, where a value cannot be read
+    (tracers, several processes).
     """
     if not is_concrete(x, low, high, where):
         return
-    first = int(_first_bad(x, low, high, where, binary=binary))
+    low, high = float(low), float(high)
+    first = _first_bad(x, low, high, where, binary)
     if first >= 0:
-        raise ValueError(_describe(np.asarray(x).reshape(-1)[first], first, x.shape, low, high, binary))
+        value = float(np.asarray(x).reshape(-1)[first])
+        raise ValueError(_describe(value, first, x.shape, low, high, binary))
     if where is not None:
-        empty = np.argwhere(~np.asarray(where.any(axis=-1)))
+        empty = np.argwhere(~np.asarray(where).any(axis=-1))
         if empty.size:
             raise ValueError(f"task {_index(empty[0])} has every rollout masked; expected at least one per task")
 
 
+def _first_bad(x: Any, low: float, high: float, where: jax.Array | None, binary: bool) -> int:
+    """The flat index of the first impossible value, or -1."""
+    if isinstance(x, jax.Array):
+        with jax.ensure_compile_time_eval():  # readable arrays may be met while something else is traced
+            x = cast(x, returns_dtype(x), "nearest")
+            ends = cast(low, x.dtype, "down"), cast(high, x.dtype, "up")
+            return int(_first_bad_on_device(x, *ends, where, binary=binary))
+    bad = ~_possible(x, low, high, binary)
+    bad = bad if where is None else bad & np.asarray(where)
+    return int(np.argmax(bad)) if bad.any() else -1
+
+
 @functools.partial(jax.jit, static_argnames="binary")
-def _first_bad(x: jax.Array, low: jax.Array, high: jax.Array, where: jax.Array | None, *, binary: bool) -> jax.Array:
+def _first_bad_on_device(x, low, high, where, *, binary: bool) -> jax.Array:
     bad = ~_possible(x, low, high, binary)
     bad = (bad if where is None else bad & where).reshape(-1)
     return jnp.where(jnp.any(bad), jnp.argmax(bad), -1)

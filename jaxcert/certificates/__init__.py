@@ -1,7 +1,7 @@
 """From per-task lower bounds to statements about new tasks."""
 
 from jaxcert.certificates._binomial import binomial_epsilon
-from jaxcert.certificates._certificate import Certificate, floor_to, sentence
+from jaxcert.certificates._certificate import Certificate, confidence, floor_to, sentence
 from jaxcert.certificates._certify import certify, certify_lower_bounds, certify_safety_level
 from jaxcert.certificates._scenario import ScenarioSolution, scenario_epsilon
 from jaxcert.certificates._status import Status
@@ -14,6 +14,7 @@ __all__ = [
     "certify",
     "certify_lower_bounds",
     "certify_safety_level",
+    "confidence",
     "floor_to",
     "scenario_epsilon",
     "sentence",

@@ -6,46 +6,48 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import check_open_unit, is_concrete, refuse
+from jaxcert._validation import as_numbers, check_open_unit, is_concrete, refuse, require_real
 from jaxcert.numerics import cast, compute_dtype
 
 
 def epsilon_arguments(
     k: Any, n: Any, beta: Any, delta: Any, validate: bool, *, zero_beta: bool
 ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
-    """(k up, n down, beta, delta down) as arrays of one float type and one shape."""
+    """(k up, n down, beta up, delta down) as arrays of one float type and one shape: epsilon grows with k and beta."""
+    dtype = compute_dtype(beta, delta)
     if validate:
         _check_counts(k, n)
-        check_level("beta", beta, zero_allowed=zero_beta)
-        check_level("delta", delta)
-    dtype = compute_dtype(beta, delta)
-    arrays = (
-        cast(k, dtype, "up"),
-        cast(n, dtype, "down"),
-        cast(beta, dtype, "nearest"),
-        cast(delta, dtype, "down"),
-    )
+        check_level("beta", beta, dtype, zero_allowed=zero_beta)
+        check_level("delta", delta, dtype)
+    arrays = cast(k, dtype, "up"), cast(n, dtype, "down"), cast(beta, dtype, "up"), cast(delta, dtype, "down")
     k, n, beta, delta = jnp.broadcast_arrays(*arrays)
     return k, n, beta, delta
+
+
+def whole(k: jax.Array, n: jax.Array) -> jax.Array:
+    """Where 0 <= k <= n, n >= 1, both whole and finite."""
+    return (k >= 0) & (k <= n) & (n >= 1) & (n < jnp.inf) & (k == jnp.floor(k)) & (n == jnp.floor(n))
 
 
 def _check_counts(k: Any, n: Any) -> None:
     if not is_concrete(k, n):
         return
-    tasks = np.asarray(n, dtype=np.float64)
-    refuse("num_tasks", tasks, (tasks >= 1) & (tasks == np.floor(tasks)), "a whole number of at least 1")
-    violations, tasks = np.broadcast_arrays(np.asarray(k, dtype=np.float64), tasks)
+    tasks = as_numbers("num_tasks", n)
+    good = (tasks >= 1) & (tasks < np.inf) & (tasks == np.floor(tasks))
+    refuse("num_tasks", tasks, good, "a whole number of at least 1")
+    violations, tasks = np.broadcast_arrays(as_numbers("num_violations", k), tasks)
     good = (violations >= 0) & (violations <= tasks) & (violations == np.floor(violations))
     refuse("num_violations", violations, good, "a whole number between 0 and num_tasks")
 
 
-def check_level(name: str, value: Any, *, zero_allowed: bool = False) -> None:
-    """Raise ValueError for a readable probability outside (0, 1), or [0, 1)."""
+def check_level(name: str, value: Any, dtype: np.dtype, *, zero_allowed: bool = False) -> None:
+    """Raise ValueError for a readable probability outside (0, 1), or [0, 1), as the type that computes with it."""
     if is_concrete(value):
-        check_open_unit(name, value, zero_allowed=zero_allowed)
+        check_open_unit(name, value, zero_allowed=zero_allowed, dtype=dtype)
 
 
 def check_scalar(name: str, value: Any) -> None:
-    """Raise ValueError unless the value has no axes."""
+    """Raise ValueError unless the value is a number without axes."""
+    require_real(name, value)
     if np.ndim(value) != 0:
         raise ValueError(f"{name} has shape {np.shape(value)}; expected a scalar (use jax.vmap for several)")

@@ -5,7 +5,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxcert.certificates._arguments import epsilon_arguments
+from jaxcert.certificates._arguments import epsilon_arguments, whole
 from jaxcert.numerics import unit_roundoff, upper_limit
 
 
@@ -49,7 +49,7 @@ def _binomial_epsilon(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Ar
 
 def binomial(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> jax.Array:
     """The certificate on arrays of one float type and shape; 1 wherever an argument has no meaning."""
-    valid = (k >= 0) & (k <= n) & (n >= 1) & (beta >= 0) & (beta < 1) & (delta > 0) & (delta < 1)
+    valid = whole(k, n) & (beta >= 0) & (beta < 1) & (delta > 0) & (delta < 1)
     risk = upper_limit(jnp.where(valid, k, 0.0), jnp.where(valid, n, 1.0), jnp.where(valid, delta, 0.5))
     inflated = risk / (1 - jnp.where(valid, beta, 0.0)) * (1 + 6 * unit_roundoff(k.dtype))
     return jnp.where(valid & (k < n), jnp.minimum(inflated, 1.0), 1.0)

@@ -1,6 +1,7 @@
 """The certificate: what was certified, from what, and how it came out."""
 
 import dataclasses
+import decimal
 import math
 from typing import Any
 
@@ -12,7 +13,7 @@ from jaxcert.certificates._status import Status
 
 
 @jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Certificate:
     """Certified safety of a policy at one or several thresholds; a pytree of arrays.
 
@@ -85,14 +86,14 @@ def sentence(certificate: Certificate, index: int) -> str:
         >>> print(sentence(certify(jnp.zeros((20, 10)), 0.5, support=(0, 1), delta=0.1), 0))
         With confidence 0.9: nothing is certified about an expected return of at least 0.5.
     """
-    threshold, safety = float(certificate.thresholds[index]), float(certificate.safety[index])
-    confidence = f"With confidence {_confidence(float(certificate.delta))}"
+    safety, shown = float(certificate.safety[index]), _short(np.asarray(certificate.thresholds)[index])
+    start = f"With confidence {confidence(float(certificate.delta))}"
     if not safety > 0:
-        return f"{confidence}: nothing is certified about an expected return of at least {_short(threshold)}."
+        return f"{start}: nothing is certified about an expected return of at least {shown}."
     status = Status(int(certificate.status[index]))
     note = "" if status in (Status.CERTIFIED, Status.OUT_OF_RANGE) else f" ({status.advice})"
     return (
-        f"{confidence}: on a new task from the same distribution, the expected return is at least {_short(threshold)} "
+        f"{start}: on a new task from the same distribution, the expected return is at least {shown} "
         f"with probability at least {floor_to(safety, 4)}.{note}"
     )
 
@@ -106,18 +107,26 @@ def floor_to(value: float, digits: int) -> str:
     return f"{floored:.{digits}f}"
 
 
-def _short(threshold: float) -> str:
-    """A threshold in seven digits, rounded down, unless that is what was asked for up to the rounding of float32."""
-    text = f"{threshold:.7g}"
-    if float(text) <= threshold or np.float32(text) == np.float32(threshold):
+def _short(threshold: np.floating) -> str:
+    """A threshold in seven digits, rounded down unless its own type cannot tell it from them."""
+    text = f"{float(threshold):.7g}"
+    if float(text) <= threshold or threshold.dtype.type(text) == threshold:
         return text
-    return f"{threshold - abs(threshold) * 5e-7:.7g}"
+    return f"{float(threshold) - abs(float(threshold)) * 5e-7:.7g}"
 
 
-def _confidence(delta: float) -> str:
-    """1 - delta with delta to six digits, or to all of them where that would overstate it by more than its rounding."""
-    short = float(f"{delta:.6g}")
-    return f"{1 - (short if short >= delta * (1 - 1e-7) else delta):.10g}"
+def confidence(delta: float) -> str:
+    """1 - delta in all its digits, with delta to six unless that would understate it by more than float32 rounds.
+
+    Example:
+        >>> confidence(float(np.float32(0.01))), confidence(1e-11)
+        ('0.99', '0.99999999999')
+    """
+    short = f"{delta:.6g}"
+    kept = short if float(short) >= delta * (1 - 1e-7) else f"{delta:.17g}"
+    with decimal.localcontext() as context:
+        context.prec = 60
+        return f"{1 - decimal.Decimal(kept):f}"
 
 
 def _readable(certificate: Certificate) -> bool:

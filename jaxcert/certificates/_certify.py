@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import is_concrete, refuse, require_real
+from jaxcert._validation import check_finite, is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound, prepare
 from jaxcert.bounds._data import returns_dtype
 from jaxcert.bounds._registry import BOUNDS
@@ -129,15 +129,14 @@ def certify_lower_bounds(
     if not shape or shape[-1] == 0:
         raise ValueError(f"lower_bounds have shape {shape}; expected [..., num_tasks] with at least one task")
     dtype = compute_dtype(lower_bounds)
+    _check_scalars(delta, beta)
     if validate:
-        _check_levels(delta, beta, zero_beta=method == "binomial")
+        _check_levels(delta, beta, dtype, zero_beta=method == "binomial")
         _check_lower_bounds(lower_bounds)
     lower = cast(lower_bounds, dtype, "down")
     lower = jnp.where(lower < jnp.inf, lower, jnp.nan)
     levels = _thresholds(thresholds, dtype, validate)
-    certificate = certify_given(
-        "given", method, levels, lower, cast(beta, dtype, "nearest"), cast(delta, dtype, "down")
-    )
+    certificate = certify_given("given", method, levels, lower, cast(beta, dtype, "up"), cast(delta, dtype, "down"))
     if validate:
         _warn_out_of_range(certificate)
     return certificate
@@ -175,7 +174,8 @@ def certify_safety_level(
         validate: as in ``certify``.
 
     Returns:
-        A ``Certificate`` whose thresholds, [..., t], are the certified performances and whose safety is the wanted one.
+        A ``Certificate`` whose thresholds, [..., t], are the certified performances and whose safety is the wanted one;
+        under a transformation, safety 0 where an argument or too many of the returns have no meaning.
 
     Raises:
         ValueError: as ``certify``, and for a safety outside (0, 1).
@@ -193,8 +193,9 @@ def certify_safety_level(
     _check_method(method)
     check_returns_shape(returns)
     arrays = _prepare(description, returns, support, delta, beta, method, where, validate)
+    require_real("safety", safety)
     if validate:
-        check_level("safety", safety)
+        check_level("safety", safety, arrays[0].dtype)
     wanted = _row("safety", cast(safety, arrays[0].dtype, "up"))
     certificate = certify_level(description, method, wanted, *arrays)
     if validate:
@@ -227,15 +228,16 @@ def check_returns_shape(returns: Any) -> None:
 
 def _prepare(bound: Bound, returns, support, delta, beta, method: str, where, validate: bool) -> tuple:
     """(x, beta, delta, low, high, where), each rounded to its safe side."""
+    _check_scalars(delta, 0.5 if beta is None else beta)
     if validate:
-        _check_levels(delta, 0.5 if beta is None else beta, zero_beta=False)
+        _check_levels(delta, 0.5 if beta is None else beta, returns_dtype(returns), zero_beta=False)
     n = np.shape(returns)[-2]
     if beta is None:
         # The division is done in the type of the computation, where status compares it with the same quotient.
         beta = 0.05 if method == "binomial" else _share(delta, returns, n)
     x, beta, low, high, where = prepare(bound, returns, beta, support, where, validate)
-    if validate and where is None:
-        check_axes(x)
+    if validate:
+        check_axes(x, where)
     return x, beta, cast(delta, x.dtype, "down"), low, high, where
 
 
@@ -243,11 +245,14 @@ def _share(delta, returns, n: int) -> jax.Array:
     return cast(delta, returns_dtype(returns), "down") / n
 
 
-def _check_levels(delta, beta, *, zero_beta: bool) -> None:
-    for name, value in (("delta", delta), ("beta", beta)):
-        check_scalar(name, value)
-    check_level("delta", delta)
-    check_level("beta", beta, zero_allowed=zero_beta)
+def _check_scalars(delta, beta) -> None:
+    check_scalar("delta", delta)
+    check_scalar("beta", beta)
+
+
+def _check_levels(delta, beta, dtype: np.dtype, *, zero_beta: bool) -> None:
+    check_level("delta", delta, dtype)
+    check_level("beta", beta, dtype, zero_allowed=zero_beta)
 
 
 def _check_lower_bounds(lower_bounds: Any) -> None:
@@ -259,8 +264,7 @@ def _check_lower_bounds(lower_bounds: Any) -> None:
 def _thresholds(thresholds: Any, dtype: np.dtype, validate: bool) -> jax.Array:
     require_real("thresholds", thresholds)
     if validate and is_concrete(thresholds):
-        array = np.asarray(thresholds, dtype=np.float64)
-        refuse("thresholds", array, np.isfinite(array), "a finite number")
+        check_finite("thresholds", thresholds, dtype=dtype)
     return _row("thresholds", cast(thresholds, dtype, "up"))
 
 

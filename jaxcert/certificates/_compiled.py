@@ -22,13 +22,11 @@ def certify_returns(bound: Bound, method: str, thresholds, x, beta, delta, low, 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def certify_given(bound: str, method: str, thresholds, lower, beta, delta) -> Certificate:
     n = lower.shape[-1]
-    passed = lower[..., None, :] >= thresholds.reshape((1,) * (lower.ndim - 1) + (-1, 1))
-    violations = n - jnp.sum(passed, axis=-1, dtype=jnp.int32)
+    violations = _violations(lower, jnp.broadcast_to(thresholds, (*lower.shape[:-1], thresholds.shape[-1])))
     epsilon, num_valid, feasible = _epsilon(method, violations, n, beta, delta)
     bad_threshold = jnp.broadcast_to(~jnp.isfinite(thresholds), epsilon.shape)
     epsilon = jnp.where(bad_threshold, 1.0, epsilon)
     bad_task = jnp.any(jnp.isnan(lower) if bound == "given" else jnp.isneginf(lower), axis=-1, keepdims=True)
-    bad_level = ~((beta >= 0) & (beta < 1) & (delta > 0) & (delta < 1))
     return Certificate(
         thresholds=thresholds,
         safety=complement_down(epsilon),
@@ -36,7 +34,7 @@ def certify_given(bound: str, method: str, thresholds, lower, beta, delta) -> Ce
         num_violations=violations,
         lower_bounds=lower,
         num_valid=num_valid,
-        status=_status(method, epsilon, feasible, bad_task | bad_threshold | bad_level, beta, delta, n),
+        status=_status(method, epsilon, feasible, bad_task | bad_threshold | _bad_levels(beta, delta), beta, delta, n),
         beta=beta,
         delta=delta,
         num_tasks=n,
@@ -55,26 +53,38 @@ def certify_level(bound: Bound, method: str, wanted, x, beta, delta, low, high, 
     count = jnp.sum(jnp.cumprod(enough, axis=-1, dtype=jnp.int32), axis=-1)
     chosen = jnp.take(jnp.sort(lower, axis=-1), jnp.maximum(count - 1, 0), axis=-1)
     wanted, count = jnp.broadcast_to(wanted, chosen.shape), jnp.broadcast_to(count, chosen.shape)
-    good = (wanted > 0) & (wanted < 1)
-    reached = jnp.maximum(jnp.where((count > 0) & good, chosen, low), low)
-    invalid = jnp.any(jnp.isneginf(lower), axis=-1, keepdims=True) | ~good
-    # Nothing is said by the lower end of the support, which every return reaches.
-    vacuous = jnp.where(reached > low, 0.0, 1.0).astype(lower.dtype)
-    violations = jnp.maximum(count - 1, 0)
+    bad_setting = _bad_levels(beta, delta) | ~(jnp.isfinite(low) & (low < high)) | ~((wanted > 0) & (wanted < 1))
+    bad_task = jnp.any(jnp.isneginf(lower), axis=-1, keepdims=True)
+    # Without a k*, the lower end of the support is reached by definition, unless data contradict the definition.
+    holds = jnp.where(count > 0, jnp.isfinite(chosen), ~bad_task) & ~bad_setting
+    reached = jnp.where(holds, jnp.where(count > 0, jnp.maximum(chosen, low), low), -jnp.inf)
+    safety = jnp.where(holds, wanted, 0.0)
+    violations = _violations(lower, reached)
+    says_something = jnp.where(holds & (reached > low), 0.0, 1.0).astype(lower.dtype)
     return Certificate(
         thresholds=reached,
-        safety=wanted,
-        epsilon=complement_up(wanted),
+        safety=safety,
+        epsilon=complement_up(safety),
         num_violations=violations,
         lower_bounds=lower,
         num_valid=n - violations,
-        status=_status(method, vacuous, feasible[0], invalid, beta, delta, n),
+        status=_status(method, says_something, feasible[0], bad_task | bad_setting, beta, delta, n),
         beta=beta,
         delta=delta,
         num_tasks=n,
         bound=bound.name,
         method=method,
     )
+
+
+def _violations(lower: jax.Array, thresholds: jax.Array) -> jax.Array:
+    """k: tasks whose bound is not at least the threshold, [..., n] and [..., t] to [..., t]; a NaN is a violation."""
+    passed = lower[..., None, :] >= thresholds[..., :, None]
+    return lower.shape[-1] - jnp.sum(passed, axis=-1, dtype=jnp.int32)
+
+
+def _bad_levels(beta: jax.Array, delta: jax.Array) -> jax.Array:
+    return ~((beta >= 0) & (beta < 1) & (delta > 0) & (delta < 1))
 
 
 def _epsilon(method: str, violations: jax.Array, n: int, beta, delta) -> tuple[jax.Array, jax.Array, jax.Array]:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxcert.certificates._arguments import epsilon_arguments
+from jaxcert.certificates._arguments import epsilon_arguments, whole
 from jaxcert.numerics import (
     log_cdf,
     log_probability,
@@ -80,7 +80,7 @@ def _scenario_epsilon(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Ar
 
 def scenario(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> ScenarioSolution:
     """The theorem on arrays of one float type and shape; infeasible wherever an argument has no meaning."""
-    valid = (k >= 0) & (k < n) & (n >= 1) & (beta > 0) & (beta < 1) & (delta > 0) & (delta < 1)
+    valid = whole(k, n) & (k < n) & (beta > 0) & (beta < 1) & (delta > 0) & (delta < 1)
     problem = _Problem(
         jnp.where(valid, k, 0.0),
         jnp.where(valid, n, 1.0),
@@ -226,7 +226,7 @@ def _search(problem: _Problem, start: jax.Array, level: jax.Array, feasible: jax
         leave = (residual <= 0) & settled | (residual > 0) & (first | (aim >= s.best) | (s.point >= ceiling))
         leave = leave | ~(jnp.abs(aim) <= 1) | (s.steps > 40)
         return _Search(
-            j=jnp.where(leave, s.j + 1, s.j),
+            j=jnp.where(leave, jnp.minimum(s.j + 1, problem.last), s.j),
             level=jnp.where(leave, problem.next_level(s.j, s.level), s.level),
             point=jnp.minimum(jnp.where(leave, best, aim), ceiling),
             steps=jnp.where(leave, 0, s.steps + 1),

@@ -10,7 +10,7 @@ import typer
 import jaxcert
 from jaxcert.cli import _certify, _demo
 
-_app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+_app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
 # Every usage error of typer is a relative of BadParameter; where their common class lives differs between releases.
 _UsageError = cast(

@@ -20,11 +20,16 @@ from jaxcert.numerics._rounding import (
     unit_roundoff,
 )
 from jaxcert.numerics._summation import sum_error, tree_sum
+from jaxcert.numerics._tails import binomial_cdf, binomial_sf, clopper_pearson_lower, clopper_pearson_upper
 
 __all__ = [
     "SafeRoot",
     "SmallerTail",
+    "binomial_cdf",
+    "binomial_sf",
     "cast",
+    "clopper_pearson_lower",
+    "clopper_pearson_upper",
     "complement_down",
     "complement_up",
     "compute_dtype",

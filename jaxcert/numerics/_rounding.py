@@ -63,7 +63,7 @@ def _cast_host(value: np.ndarray, dtype: np.dtype, side: Side) -> np.ndarray:
 def _wrong_side(value: Any, near: Any, side: Side) -> Any:
     """Where ``near`` lies on the wrong side of ``value``, or may do so: an integer beyond the significand."""
     if not jnp.issubdtype(value.dtype, jnp.floating):
-        return abs(near) >= 2 ** (jnp.finfo(near.dtype).nmant + 1)
+        return abs(near) > 2 ** (jnp.finfo(near.dtype).nmant + 1)
     wide = max(value.dtype, near.dtype, key=lambda d: jnp.finfo(d).bits)
     exact, rounded = value.astype(wide), near.astype(wide)
     return rounded < exact if side == "up" else rounded > exact

@@ -55,7 +55,7 @@ def binomial_sf(num_successes: Any, num_trials: Any, probability: Any, *, side: 
 
     Example:
         >>> print(f"{binomial_sf(3, 200, 0.001):.3e}")
-        5.684e-05
+        5.532e-05
 
     Reference: as ``binomial_cdf``.
     """
@@ -132,7 +132,8 @@ def _tail(k: jax.Array, n: jax.Array, p: jax.Array, *, side: Side, lower: bool) 
     }[side]()
     whole = jnp.where((k >= n) | ((k >= 0) & (p == 0)), 1.0, 0.0)
     value = jnp.where(inside, jnp.clip(value, 0.0, 1.0), whole if lower else 1 - whole)
-    meaningful = (n >= 1) & (p >= 0) & (p <= 1) & ~jnp.isnan(k)
+    whole_numbers = (k == jnp.floor(k)) & (n == jnp.floor(n)) & (n < jnp.inf)
+    meaningful = whole_numbers & (n >= 1) & (p >= 0) & (p <= 1)
     return jnp.where(meaningful, value, jnp.nan)
 
 
@@ -140,12 +141,15 @@ def _exp(log_tail: jax.Array, inside: jax.Array, n: jax.Array, side: Side) -> ja
     error = tail_error(log_tail, jnp.where(inside, n, 1.0))
     slack = (4 + jnp.abs(log_tail)) * unit_roundoff(log_tail.dtype)
     sign = 1 if side == "up" else -1
-    return jnp.exp(log_tail + sign * error) * (1 + sign * slack)
+    value = jnp.exp(log_tail + sign * error) * (1 + sign * slack)
+    # A tail is positive, also where it is too small for the type.
+    return jnp.maximum(value, jnp.finfo(value.dtype).tiny) if side == "up" else value
 
 
 @functools.partial(jax.jit, static_argnames="upper")
 def _limit(k: jax.Array, n: jax.Array, level: jax.Array, *, upper: bool) -> jax.Array:
-    valid = (k >= 0) & (k <= n) & (n >= 1) & (level > 0) & (level < 1)
+    whole = (k == jnp.floor(k)) & (n == jnp.floor(n)) & (n < jnp.inf)
+    valid = whole & (k >= 0) & (k <= n) & (n >= 1) & (level > 0) & (level < 1)
     limit = upper_limit if upper else lower_limit
     value = limit(jnp.where(valid, k, 0.0), jnp.where(valid, n, 1.0), jnp.where(valid, level, 0.5))
     return jnp.where(valid, value, 1.0 if upper else 0.0)

@@ -9,8 +9,15 @@ from pathlib import Path
 def check_output(path: str | os.PathLike[str]) -> Path:
     """The path, if a file can be written there: asked before long work, so that nothing is lost at its end.
 
+    Args:
+        path: the file; an existing one would be replaced.
+
     Raises:
         ValueError: the folder does not exist or cannot be written to, or the path is no regular file.
+
+    Example:
+        >>> check_output("result.json").name
+        'result.json'
     """
     path = Path(path)
     folder = path.parent

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.certificates import Certificate
+from jaxcert.certificates import Certificate, confidence
 from jaxcert.report._extras import import_extra
 from jaxcert.report._files import check_output, write_whole
 
@@ -49,9 +49,9 @@ def plot_certificates(
         ...     jnp.linspace(0.0, 1.0, 50), jnp.linspace(0.0, 1.0, 21), delta=0.01, beta=0.05)
         >>> figure = plot_certificates({"binomial": certificate}, title="Example")
         >>> figure.axes[0].get_title()
-        'Example: certified with confidence 99 %'
+        'Example: certified with confidence 0.99'
     """
-    confidence = _confidence(certificates)
+    claim = _claim(certificates)
     figure = import_extra("matplotlib.figure", "plot").Figure(figsize=(8.0, 4.5), dpi=150, layout="constrained")
     axes = figure.add_subplot()
     axes.margins(x=0.02)
@@ -62,12 +62,16 @@ def plot_certificates(
         axes.plot(*_steps(certificate, left), color=colour, linewidth=1.8, drawstyle="steps-pre", label=label)
     if points:
         axes.plot(*zip(*points, strict=True), "o", color=_GREY, markersize=5, zorder=3, label="requested")
-    _dress(figure, axes, f"{title}: {confidence}" if title else confidence.capitalize())
+    _dress(figure, axes, f"{title}: {claim}" if title else claim.capitalize())
     return figure
 
 
 def save_figure(path: str | PathLike[str], figure: Any) -> None:
     """Write a figure, whole or not at all; the suffix of `path` says in which format.
+
+    Args:
+        path: the file, which is replaced if it exists.
+        figure: a matplotlib figure.
 
     Raises:
         ValueError: matplotlib does not write such files, or no file can be written there.
@@ -87,7 +91,18 @@ def save_figure(path: str | PathLike[str], figure: Any) -> None:
 
 
 def check_figure_path(path: str | PathLike[str]) -> Path:
-    """The path, if a figure can be written there."""
+    """The path, if a figure can be written there: asked before long work.
+
+    Args:
+        path: the file; its suffix says in which format.
+
+    Raises:
+        ValueError: matplotlib does not write such files, or no file can be written there.
+
+    Example:
+        >>> check_figure_path("curve.png").name
+        'curve.png'
+    """
     bases = import_extra("matplotlib.backend_bases", "plot")
     known = bases.FigureCanvasBase.get_supported_filetypes()
     suffix = Path(path).suffix
@@ -96,17 +111,17 @@ def check_figure_path(path: str | PathLike[str]) -> Path:
     return check_output(path)
 
 
-def _confidence(certificates: Mapping[str, Certificate]) -> str:
+def _claim(certificates: Mapping[str, Certificate]) -> str:
     """The title's statement, after a look at what cannot be drawn."""
     if not certificates:
         raise ValueError("certificates is empty, expected at least one to draw")
     batched = [label for label, certificate in certificates.items() if certificate.safety.ndim != 1]
     if batched:
         raise ValueError(f"certificate {batched[0]!r} is batched, expected safety of shape [t]")
-    deltas = sorted({f"{float(certificate.delta):.6g}" for certificate in certificates.values()})
+    deltas = sorted({confidence(float(certificate.delta)) for certificate in certificates.values()})
     if len(deltas) > 1:
-        raise ValueError(f"certificates have delta {', '.join(deltas)}, expected the same for all of one plot")
-    return f"certified with confidence {100 * (1 - float(deltas[0])):.6g} %"
+        raise ValueError(f"certificates have confidence {', '.join(deltas)}, expected the same for all of one plot")
+    return f"certified with confidence {deltas[0]}"
 
 
 def _cycled(count: int) -> list[str]:

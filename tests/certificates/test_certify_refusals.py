@@ -149,13 +149,6 @@ def test_a_bad_level_or_threshold_certifies_nothing_under_jit(change, method):
     assert Status(int(got.status[0])) is Status.INVALID_INPUT
 
 
-@pytest.mark.parametrize("safety", [np.nan, 0.0, 1.0, 2.0])
-def test_a_bad_safety_level_gets_the_trivial_performance_under_jit(safety):
-    got = jax.jit(lambda s: certify_safety_level(X, s, support=(0.0, 1.0), delta=0.1))(jnp.float32(safety))
-    assert float(got.thresholds[0]) == 0
-    assert Status(int(got.status[0])) is Status.INVALID_INPUT
-
-
 @pytest.mark.parametrize(
     "bad", [(-1, 9, 0.1, 0.1), (10, 9, 0.1, 0.1), (0, 0, 0.1, 0.1), (0, 9, np.nan, 0.1), (0, 9, 0.1, 1.5)]
 )
@@ -191,3 +184,94 @@ def test_swapped_axes_are_noticed_in_any_batch_entry():
     with pytest.raises(ValueError, match="axes were swapped"):
         certify(batch, 0.5, **GOOD)
     certify(batch, 0.5, validate=False, **GOOD)
+
+
+# --- found by trying to break it --------------------------------------------------------------------------------------
+
+UNREADABLE = "a probability that float32 can tell from 0 and 1"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"returns": X.astype(np.float64) * 0 + (1 + 1e-10)}, r"is 1, outside the support"),
+        ({"returns": np.full((20, 5), 1 + 1e-10), "bound": "clopper_pearson"}, r"expects binary returns"),
+        ({"delta": 1e-50}, rf"delta is 1e-50; expected {UNREADABLE}"),
+        ({"beta": 1e-44}, rf"beta is 1e-44; expected {UNREADABLE}"),
+        ({"beta": 1 - 1e-12}, rf"beta is 1; expected {UNREADABLE}"),
+        ({"thresholds": 1e300}, r"thresholds is 1e\+300; expected a number within the range of float32"),
+        ({"support": (-1e300, 1.0)}, r"support holds -1e\+300; expected numbers within the range of float32"),
+        ({"delta": None}, r"delta has dtype object; expected real numbers"),
+        ({"delta": "a"}, r"delta has dtype <U1; expected real numbers"),
+        ({"returns": np.ma.masked_array(X, X > 0.5)}, r"returns is a masked array, whose mask would be lost"),
+        ({"returns": X.astype("m8[s]")}, r"returns has dtype timedelta64\[s\]; expected real numbers"),
+        ({"returns": X.T, "where": np.ones((30, 20), bool)}, r"look as if their axes were swapped"),
+    ],
+)
+def test_certify_also_refuses(change, message):
+    arguments = {"returns": X, "thresholds": [0.5]} | GOOD | change
+    with pytest.raises(ValueError, match=message):
+        certify(arguments.pop("returns"), arguments.pop("thresholds"), **arguments)
+
+
+@pytest.mark.parametrize("epsilon", [binomial_epsilon, scenario_epsilon])
+def test_infinitely_many_tasks_are_refused_and_certify_nothing(epsilon):
+    with pytest.raises(ValueError, match="num_tasks is inf; expected a whole number"):
+        epsilon(0, np.inf, 0.1, 0.1)
+    for bad in ((0, np.inf), (2.5, 9.0)):
+        got = jax.jit(epsilon)(*map(jnp.float32, (*bad, 0.1, 0.1)))
+        assert float(jax.tree.leaves(got)[0]) == 1
+
+
+def test_a_level_per_threshold_is_refused_even_unvalidated():
+    with pytest.raises(ValueError, match="beta has shape"):
+        certify(X, [0.1, 0.2], beta=jnp.asarray([0.1, 0.2]), validate=False, **GOOD)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"x": np.full_like(X, np.nan)}, {"x": X - 10}, {"low": 1.0, "high": 0.0}, {"low": np.nan}, {"low": -np.inf},
+        {"safety": 1.5}, {"safety": np.nan}, {"delta": 0.0}, {"delta": np.nan}, {"beta": 0.0}, {"beta": 1.0},
+    ],
+)  # fmt: skip
+def test_safety_level_claims_nothing_from_bad_values_under_jit(change):
+    arguments = {"x": X, "safety": 0.5, "low": 0.0, "high": 1.0, "beta": 0.05, "delta": 0.1} | change
+
+    @jax.jit
+    def call(x, safety, low, high, beta, delta):
+        return certify_safety_level(x, safety, support=(low, high), beta=beta, delta=delta)
+
+    got = call(**jax.tree.map(jnp.float32, arguments))
+    assert float(got.safety[0]) == 0
+    assert float(got.epsilon[0]) == 1
+    assert np.isneginf(got.thresholds[0])
+    assert Status(int(got.status[0])) is Status.INVALID_INPUT
+
+
+@pytest.mark.parametrize("shape", [(3, 1000), (100, 1000), (5, 500), (200, 100)])
+def test_constant_returns_are_not_taken_for_swapped_axes(shape):
+    values = jnp.asarray([0.7, 123.456, 1e-3, 999.9], jnp.float32)
+    batch = jnp.broadcast_to(values[:, None, None], (4, *shape))
+    assert not np.any(_look_swapped(batch))
+
+
+def test_whole_numbers_at_the_ends_of_the_support_are_allowed():
+    returns = np.full((20, 5), 2**24)
+    got = certify(returns, 2.0**24, support=(2.0**24, 2.0**25), delta=0.1)
+    assert float(got.safety[0]) > 0
+
+
+def test_beta_is_rounded_up_where_the_caller_computed_the_bounds():
+    beta = 0.99427673
+    got = certify_lower_bounds(np.arange(2000.0, dtype=np.float32), 3.0, beta=beta, delta=2.0**-7)
+    assert float(got.beta) >= beta
+    assert float(got.epsilon[0]) >= 0.9051611
+
+
+def test_temporary_memory_stays_below_four_times_the_returns():
+    x = jnp.zeros((200, 1000), jnp.float32)
+    for bound in ("betting", "dkw", "empirical_bernstein", "hoeffding"):
+        call = jax.jit(lambda x, bound=bound: certify(x, 0.5, support=(0.0, 1.0), delta=0.1, bound=bound))
+        analysis = call.lower(x).compile().memory_analysis()
+        assert analysis is None or analysis.temp_size_in_bytes < 4 * x.nbytes

@@ -34,7 +34,7 @@ def test_curves_steps_points_and_words():
     np.testing.assert_array_equal(lines["exact S(B)"].get_ydata(), exact[1])
     np.testing.assert_array_equal(lines["requested"].get_xydata(), [(0.1, 0.5), (0.6, 0.4)])
     axes = figure.axes[0]
-    assert axes.get_title() == "walker: certified with confidence 99 %"
+    assert axes.get_title() == "walker: certified with confidence 0.99"
     assert axes.get_xlabel() == "threshold B"
     assert axes.get_ylabel() == "certified safety 1−ε"
     assert [text.get_text() for text in axes.get_legend().get_texts()] == list(lines)
@@ -43,7 +43,7 @@ def test_curves_steps_points_and_words():
 
 def test_title_alone_states_the_confidence():
     figure = plot_certificates({"a": make_certificate(delta=0.005)})
-    assert figure.axes[0].get_title() == "Certified with confidence 99.5 %"
+    assert figure.axes[0].get_title() == "Certified with confidence 0.995"
 
 
 def test_png_has_its_signature_and_size(tmp_path):
@@ -69,7 +69,7 @@ def test_what_cannot_be_drawn():
         plot_certificates({})
     with pytest.raises(ValueError, match="'b' is batched"):
         plot_certificates({"a": one, "b": jax.tree.map(lambda leaf: leaf[None], one)})
-    with pytest.raises(ValueError, match=r"delta 0\.01, 0\.05, expected the same"):
+    with pytest.raises(ValueError, match=r"confidence 0\.95, 0\.99, expected the same"):
         plot_certificates({"a": one, "b": make_certificate(delta=0.05)})
 
 

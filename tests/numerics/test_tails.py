@@ -1,0 +1,53 @@
+"""The public tails and limits: sides, ends and arguments without a meaning."""
+
+import jax
+import numpy as np
+import oracles
+import pytest
+
+from jaxcert.numerics import binomial_cdf, binomial_sf, clopper_pearson_lower, clopper_pearson_upper
+
+TAILS = {"cdf": (binomial_cdf, oracles.lower_tail), "sf": (binomial_sf, oracles.upper_tail)}
+
+
+@pytest.mark.parametrize("name", TAILS)
+def test_a_tail_lies_on_the_side_that_was_asked_for(name, precision):
+    tail, truth = TAILS[name]
+    rng = np.random.default_rng(4)
+    k, n = oracles.random_counts(rng, 100)
+    p = np.clip((k + rng.normal(0, 3, 100) * np.sqrt(k + 1)) / (n + 1), 0.0, 1.0).astype(precision)
+    down, near, up = (np.asarray(tail(k, n, p, side=side)) for side in ("down", "nearest", "up"))
+    tolerance = 1e-4 if precision == "float32" else 1e-12
+    for i in range(100):
+        exact = truth(int(k[i]), int(n[i]), oracles.exact(p[i]))
+        assert down[i] == 0 or oracles.exact(down[i]) <= exact
+        assert up[i] == 1 or exact <= oracles.exact(up[i])
+        assert near[i] == pytest.approx(float(exact), rel=tolerance, abs=1e-35)
+    assert np.all(up <= down * (1 + 4 * tolerance) + 1e-35)
+
+
+def test_ends():
+    np.testing.assert_array_equal(binomial_cdf([-1, 5, 9], 5, 0.3), [0, 1, 1])
+    np.testing.assert_array_equal(binomial_sf([-1, 5, 9], 5, 0.3), [1, 0, 0])
+    np.testing.assert_array_equal(binomial_cdf(2, 5, [0.0, 1.0]), [1, 0])
+    np.testing.assert_array_equal(binomial_sf(2, 5, [0.0, 1.0]), [0, 1])
+
+
+@pytest.mark.parametrize(
+    "bad", [(0, 0, 0.5), (0.5, 5, 0.5), (1, np.inf, 0.5), (1, 5, -0.1), (1, 5, 1.5), (np.nan, 5, 0.5)]
+)
+def test_arguments_without_a_meaning(bad):
+    assert np.isnan(binomial_cdf(*bad))
+    assert np.isnan(binomial_sf(*bad))
+    assert float(clopper_pearson_upper(*bad)) == 1
+    assert float(clopper_pearson_lower(*bad)) == 0
+
+
+def test_limits_broadcast_and_differentiate():
+    upper = clopper_pearson_upper(np.arange(4)[:, None], 10, np.array([0.1, 0.01]))
+    assert upper.shape == (4, 2)
+    assert np.all(np.diff(upper, axis=0) > 0)
+    slope = jax.grad(lambda level: clopper_pearson_lower(3, 10, level))(0.1)
+    step = 1e-2
+    rise = clopper_pearson_lower(3, 10, 0.1 + step) - clopper_pearson_lower(3, 10, 0.1 - step)
+    assert float(slope) == pytest.approx(float(rise) / (2 * step), rel=0.02)

@@ -1,0 +1,248 @@
+"""What every public function on arrays has to do: types, jit, vmap, no second compilation, no hidden transfers."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxcert import (
+    binomial_epsilon,
+    bounds,
+    certify,
+    certify_lower_bounds,
+    certify_safety_level,
+    rollouts,
+    scenario_epsilon,
+)
+from jaxcert.tasks import simple_grid
+
+COMPILED: list[float] = []
+
+
+def _count(event: str, duration: float, **_: Any) -> None:
+    if event == "/jax/core/compile/backend_compile_duration":
+        COMPILED.append(duration)
+
+
+jax.monitoring.register_event_duration_secs_listener(_count)
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """A public function as one of arrays alone, with two sets of arguments of the same shapes.
+
+    Attributes:
+        function: takes the arguments in their order.
+        arguments: host arrays and Python numbers, as a user gives them.
+        others: the same with other values.
+        dtype: of the floats that come out; that of the arguments by default.
+    """
+
+    function: Callable
+    arguments: tuple
+    others: tuple
+    dtype: str | None = None
+
+
+RNG = np.random.default_rng(0)
+RETURNS = [RNG.uniform(0.3, 1, (8, 6)) for _ in range(2)]
+HITS = [np.round(x) for x in RETURNS]
+MASKS = [np.arange(6) < RNG.integers(3, 7, (8, 1)) for _ in range(2)]
+REWARDS = [RNG.uniform(-1, 1, (4, 5)) for _ in range(2)]
+EVENTS = [RNG.random((4, 5)) < 0.3 for _ in range(4)]
+
+
+def _bound(function: Callable, data: list = RETURNS, *, support: bool = True, **options: Any) -> Subject:
+    def call(x, beta, low, high, where, **validate):
+        ends = {"support": (low, high)} if support else {}
+        return function(x, beta, where=where, **ends, **options, **validate)
+
+    return Subject(call, (data[0], 0.3, 0.0, 1.0, MASKS[0]), (data[1], 0.2, -1.0 * support, 1.0 + support, MASKS[1]))
+
+
+def _certify(function: Callable, wanted: tuple, bound: str, method: str) -> Subject:
+    def call(returns, wanted, beta, delta, low, high, **validate):
+        options = {"bound": bound, "method": method, "beta": beta, "delta": delta}
+        return function(returns, wanted, support=(low, high), **options, **validate)
+
+    binary = bound == "clopper_pearson"
+    first, second = HITS if binary else RETURNS
+    low, high = (0.0, 1.0) if binary else (-1.0, 2.0)
+    return Subject(call, (first, wanted[0], 0.01, 0.1, 0.0, 1.0), (second, wanted[1], 0.012, 0.2, low, high))
+
+
+def _given(method: str) -> Subject:
+    def call(lower, thresholds, beta, delta, **validate):
+        return certify_lower_bounds(lower, thresholds, beta=beta, delta=delta, method=method, **validate)
+
+    first, second = (x.min(axis=-1) for x in RETURNS)
+    return Subject(call, (first, LEVELS[0], 0.01, 0.1), (second, LEVELS[1], 0.012, 0.2))
+
+
+def _metric(function: Callable, *names: str, values: tuple = (-1.0, -2.0)) -> Subject:
+    def call(r_t, done_t, *options):
+        return function(r_t, done_t, **dict(zip(names, options, strict=True)))
+
+    settings = [{"discount": 0.9, "min_reward": values[0]}, {"discount": 0.5, "min_reward": values[1]}]
+    chosen = [tuple(s[name] for name in names) for s in settings]
+    return Subject(call, (REWARDS[0], EVENTS[0], *chosen[0]), (REWARDS[1], EVENTS[1], *chosen[1]))
+
+
+LEVELS = (np.array([0.2, 0.4]), np.array([0.1, 0.5]))
+SAFETIES = (np.array([0.3, 0.6]), np.array([0.5, 0.7]))
+NAMES = ("betting", "clopper_pearson", "dkw", "empirical_bernstein", "hoeffding")
+KEYS = [jax.random.key(seed) for seed in (0, 1)]
+
+BOUNDS = {
+    **{name: _bound(getattr(bounds, name)) for name in NAMES if name != "clopper_pearson"},
+    "clopper_pearson": _bound(bounds.clopper_pearson, HITS, support=False),
+    "dkw_discrete_two_sided": _bound(bounds.dkw, form="discrete", constant="two-sided"),
+}
+EPSILONS = {
+    "binomial_epsilon": Subject(binomial_epsilon, (np.arange(5), 20, 0.1, 0.01), (np.arange(3, 8), 30, 0.0, 0.2)),
+    "scenario_epsilon": Subject(scenario_epsilon, (np.arange(5), 20, 1e-3, 0.01), (np.arange(3, 8), 30, 1e-2, 0.2)),
+}
+CERTIFICATES = {
+    "certify_lower_bounds-binomial": _given("binomial"),
+    "certify_lower_bounds-scenario": _given("scenario"),
+}
+for _method in ("binomial", "scenario"):
+    for _name in NAMES:
+        CERTIFICATES[f"certify-{_name}-{_method}"] = _certify(certify, LEVELS, _name, _method)
+        CERTIFICATES[f"certify_safety_level-{_name}-{_method}"] = _certify(
+            certify_safety_level, SAFETIES, _name, _method
+        )
+METRICS = {
+    "undiscounted_return": _metric(rollouts.undiscounted_return),
+    "discounted_return": _metric(rollouts.discounted_return, "discount"),
+    "truncated_return": _metric(rollouts.truncated_return, "discount", "min_reward"),
+    "shifted_return": _metric(rollouts.shifted_return, "discount", "min_reward"),
+    "threshold_shift": Subject(
+        lambda discount, min_reward: rollouts.threshold_shift(discount=discount, min_reward=min_reward),
+        (0.9, -1.0),
+        (0.5, -2.0),
+    ),
+    "reach": Subject(rollouts.reach, (EVENTS[0], EVENTS[1]), (EVENTS[2], EVENTS[3]), dtype="float32"),
+    "reach_avoid": Subject(rollouts.reach_avoid, tuple(EVENTS[:3]), tuple(EVENTS[1:]), dtype="float32"),
+}
+TASKS = {
+    "sample_tasks": Subject(lambda key: simple_grid.sample_tasks(key, 5), (KEYS[0],), (KEYS[1],)),
+    "rollout": Subject(
+        lambda key, p: simple_grid.rollout(key, p, 9), (KEYS[0], np.full(3, 0.1)), (KEYS[1], np.full(3, 0.3))
+    ),
+    "performance": Subject(simple_grid.performance, (np.full(3, 0.2),), (np.full(3, 0.7),)),
+    "safety": Subject(simple_grid.safety, (np.array([0.6, 0.8]),), (np.array([0.7, 0.9]),)),
+}
+SUBJECTS = {**BOUNDS, **EPSILONS, **CERTIFICATES, **METRICS, **TASKS}
+# Certificates take seconds to compile: the product of bounds and methods is left to long runs.
+LONG = set(CERTIFICATES) - {
+    *(f"certify-{name}-binomial" for name in NAMES),
+    "certify-betting-scenario",
+    "certify_safety_level-betting-binomial",
+    "certify_lower_bounds-binomial",
+}
+# Those of which every argument can be an array; elsewhere Python numbers have to get to the device.
+ARRAYS_ONLY = {name for name in {**BOUNDS, **CERTIFICATES} if name.startswith(("certify", *NAMES, "dkw"))}
+ARRAYS_ONLY -= {"clopper_pearson", *(name for name in CERTIFICATES if name.startswith("certify_lower_bounds"))}
+
+
+def cases() -> list:
+    """Names of subjects and precisions."""
+    once = set(CERTIFICATES) - {"certify-betting-binomial"}
+    return [
+        pytest.param(name, precision, marks=pytest.mark.slow if name in slow else (), id=f"{name}-{precision}")
+        for precision, slow in (("float32", LONG), ("float64", once))
+        for name in SUBJECTS
+    ]
+
+
+@pytest.fixture(autouse=True)
+def _the_flag_is_left_alone():
+    before = jax.config.jax_enable_x64
+    yield
+    assert jax.config.jax_enable_x64 == before
+
+
+def on_device(arguments: tuple, precision: str) -> tuple:
+    """The arguments as arrays, floats of one type."""
+    return tuple(
+        jnp.asarray(a, precision if np.asarray(a).dtype == np.float64 else None) if not _is_key(a) else a
+        for a in arguments
+    )
+
+
+def _is_key(value: Any) -> bool:
+    return isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
+
+
+def assert_trees_close(found: Any, wanted: Any, precision: str) -> None:
+    assert jax.tree.structure(found) == jax.tree.structure(wanted)
+    room = 64 * float(np.finfo(precision).eps)
+    for f, w in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        assert f.dtype == w.dtype
+        bound = room if jnp.issubdtype(f.dtype, jnp.floating) else 0
+        np.testing.assert_allclose(f, w, rtol=bound, atol=bound)
+
+
+@pytest.mark.parametrize(("name", "precision"), cases(), indirect=["precision"])
+def test_conforms(name, precision):
+    subject = SUBJECTS[name]
+    arguments, others = (on_device(a, precision) for a in (subject.arguments, subject.others))
+    found, other = subject.function(*arguments), subject.function(*others)
+    assert {str(leaf.dtype) for leaf in floats(found)} == {subject.dtype or precision}
+    assert any(np.any(f != o) for f, o in zip(*map(jax.tree.leaves, (found, other)), strict=True))
+    check_other_values_do_not_compile_again(subject)
+    if name in ARRAYS_ONLY:
+        check_arrays_stay_on_the_device(subject, others)
+    if name not in CERTIFICATES:
+        assert_trees_close(jax.jit(subject.function)(*arguments), found, precision)
+    mapped = jax.jit(jax.vmap(subject.function))(*map(_pair, arguments, others))
+    assert_trees_close(mapped, jax.tree.map(_pair, found, other), precision)
+
+
+def _pair(first: jax.Array, second: jax.Array) -> jax.Array:
+    return jnp.stack([first, second])
+
+
+def floats(tree: Any) -> list[jax.Array]:
+    return [leaf for leaf in jax.tree.leaves(tree) if jnp.issubdtype(leaf.dtype, jnp.floating)]
+
+
+def check_other_values_do_not_compile_again(subject: Subject) -> None:
+    jax.block_until_ready(subject.function(*subject.arguments))
+    before = len(COMPILED)
+    jax.block_until_ready(subject.function(*subject.others))
+    assert len(COMPILED) == before
+
+
+def check_arrays_stay_on_the_device(subject: Subject, arguments: tuple) -> None:
+    with jax.transfer_guard("disallow"):
+        subject.function(*arguments, validate=False)
+
+
+def test_compilations_are_counted():
+    before = len(COMPILED)
+    jax.jit(lambda x: x * 1.25 + before)(1.0)
+    assert len(COMPILED) > before
+
+
+def test_transfers_are_noticed():
+    with pytest.raises(Exception, match="Disallowed host-to-device transfer"):
+        check_arrays_stay_on_the_device(BOUNDS["hoeffding"], BOUNDS["hoeffding"].arguments)
+
+
+@pytest.mark.parametrize("name", ["hoeffding", "clopper_pearson", "certify-betting-binomial", "undiscounted_return"])
+@pytest.mark.parametrize("dtype", ["int32", "bool", "bfloat16", "float16"])
+def test_narrow_types_become_float32(name, dtype, precision):
+    data, *rest = SUBJECTS[name].arguments
+    data = np.round(np.abs(data)).astype(np.float32)
+    wanted = SUBJECTS[name].function(data, *rest)
+    narrow = jnp.asarray(data).astype(dtype)
+    for values in (narrow, np.asarray(narrow)):
+        found = SUBJECTS[name].function(values, *rest)
+        assert all(leaf.dtype == jnp.float32 for leaf in floats(found))
+        assert_trees_close(found, wanted, "float32")
