@@ -40,7 +40,7 @@ def tail_error(log_tail: jax.Array, n: jax.Array) -> jax.Array:
     its last rounding, leaves (k - np)/sqrt(np) * sqrt(n) * 2**-33 (float32): both stay below half of the last term.
     """
     u = unit_roundoff(log_tail.dtype)
-    return u * (16 + 10 * jnp.abs(log_tail) + 0.05 * jnp.sqrt(n))
+    return u * (24 + 10 * jnp.abs(log_tail) + 0.05 * jnp.sqrt(n))
 
 
 def smaller_tail(k: jax.Array, n: jax.Array, p: jax.Array) -> SmallerTail:

@@ -26,7 +26,7 @@ def binomial_cdf(num_successes: Any, num_trials: Any, probability: Any, *, side:
 
     Returns:
         The tail in [0, 1], NaN where an argument has no meaning. The relative error is at most about
-        (16 + 10 |ln tail|) u, with u = 2**-24 in float32 and 2**-53 in float64.
+        (24 + 10 |ln tail| + sqrt(n) / 20) u, with u = 2**-24 in float32 and 2**-53 in float64.
 
     Example:
         >>> print(f"{binomial_cdf(0, 200, 0.0228):.4f}")

@@ -117,3 +117,27 @@ def test_vmap_gives_the_same(precision):
     whole = jax.jit(numerics.log_cdf)(k, n, p)[0]
     mapped = jax.jit(jax.vmap(lambda *a: numerics.log_cdf(*a)[0]))(k, n, p)
     np.testing.assert_allclose(np.asarray(mapped), np.asarray(whole), rtol=1e-14 if precision == "float64" else 1e-5)
+
+
+@pytest.mark.usefixtures("x64")
+@pytest.mark.parametrize("size", [1e4, 1e5, 1e6])
+def test_float32_error_bound_holds_near_the_mean_of_many_trials(size):
+    """Where the continued fraction has most terms; against float64, which is 2**29 times finer."""
+    rng = np.random.default_rng(6)
+    n = np.round(size * 10 ** rng.uniform(-0.3, 0, 50_000))
+    k = np.floor(rng.random(50_000) * n)
+    centre = (k + 1) / (n + 2)
+    p = centre + rng.uniform(-0.5, 0.5, 50_000) * np.sqrt(centre * (1 - centre) / n)
+    p = np.clip(p, 1e-9, 1 - 1e-7).astype(np.float32)
+    narrow = jax.jit(numerics.smaller_tail)(*on_device("float32", k, n, p))
+    wide = jax.jit(numerics.smaller_tail)(*on_device("float64", k, n, p))
+    allowed = np.asarray(numerics.tail_error(narrow.log_tail, jnp.asarray(n, jnp.float32)), np.float64)
+    same = np.asarray(narrow.is_lower == wide.is_lower)
+    found = np.abs(np.asarray(narrow.log_tail, np.float64) - np.asarray(wide.log_tail))
+    assert np.mean(same) > 0.99
+    assert np.max((found / allowed)[same]) < 0.8
+
+
+def test_a_limit_that_was_once_on_the_wrong_side():
+    limit = numerics.upper_limit(*(jnp.float32(v) for v in (350371, 855231, 0.49693879)))
+    assert float(limit) >= 0.40968465813
