@@ -77,7 +77,7 @@ def scenario_is_safe(epsilon: float, num_valid: int, k: int, n: int, beta: float
 
 def scenario_by_definition(k: int, n: int, beta: float, delta: float) -> tuple[float, int]:
     """(epsilon, K) of Theorem 5.1 as printed: every K, sums of point probabilities, bisection; (1, 0) if infeasible."""
-    with mpmath.workdps(50):
+    with mpmath.workdps(32):
         best, num_valid = mpmath.mpf(1), 0
         for candidate in range(1, n - k + 1):
             solution = _solve_printed(candidate, k, n, mpmath.mpf(float(beta)), mpmath.mpf(float(delta)))
@@ -94,7 +94,7 @@ def _solve_printed(num_valid: int, k: int, n: int, beta: mpmath.mpf, delta: mpma
     if left <= 0:
         return None
     low, high = mpmath.mpf(0), mpmath.mpf(1)
-    for _ in range(80):
+    for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if cdf(n - num_valid, n, middle) > left else (low, middle)
     return high

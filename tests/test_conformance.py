@@ -1,6 +1,7 @@
 """What every public function on arrays has to do: types, jit, vmap, no second compilation, no hidden transfers."""
 
 import dataclasses
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -9,12 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import jaxcert
 from jaxcert import (
     binomial_epsilon,
     bounds,
     certify,
     certify_lower_bounds,
     certify_safety_level,
+    numerics,
     rollouts,
     scenario_epsilon,
 )
@@ -106,6 +109,10 @@ EPSILONS = {
     "binomial_epsilon": Subject(binomial_epsilon, (np.arange(5), 20, 0.1, 0.01), (np.arange(3, 8), 30, 0.0, 0.2)),
     "scenario_epsilon": Subject(scenario_epsilon, (np.arange(5), 20, 1e-3, 0.01), (np.arange(3, 8), 30, 1e-2, 0.2)),
 }
+TAILS = {
+    name: Subject(getattr(numerics, name), (np.arange(5), 20, 0.1), (np.arange(3, 8), 30, 0.3))
+    for name in ("binomial_cdf", "binomial_sf", "clopper_pearson_lower", "clopper_pearson_upper")
+}
 CERTIFICATES = {
     "certify_lower_bounds-binomial": _given("binomial"),
     "certify_lower_bounds-scenario": _given("scenario"),
@@ -137,7 +144,7 @@ TASKS = {
     "performance": Subject(simple_grid.performance, (np.full(3, 0.2),), (np.full(3, 0.7),)),
     "safety": Subject(simple_grid.safety, (np.array([0.6, 0.8]),), (np.array([0.7, 0.9]),)),
 }
-SUBJECTS = {**BOUNDS, **EPSILONS, **CERTIFICATES, **METRICS, **TASKS}
+SUBJECTS = {**BOUNDS, **EPSILONS, **TAILS, **CERTIFICATES, **METRICS, **TASKS}
 # Certificates take seconds to compile: the product of bounds and methods is left to long runs.
 LONG = set(CERTIFICATES) - {
     *(f"certify-{name}-binomial" for name in NAMES),
@@ -152,7 +159,7 @@ ARRAYS_ONLY -= {"clopper_pearson", *(name for name in CERTIFICATES if name.start
 
 def cases() -> list:
     """Names of subjects and precisions."""
-    once = set(CERTIFICATES) - {"certify-betting-binomial"}
+    once = {*CERTIFICATES, *TAILS, "scenario_epsilon"} - {"certify-betting-binomial"}
     return [
         pytest.param(name, precision, marks=pytest.mark.slow if name in slow else (), id=f"{name}-{precision}")
         for precision, slow in (("float32", LONG), ("float64", once))
@@ -188,6 +195,14 @@ def assert_trees_close(found: Any, wanted: Any, precision: str) -> None:
         np.testing.assert_allclose(f, w, rtol=bound, atol=bound)
 
 
+def test_every_public_function_on_arrays_is_here():
+    here = {name.split("-")[0] for name in SUBJECTS}
+    helpers = {"MetricProperties", "metric_properties", "return_support", "sample_returns"}
+    public = {*bounds.__all__, *rollouts.__all__, *simple_grid.__all__} - helpers - {"SimpleGridParams"}
+    public |= {name for name in jaxcert.__all__ if inspect.isfunction(inspect.unwrap(getattr(jaxcert, name)))} - helpers
+    assert public <= here
+
+
 @pytest.mark.parametrize(("name", "precision"), cases(), indirect=["precision"])
 def test_conforms(name, precision):
     subject = SUBJECTS[name]
@@ -198,7 +213,7 @@ def test_conforms(name, precision):
     check_other_values_do_not_compile_again(subject)
     if name in ARRAYS_ONLY:
         check_arrays_stay_on_the_device(subject, others)
-    if name not in CERTIFICATES:
+    if name not in {*CERTIFICATES, *TAILS}:
         assert_trees_close(jax.jit(subject.function)(*arguments), found, precision)
     mapped = jax.jit(jax.vmap(subject.function))(*map(_pair, arguments, others))
     assert_trees_close(mapped, jax.tree.map(_pair, found, other), precision)

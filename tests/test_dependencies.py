@@ -1,25 +1,77 @@
-"""What importing jaxcert does, in a process of its own."""
+"""What importing the package brings and does, each in a fresh interpreter."""
 
+import json
+import os
 import subprocess
 import sys
 
+import pytest
+
+EXTRAS = {
+    "brax",
+    "chex",
+    "hypothesis",
+    "matplotlib",
+    "mpmath",
+    "pandas",
+    "pyarrow",
+    "rich",
+    "scipy.stats",
+    "tensorflow_probability",
+    "typer",
+}
+# JAX itself imports parts of SciPy; whatever it brings is there before.
 CHECK = """
-import socket, sys
+import json, socket, sys, warnings
+attempts = []
 
 def refuse(*args, **kwargs):
-    raise AssertionError("a network connection")
+    attempts.append(repr(args))
+    raise OSError("no network here")
 
-socket.socket.connect = refuse
+socket.socket.connect = socket.socket.connect_ex = socket.create_connection = socket.getaddrinfo = refuse
 import jax
-before = dict(jax.config.values)
-import jaxcert
-assert dict(jax.config.values) == before, "a flag of JAX was changed"
-extras = ("matplotlib", "pyarrow", "typer", "rich", "scipy.stats", "pandas", "tensorflow_probability", "chex")
-loaded = [name for name in extras if name in sys.modules]
-assert not loaded, loaded
+flags, modules = dict(jax.config.values), set(sys.modules)
+warnings.simplefilter("error")
+{statements}
+changed = [name for name, value in jax.config.values.items() if flags.get(name) != value]
+print(json.dumps({{"attempts": attempts, "changed": changed, "loaded": sorted(set(sys.modules) - modules)}}))
 """
+IMPORT = "import jaxcert, jaxcert.certificates, jaxcert.numerics, jaxcert.report, jaxcert.rollouts, jaxcert.tasks"
+CERTIFY = "jaxcert.certify(jaxcert.sample_returns('cheetah'), 500.0, support=(0, 1000), delta=0.01)"
 
 
-def test_import_needs_no_extra_no_network_and_no_flag():
-    done = subprocess.run([sys.executable, "-c", CHECK], capture_output=True, text=True, timeout=120, check=False)
+def run(statements: str, *, x64: bool = False) -> dict:
+    """What came of the statements, run with warnings as errors and every connection refused."""
+    done = subprocess.run(
+        [sys.executable, "-c", CHECK.format(statements=statements)],
+        env={**os.environ, "JAX_ENABLE_X64": str(int(x64)), "JAX_PLATFORMS": "cpu"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("statements", [IMPORT, f"{IMPORT}\n{CERTIFY}"], ids=["import", "certify"])
+def test_needs_no_extra_no_network_and_no_flag(statements):
+    found = run(statements)
+    assert found["attempts"] == []
+    assert found["changed"] == []
+    assert "jaxcert.bounds" in found["loaded"]
+    assert EXTRAS.isdisjoint(found["loaded"])
+
+
+def test_64_bit_types_stay_on():
+    assert run(IMPORT, x64=True)["changed"] == []
+
+
+def test_a_package_that_is_loaded_is_seen():
+    assert "scipy.stats" in run("import scipy.stats")["loaded"]
+
+
+def test_importing_starts_no_backend():
+    run(f"{IMPORT}\nfrom jax._src import xla_bridge\nassert not xla_bridge._backends")

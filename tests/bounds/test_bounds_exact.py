@@ -1,0 +1,120 @@
+"""Computed bounds beside the exact ones for the same floats: never above, and close."""
+
+import math
+
+import numpy as np
+import pytest
+from exact_bounds import CASES, Case, Sample, betting, betting_as_defined
+from flint import arb
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jaxcert import bounds
+
+SUPPORTS = [(0, 1000), (-5, 3), (0, 1e-3), (1e6, 1e6 + 1), (0, 1e-30), (0.1, 0.7)]
+BETAS = [1e-12, 1e-6, 1e-4, 0.01, 0.05, 0.3, 0.5, 0.9, 0.999]
+MAIN = ("hoeffding", "empirical_bernstein", "dkw", "betting")
+SIZES = (1, 2, 3, 31, 32, 33, 100, 1000, 1025)
+GRID = [(name, m) for name in MAIN for m in SIZES if m >= CASES[name].min_rollouts]
+GRID += [(name, m) for name in CASES if name not in MAIN for m in (3, 33, 1000)]
+
+
+def ends(support: tuple[float, float], dtype: str) -> tuple[np.floating, np.floating]:
+    """The support as floats of that type, rounded outward."""
+    kind = np.dtype(dtype).type
+    low, high = kind(support[0]), kind(support[1])
+    low = low if float(low) <= support[0] else np.nextafter(low, kind(-np.inf))
+    return low, high if float(high) >= support[1] else np.nextafter(high, kind(np.inf))
+
+
+def draw(rng: np.random.Generator, m: int, low: np.floating, high: np.floating) -> np.ndarray:
+    """One task of each kind, [kinds, m]."""
+    u = rng.random(m)
+    first = np.arange(m) == m // 2
+    shares = np.stack([
+        np.zeros(m),
+        np.ones(m),
+        np.full(m, 0.7),
+        np.where(first, 0.0, 0.9),
+        np.where(first, 1.0, 0.1),
+        np.where(u < 0.7, 1.0, 0.0),
+        np.where(u < 0.05, 0.0, 0.8 + 0.2 * u),
+        10 ** (-6 * u),
+        u**8,
+        0.6 + 1e-7 * u,
+        1e-6 * u,
+        u,
+    ])  # fmt: skip
+    return np.clip((shares * (float(high) - float(low)) + float(low)).astype(low.dtype), low, high)
+
+
+def tolerance(case: Case, low: np.floating, high: np.floating, *, units: float = 170) -> arb:
+    """1e-5 of the width in float32, and as many units of roundoff in float64; but betting maximises approximately."""
+    roundoff = 2.0**-24 if case is CASES["betting"] else float(np.finfo(low.dtype).eps) / 2
+    last = float(max(np.spacing(abs(low)), np.spacing(abs(high))))
+    return arb(units * roundoff) * arb(float(high) - float(low)) + 2 * last
+
+
+@pytest.mark.parametrize(("name", "m"), GRID)
+def test_never_above_the_exact_bound_and_close_to_it(name, m, precision):
+    case = CASES[name]
+    for index, support in enumerate(SUPPORTS):
+        low, high = ends(support, precision)
+        x = draw(np.random.default_rng(m), m, low, high)
+        beta = np.array([BETAS[(task + m + index) % len(BETAS)] for task in range(len(x))], precision)
+        for gap in case.gaps(x, beta, low, high):
+            assert 0 <= gap <= tolerance(case, low, high)
+
+
+@pytest.mark.parametrize("name", MAIN)
+def test_a_million_rollouts(name, precision):
+    low, high = ends((-1, 2), precision)
+    levels = draw(np.random.default_rng(5), 1000, low, high)[[5, 6, 7]]
+    x = np.random.default_rng(6).permuted(np.repeat(levels, 1000, axis=-1), axis=-1)
+    for gap in CASES[name].gaps(x, np.array([0.05, 1e-4, 0.01], precision), low, high):
+        assert 0 <= gap <= tolerance(CASES[name], low, high, units=850)
+
+
+@pytest.mark.parametrize("name", ["dkw", "betting"])
+@pytest.mark.parametrize("m", [2, 33, 1000])
+def test_without_an_upper_end(name, m, precision):
+    exponents = np.random.default_rng(m).uniform(-6, 6, (9, m))
+    x = (10**exponents - 3).astype(precision)
+    low = np.dtype(precision).type(-3)
+    x[0, 0] = low
+    gaps = CASES[name].gaps(x, np.array(BETAS, precision), low, np.dtype(precision).type(math.inf))
+    for gap, task in zip(gaps, x, strict=True):
+        assert 0 <= gap <= tolerance(CASES[name], low, task.max())
+
+
+# XLA takes subnormal numbers for 0 on the CPU.
+FLOATS = {p: st.floats(-(2.0**100), 2.0**100, width=int(p[-2:]), allow_subnormal=False) for p in ("float32", "float64")}
+
+
+@pytest.mark.parametrize("name", MAIN)
+@given(data=st.data(), exponent=st.floats(-30, -1e-4))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_never_above_for_any_floats(name, precision, data, exponent):
+    values = data.draw(st.lists(FLOATS[precision], min_size=6, max_size=6).filter(lambda v: min(v) < max(v)))
+    ordered = np.sort(np.array(values, precision))
+    (gap,) = CASES[name].gaps(ordered[None, 1:], np.array([10**exponent], precision), ordered[0], ordered[-1])
+    assert gap >= 0
+
+
+# --- betting by its definition ------------------------------------------------------------------------------------
+
+BRIEF = [
+    ([0.8, 1.0, 0.9, 0.7], 0.05),
+    ([0.8, 1.0, 0.0, 0.7, 0.2, 0.9], 0.3),
+    ([1.0, 1.0, 1.0], 0.01),
+    ([0.0, 0.0, 1.0], 0.9),
+    ([1e-6, 1e-3, 1.0, 0.5, 0.25], 0.5),
+    ([*[1.0] * 18, 0.0, 0.0], 1e-4),
+]
+
+
+@pytest.mark.parametrize(("x", "beta"), BRIEF)
+def test_betting_is_the_nested_definition(x, beta, x64):
+    nested = float(betting_as_defined(x, beta))
+    assert float(betting(Sample.of(np.array(x), 0.0, 1.0), beta)) == pytest.approx(nested, rel=1e-9)
+    assert nested - 1e-5 <= float(bounds.betting(np.array(x), beta, support=(0.0, 1.0))) <= nested * (1 + 1e-9)

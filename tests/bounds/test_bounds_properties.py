@@ -1,0 +1,188 @@
+"""What holds between bounds of related inputs."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from exact_bounds import CASES
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from jaxcert import bounds
+
+SUPPORT = (0.0, 1.0)
+BOUNDS = {**{name: case.bound for name, case in CASES.items()}, "clopper_pearson": bounds.clopper_pearson}
+KINDS = ("hoeffding", "empirical_bernstein", "dkw", "dkw_discrete_two_sided", "betting", "clopper_pearson")
+INCREASING = [name for name in KINDS if name != "empirical_bernstein"]
+RETURNS = [name for name in KINDS if name != "clopper_pearson"]
+BY_BOUND = pytest.mark.parametrize("name", KINDS)
+HYPOTHESIS = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+SHAPE = (3, 8)
+# Multiples of 1/1024: sums, differences and affine changes with powers of two are exact.
+UNITS = hnp.arrays(np.int64, SHAPE, elements=st.integers(0, 1024))
+BETA = st.floats(-8, -0.002).map(lambda exponent: 10**exponent)
+MASKS = hnp.arrays(bool, SHAPE).map(lambda mask: mask | (np.arange(SHAPE[1]) < 2))
+
+
+def slack(precision: str) -> float:
+    """What rounding may make of two ways to the same bound, in units of the width."""
+    return 80 * float(np.finfo(precision).eps)
+
+
+def returns(name: str, units: np.ndarray, precision: str) -> np.ndarray:
+    x = units >= 512 if name == "clopper_pearson" else units / 1024
+    return x.astype(precision)
+
+
+def evaluate(name: str, x: np.ndarray, beta: float | np.ndarray, *, support=SUPPORT, where=None) -> np.ndarray:
+    return np.asarray(BOUNDS[name](x, np.asarray(beta, x.dtype), support=support, where=where))
+
+
+@BY_BOUND
+@given(units=UNITS, beta=BETA, data=st.data())
+@HYPOTHESIS
+def test_order_of_rollouts_does_not_matter(name, precision, units, beta, data):
+    x = returns(name, units, precision)
+    order = data.draw(st.permutations(range(SHAPE[1])))
+    shuffled = evaluate(name, x[:, order], beta)
+    np.testing.assert_allclose(shuffled, evaluate(name, x, beta), rtol=0, atol=slack(precision))
+
+
+@pytest.mark.parametrize("name", RETURNS)
+@given(units=UNITS, beta=BETA, exponent=st.integers(-6, 6), shift=st.integers(-8, 8))
+@HYPOTHESIS
+def test_moves_with_the_returns_and_the_support(name, precision, units, beta, exponent, shift):
+    x = returns(name, units, precision)
+    scale = 2.0**exponent
+    moved = evaluate(name, (x * scale + shift).astype(precision), beta, support=(float(shift), scale + shift))
+    wanted = evaluate(name, x, beta) * scale + shift
+    np.testing.assert_allclose(moved, wanted, rtol=4 * np.finfo(precision).eps, atol=slack(precision) * scale)
+
+
+@BY_BOUND
+@given(units=UNITS, beta=BETA, mask=MASKS)
+@HYPOTHESIS
+def test_masked_entries_have_no_influence(name, precision, units, beta, mask):
+    x = returns(name, units, precision)
+    plain = evaluate(name, x, beta, where=mask)
+    assert np.isfinite(plain).all()
+    for other in (np.nan, np.inf, -np.inf, -1e30, 1.0):
+        np.testing.assert_array_equal(
+            evaluate(name, np.where(mask, x, other).astype(precision), beta, where=mask), plain
+        )
+
+
+@BY_BOUND
+@given(units=UNITS, beta=BETA, counts=st.permutations([3, 3, 8]))
+@HYPOTHESIS
+def test_where_is_dropping(name, precision, units, beta, counts):
+    x = returns(name, units, precision)
+    kept = np.arange(SHAPE[1]) < np.array(counts)[:, None]
+    dropped = [evaluate(name, x[task, :count], beta) for task, count in enumerate(counts)]
+    np.testing.assert_allclose(evaluate(name, x, beta, where=kept), dropped, rtol=0, atol=slack(precision))
+
+
+@BY_BOUND
+def test_everything_kept_is_nothing_masked(name, precision):
+    x = returns(name, np.random.default_rng(0).integers(0, 1025, SHAPE), precision)
+    masked = evaluate(name, x, 0.1, where=np.ones_like(x, bool))
+    np.testing.assert_allclose(masked, evaluate(name, x, 0.1), rtol=0, atol=slack(precision) / 10)
+
+
+@BY_BOUND
+def test_batch_with_a_beta_per_task_is_a_loop(name, precision):
+    x = returns(name, np.random.default_rng(0).integers(300, 1025, SHAPE), precision)
+    beta = np.geomspace(1e-4, 0.9, 3).astype(precision)
+    batched = evaluate(name, x, beta)
+    loop = [evaluate(name, task, level) for task, level in zip(x, beta, strict=True)]
+    assert batched.shape == (3,)
+    np.testing.assert_allclose(batched, loop, rtol=0, atol=slack(precision) / 10)
+
+
+@BY_BOUND
+@given(units=UNITS, low=BETA, high=BETA)
+@HYPOTHESIS
+def test_does_not_decrease_with_beta(name, precision, units, low, high):
+    x = returns(name, units, precision)
+    low, high = min(low, high), max(low, high)
+    assert (evaluate(name, x, low) <= evaluate(name, x, high) + slack(precision)).all()
+
+
+@pytest.mark.parametrize("name", INCREASING)
+@given(units=UNITS, more=UNITS, beta=BETA)
+@HYPOTHESIS
+def test_does_not_decrease_with_a_return(name, precision, units, more, beta):
+    x, larger = (returns(name, u, precision) for u in (units, np.maximum(units, more)))
+    below, above = evaluate(name, x, beta), evaluate(name, larger, beta)
+    exactly = name == "clopper_pearson"
+    assert (below <= above + (0 if exactly else slack(precision))).all()
+
+
+@BY_BOUND
+@given(units=UNITS, beta=BETA)
+@HYPOTHESIS
+def test_lies_between_the_support_and_the_sample_mean(name, precision, units, beta):
+    x = returns(name, units, precision)
+    lower = evaluate(name, x, min(beta, 0.5) if name == "clopper_pearson" else beta)
+    assert (lower >= 0).all()
+    assert (lower <= x.mean(axis=-1, dtype=float)).all()
+
+
+@given(units=UNITS, beta=BETA)
+@HYPOTHESIS
+def test_variants_of_dkw_and_hoeffding_in_order(precision, units, beta):
+    x = returns("dkw", units, precision)
+    lower = {name: evaluate(name, x, beta) for name in BOUNDS if name.startswith(("dkw", "hoeffding"))}
+    room = slack(precision)
+    assert (lower["dkw_discrete_one_sided"] <= lower["dkw"] + room).all()
+    assert (lower["dkw_discrete_two_sided"] <= lower["dkw_integral_two_sided"] + room).all()
+    assert (lower["dkw_integral_two_sided"] <= lower["dkw"] + room).all()
+    assert (evaluate("hoeffding", x, min(beta, 0.5)) <= lower["dkw"] + room).all()
+
+
+def test_dkw_above_one_half_is_dkw_at_one_half(precision):
+    x = returns("dkw", np.random.default_rng(0).integers(0, 1025, SHAPE), precision)
+    np.testing.assert_array_equal(evaluate("dkw", x, 0.97), evaluate("dkw", x, 0.5))
+
+
+# --- failing closed -----------------------------------------------------------------------------------------------
+
+
+@BY_BOUND
+def test_invalid_return_under_jit_fails_its_task_only(name, precision):
+    x = returns(name, np.full((7, 8), 900), precision)
+    good = BOUNDS[name](x, 0.3, support=SUPPORT)
+    x[1:6, 3] = [np.nan, np.inf, -np.inf, -0.25, 1.5]
+    lower = jax.jit(functools.partial(BOUNDS[name], support=SUPPORT))(x, np.asarray(0.3, precision))
+    np.testing.assert_array_equal(np.isneginf(lower), [False, *[True] * 5, False])
+    np.testing.assert_allclose(lower[::6], good[::6], rtol=0, atol=slack(precision) / 10)
+    np.testing.assert_array_equal(lower, BOUNDS[name](x, 0.3, support=SUPPORT, validate=False))
+
+
+@BY_BOUND
+def test_invalid_beta_under_jit_fails_its_task_only(name, precision):
+    x = returns(name, np.full((7, 8), 900), precision)
+    lower = jax.jit(functools.partial(BOUNDS[name], support=SUPPORT))
+    found = lower(x, np.array([0.3, 0.0, 1.0, -0.1, 2.0, np.nan, 0.3], precision))
+    np.testing.assert_array_equal(np.isneginf(found), [False, *[True] * 5, False])
+
+
+@BY_BOUND
+def test_too_few_unmasked_rollouts_under_jit_fail_their_task_only(name, precision):
+    x = returns(name, np.full(SHAPE, 900), precision)
+    fewest = 2 if name == "empirical_bernstein" else 1
+    kept = np.arange(SHAPE[1]) < np.array([fewest - 1, fewest, SHAPE[1]])[:, None]
+    found = jax.jit(functools.partial(BOUNDS[name], beta=0.3, support=SUPPORT))(x, where=kept)
+    np.testing.assert_array_equal(np.isneginf(found), [True, False, False])
+
+
+@pytest.mark.parametrize("name", RETURNS)
+def test_traced_support_without_meaning_fails(name):
+    lower = jax.jit(lambda low, high: BOUNDS[name](jnp.zeros(SHAPE), 0.3, support=(low, high)))
+    for support in ((1.0, 0.0), (0.0, 0.0), (np.nan, 1.0), (0.0, np.nan), (-np.inf, 1.0)):
+        assert np.isneginf(lower(*support)).all()
+    assert np.isfinite(lower(0.0, 1.0)).all()

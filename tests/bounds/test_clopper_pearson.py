@@ -1,0 +1,65 @@
+"""Clopper-Pearson beside the binomial tail in interval arithmetic."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from oracles import exact, upper_tail
+
+from jaxcert.bounds import clopper_pearson
+
+BETAS = [1e-12, 1e-6, 1e-4, 0.01, 0.05, 0.3, 0.5, 0.9, 0.999]
+
+
+def counts_near(m: int) -> np.ndarray:
+    """Interesting numbers of successes out of m."""
+    return np.unique(np.clip([0, 1, 2, m // 20, m // 2, m - 30, m - 2, m - 1, m], 0, m))
+
+
+def successes(counts: np.ndarray, m: int) -> np.ndarray:
+    return np.arange(m) < counts[:, None]
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 31, 100, 1025, 10**6])
+def test_never_above_the_exact_limit_and_close_to_it(m, precision):
+    counts = counts_near(m)
+    beta = np.array([BETAS[(i + m) % len(BETAS)] for i in range(len(counts))], precision)
+    lower = np.asarray(clopper_pearson(successes(counts, m).astype(precision), beta))
+    assert lower.dtype == precision
+    step = 170 * float(np.finfo(precision).eps) / 2
+    for s, level, limit in zip(counts.tolist(), beta, lower, strict=True):
+        assert (s == 0 and limit == 0) or upper_tail(s - 1, m, exact(limit)) <= exact(level)
+        assert s == 0 or limit + step >= 1 or upper_tail(s - 1, m, exact(limit) + step) > exact(level)
+
+
+def test_closed_forms(x64):
+    m, beta = 40, 0.03
+    lower = clopper_pearson(successes(np.array([0, 1, m]), m).astype("float64"), beta)
+    np.testing.assert_allclose(lower, [0, 1 - (1 - beta) ** (1 / m), beta ** (1 / m)], rtol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int32", "bfloat16", "float16"])
+def test_any_real_type_counts_alike(dtype):
+    hits = successes(np.array([0, 3, 7]), 7)
+    wanted = clopper_pearson(hits.astype(np.float32), 0.1)
+    for values in (jnp.asarray(hits).astype(dtype), np.asarray(jnp.asarray(hits).astype(dtype))):
+        lower = clopper_pearson(values, 0.1)
+        assert lower.dtype == jnp.float32
+        np.testing.assert_array_equal(lower, wanted)
+
+
+def test_increases_with_successes_and_with_beta(precision):
+    m = 60
+    betas = np.array(BETAS, precision)
+    x = np.broadcast_to(successes(np.arange(m + 1), m).astype(precision)[:, None], (m + 1, len(betas), m))
+    lower = np.asarray(clopper_pearson(x, betas))
+    assert (np.diff(lower, axis=0) > 0).all()
+    assert (np.diff(lower[1:], axis=1) > 0).all()
+
+
+def test_traced_support_other_than_zero_and_one_certifies_nothing():
+    x = jnp.ones((1, 5))
+    lower = jax.jit(lambda low, high: clopper_pearson(x, 0.1, support=(low, high)))
+    assert lower(0.0, 1.0)[0] > 0
+    for support in ((0.5, 1.0), (-1.0, 1.0), (0.0, 2.0)):
+        assert lower(*support)[0] == -jnp.inf

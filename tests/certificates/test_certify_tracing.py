@@ -1,0 +1,52 @@
+"""Readable arrays that are met while something else is traced: checked as ever, and no obstacle."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxcert import certify
+
+X = np.random.default_rng(0).permuted(np.linspace(0.2, 0.8, 600, dtype=np.float32).reshape(20, 30), axis=1)
+SUPPORT = (jnp.float32(0), jnp.float32(1))
+WRAPPERS = {
+    "jit": jax.jit,
+    "vmap": lambda f: lambda delta: jax.vmap(f)(delta[None])[0],
+    "grad": lambda f: lambda delta: f(delta) + 0 * jax.grad(f)(delta),
+    "scan": lambda f: lambda delta: jax.lax.scan(lambda _, d: (None, f(d)), None, delta[None])[1][0],
+    "cond": lambda f: lambda delta: jax.lax.cond(delta > 0, f, lambda _: jnp.float32(9), delta),
+}
+
+
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+def test_only_delta_is_traced(wrapper):
+    returns, where = jnp.asarray(X), jnp.ones(X.shape, bool)
+    call = lambda delta: certify(returns, 0.1, support=SUPPORT, delta=delta, where=where).safety[0]  # noqa: E731
+    delta = jnp.float32(0.1)
+    assert float(WRAPPERS[wrapper](call)(delta)) == pytest.approx(float(call(delta)), rel=1e-6)
+    assert float(call(delta)) > 0.8
+
+
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+def test_what_can_be_read_is_still_refused(wrapper):
+    spoilt = jnp.asarray(X).at[3, 4].set(jnp.nan)
+    call = lambda delta: certify(spoilt, 0.1, support=SUPPORT, delta=delta).safety[0]  # noqa: E731
+    with pytest.raises(ValueError, match="task 3, rollout 4 is nan"):
+        WRAPPERS[wrapper](call)(jnp.float32(0.1))
+    turned = jnp.asarray(X.T)
+    call = lambda delta: certify(turned, 0.1, support=SUPPORT, delta=delta).safety[0]  # noqa: E731
+    with pytest.raises(ValueError, match="axes were swapped"):
+        WRAPPERS[wrapper](call)(jnp.float32(0.1))
+
+
+def test_masked_empirical_bernstein_is_checked_while_tracing():
+    where = jnp.ones(X.shape, bool).at[5, 1:].set(False)
+    empty = jnp.ones(X.shape, bool).at[6].set(False)
+    returns = jnp.asarray(X)
+    for mask, bound, message in (
+        (where, "empirical_bernstein", "task 5 has 1 rollout"),
+        (empty, "betting", "task 6 has every rollout masked"),
+    ):
+        call = lambda d: certify(returns, 0.1, support=SUPPORT, delta=d, where=mask, bound=bound)  # noqa: B023, E731
+        with pytest.raises(ValueError, match=message):
+            jax.jit(call)(jnp.float32(0.1))
