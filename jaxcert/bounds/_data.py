@@ -152,7 +152,8 @@ def _first_bad(x: Any, low: float, high: float, where: jax.Array | None, binary:
             x = cast(x, returns_dtype(x), "nearest")
             ends = cast(low, x.dtype, "down"), cast(high, x.dtype, "up")
             return int(_first_bad_on_device(x, *ends, where, binary=binary))
-    bad = ~_possible(x, low, high, binary)
+    # In 16 bits the ends of the support could overflow.
+    bad = ~_possible(x if x.dtype.itemsize > 2 else x.astype(np.float32), low, high, binary)
     bad = bad if where is None else bad & np.asarray(where)
     return int(np.argmax(bad)) if bad.any() else -1
 
