@@ -2,11 +2,16 @@
 
 import contextlib
 
+import hypothesis
 import jax
 import pytest
 
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
+
+# The first example of a shape is compiled: no deadline. The same examples everywhere.
+hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("repeatable")
 
 
 def x64_context(enabled: bool) -> contextlib.AbstractContextManager:

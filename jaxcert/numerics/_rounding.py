@@ -55,7 +55,7 @@ def cast(value: Any, dtype: np.dtype, side: Side) -> jax.Array:
 
 def _cast_host(value: np.ndarray, dtype: np.dtype, side: Side) -> np.ndarray:
     """On the host the exact value is still there, before JAX narrows it on the way to the device."""
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         near = value.astype(dtype)
         return near if side == "nearest" else np.where(_wrong_side(value, near, side), _towards(np, near, side), near)
 
@@ -63,7 +63,9 @@ def _cast_host(value: np.ndarray, dtype: np.dtype, side: Side) -> np.ndarray:
 def _wrong_side(value: Any, near: Any, side: Side) -> Any:
     """Where ``near`` lies on the wrong side of ``value``, or may do so: an integer beyond the significand."""
     if not jnp.issubdtype(value.dtype, jnp.floating):
-        return abs(near) > 2 ** (jnp.finfo(near.dtype).nmant + 1)
+        beyond = abs(near) > 2 ** (jnp.finfo(near.dtype).nmant + 1)
+        # At 2**24 itself (2**53) the float may stand for the integer after it; up to there the way back is exact.
+        return beyond | (near.astype(value.dtype) != value)
     wide = max(value.dtype, near.dtype, key=lambda d: jnp.finfo(d).bits)
     exact, rounded = value.astype(wide), near.astype(wide)
     return rounded < exact if side == "up" else rounded > exact

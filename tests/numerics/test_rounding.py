@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from jaxcert import numerics
@@ -19,6 +19,7 @@ FLOAT32 = np.dtype("float32")
 @example(3.40282349e38)
 @example(-1e300)
 @example(1e-46)
+@settings(deadline=None)
 def test_host_number_is_rounded_to_the_nearest_float32_on_that_side(value):
     down, up = (np.asarray(numerics.cast(value, FLOAT32, side)) for side in ("down", "up"))
     near = np.asarray(numerics.cast(value, FLOAT32, "nearest"))
@@ -51,6 +52,14 @@ def test_integers_beyond_the_significand_keep_their_side(where):
     down, up = (np.asarray(numerics.cast(where(values), FLOAT32, side)) for side in ("down", "up"))
     assert all(Fraction(float(d)) <= int(v) <= Fraction(float(u)) for d, v, u in zip(down, values, up, strict=True))
     assert down[-1] == up[-1] == 7
+
+
+@pytest.mark.parametrize("where", [np.asarray, jnp.asarray])
+@pytest.mark.parametrize("kind", ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32"])
+def test_integers_within_the_significand_are_unchanged(where, kind):
+    values = np.array([0, 1] if kind == "bool" else [0, 1, min(2**24, np.iinfo(kind).max)], kind)
+    for side in ("down", "up", "nearest"):
+        np.testing.assert_array_equal(np.asarray(numerics.cast(where(values), FLOAT32, side)), values.astype(float))
 
 
 def test_wide_host_integers_keep_their_side(precision):
