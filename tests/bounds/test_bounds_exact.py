@@ -67,6 +67,18 @@ def test_never_above_the_exact_bound_and_close_to_it(name, m, precision):
 
 
 @pytest.mark.parametrize("name", MAIN)
+def test_never_above_for_many_small_tasks(name, precision):
+    rng = np.random.default_rng(0)
+    u, level = rng.random((1000, 5)), rng.random((1000, 1))
+    kinds = [u, 1 - 1e-3 * u, np.where(u < level, 1, 0), np.where(u < 0.5, level, 1), level + 0 * u]
+    x = np.choose(rng.integers(0, len(kinds), (1000, 1)), kinds).astype(precision)
+    # Up to 1 as far as the cut of DKW leaves nearly nothing, and close to 1.
+    beta = np.concatenate([10 ** rng.uniform(-10, -0.01, 500), 1 - 10 ** rng.uniform(-5, -1, 500)]).astype(precision)
+    low, high = ends((0, 1), precision)
+    assert min(CASES[name].gaps(x, beta, low, high)) >= 0
+
+
+@pytest.mark.parametrize("name", MAIN)
 def test_a_million_rollouts(name, precision):
     low, high = ends((-1, 2), precision)
     levels = draw(np.random.default_rng(5), 1000, low, high)[[5, 6, 7]]
