@@ -49,7 +49,7 @@ def test_all_is_sorted_and_without_repetition(name):
 def test_modules_within_are_private_or_exported(name):
     package = importlib.import_module(name)
     inside = {found.name for found in pkgutil.iter_modules(package.__path__) if not found.ispkg}
-    assert {module for module in inside if not module.startswith("_")} <= set(package.__all__) | {"cli"}
+    assert {module for module in inside if not module.startswith("_")} <= set(package.__all__)
 
 
 def documented() -> list:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import decimal
-import math
 from typing import Any
 
 import jax
@@ -100,11 +99,10 @@ def sentence(certificate: Certificate, index: int) -> str:
 
 def floor_to(value: float, digits: int) -> str:
     """The value with that many decimals, rounded down."""
-    scale = 10**digits
-    floored = math.floor(value * scale) / scale
-    # value * scale may have been rounded up over a whole number.
-    floored = floored if floored <= value else floored - 1 / scale
-    return f"{floored:.{digits}f}"
+    step = decimal.Decimal(1).scaleb(-digits)
+    with decimal.localcontext() as context:
+        context.prec = 400
+        return f"{decimal.Decimal(value).quantize(step, decimal.ROUND_FLOOR):f}"
 
 
 def _short(threshold: np.floating) -> str:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from exact_bounds import CASES, Case, Sample, betting, betting_as_defined
+from exact_bounds import CASES, Case, Sample, betting, betting_as_defined, rational
 from flint import arb
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -76,6 +76,18 @@ def test_never_above_for_many_small_tasks(name, precision):
     beta = np.concatenate([10 ** rng.uniform(-10, -0.01, 500), 1 - 10 ** rng.uniform(-5, -1, 500)]).astype(precision)
     low, high = ends((0, 1), precision)
     assert min(CASES[name].gaps(x, beta, low, high)) >= 0
+
+
+@pytest.mark.parametrize("name", MAIN)
+@pytest.mark.parametrize("support", [(0.1, 0.7), (-1e-3, 0.3), (1e6 - 0.1, 1e6 + 0.01)])
+def test_never_above_for_host_values_in_64_bits(name, support):
+    low, high = support
+    x = np.random.default_rng(0).uniform(low, high, (200, 5))
+    x[:50] = np.where(x[:50] < x[:50].mean(), low, high)
+    lower = np.asarray(CASES[name].bound(x, 0.75, support=support))
+    assert lower.dtype == np.float32
+    for task, bound in zip(x, lower, strict=True):
+        assert rational(bound) - rational(low) <= CASES[name].oracle(Sample.of(task, low, high), 0.75)
 
 
 @pytest.mark.parametrize("name", MAIN)

@@ -157,6 +157,7 @@ def test_ctrl_c_while_compiling_ends_the_process_with_130(tmp_path):
     code = """if True:
         import os, signal, sys, threading, time, jaxcert
         from jaxcert.cli import main
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job may have it ignored
         certify = jaxcert.certify
         def interrupted(*arguments, **settings):
             threading.Timer(1.2, os.kill, (os.getpid(), signal.SIGINT)).start()
