@@ -7,14 +7,11 @@ import csv
 import functools
 import math
 from pathlib import Path
-from typing import Any
 
-import flint
 import mpmath
 import numpy as np
-from flint import arb
 
-flint.ctx.prec = 200
+from benchmarks.exact import exact, lower_tail, upper_tail
 
 EPSILON_TABLE = Path(__file__).parent / "reference" / "epsilon.csv"
 
@@ -26,37 +23,6 @@ def epsilon_table() -> dict[str, np.ndarray]:
         rows = list(csv.DictReader(file))
     types = {"n": int, "k": int, "K": int}
     return {name: np.array([types.get(name, float)(row[name] or 0) for row in rows]) for name in rows[0]}
-
-
-def exact(value: Any) -> arb:
-    """The number that a float of any precision holds."""
-    return arb(float(value))
-
-
-def lower_tail(k: int, n: int, p: arb) -> arb:
-    """P[Bin(n, p) <= k]."""
-    return arb(1) if k >= n else _beta(1 - p, p, int(n - k), int(k + 1))
-
-
-def upper_tail(k: int, n: int, p: arb) -> arb:
-    """P[Bin(n, p) > k]."""
-    return arb(0) if k >= n else _beta(p, 1 - p, int(k + 1), int(n - k))
-
-
-def _beta(x: arb, y: arb, a: int, b: int) -> arb:
-    """I_x(a, b) for y = 1 - x. Far beyond the mean Arb's own series is wide, and the complement is narrow."""
-    value = x.beta_lower(a, b, regularized=True)
-    if value.rel_accuracy_bits() < 100:
-        value = 1 - y.beta_lower(b, a, regularized=True)
-    assert value.rel_accuracy_bits() >= 80, (x, a, b, value)
-    return value
-
-
-def density(k: int, n: int, p: arb) -> arb:
-    """-d/dp P[Bin(n, p) <= k], the density of Beta(k + 1, n - k)."""
-    a, b = int(k + 1), int(n - k)
-    normaliser = arb(a + b).lgamma() - arb(a).lgamma() - arb(b).lgamma()
-    return (p.log() * (a - 1) + (1 - p).log() * (b - 1) + normaliser).exp()
 
 
 def binomial_is_safe(epsilon: float, k: int, n: int, beta: float, delta: float) -> bool:

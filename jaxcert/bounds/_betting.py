@@ -8,7 +8,8 @@ import jax.numpy as jnp
 
 from jaxcert.bounds._bound import Bound, apply_bound
 from jaxcert.bounds._data import Rollouts, Support, finish
-from jaxcert.numerics import sum_error, tree_sum, unit_roundoff
+from jaxcert.numerics._rounding import unit_roundoff
+from jaxcert.numerics._summation import sum_error, tree_sum
 
 _NEWTON_STEPS = 5
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from jaxcert.bounds._bound import Bound, apply_bound
 from jaxcert.bounds._data import Rollouts, Support, finish
-from jaxcert.numerics import lower_limit
+from jaxcert.numerics._binomial_limits import lower_limit
 
 
 def clopper_pearson(

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete, require_real
-from jaxcert.numerics import cast, compute_dtype, next_down
+from jaxcert.numerics._rounding import cast, compute_dtype, next_down
 
 Support = tuple[Any, Any]
 

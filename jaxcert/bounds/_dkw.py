@@ -8,7 +8,8 @@ import jax.numpy as jnp
 
 from jaxcert.bounds._bound import Bound, apply_bound
 from jaxcert.bounds._data import Rollouts, Support, finish
-from jaxcert.numerics import next_down, sum_error, tree_sum, unit_roundoff
+from jaxcert.numerics._rounding import next_down, unit_roundoff
+from jaxcert.numerics._summation import sum_error, tree_sum
 
 Form = Literal["integral", "discrete"]
 Constant = Literal["one-sided", "two-sided"]

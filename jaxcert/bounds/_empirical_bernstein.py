@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxcert.bounds._bound import Bound, apply_bound
 from jaxcert.bounds._data import Rollouts, Support, finish
 from jaxcert.bounds._mean import mean_down, standard_deviation_up, width_up
-from jaxcert.numerics import unit_roundoff
+from jaxcert.numerics._rounding import unit_roundoff
 
 
 def empirical_bernstein(x: Any, beta: Any, *, support: Support, where: Any = None, validate: bool = True) -> jax.Array:

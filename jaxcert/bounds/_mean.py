@@ -4,7 +4,8 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.bounds._data import Rollouts
-from jaxcert.numerics import sum_error, tree_sum, unit_roundoff
+from jaxcert.numerics._rounding import unit_roundoff
+from jaxcert.numerics._summation import sum_error, tree_sum
 
 
 def mean_down(data: Rollouts) -> jax.Array:

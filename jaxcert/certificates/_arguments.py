@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import as_numbers, check_open_unit, is_concrete, refuse, require_real
-from jaxcert.numerics import cast, compute_dtype
+from jaxcert.numerics._rounding import cast, compute_dtype
 
 
 def epsilon_arguments(

@@ -6,7 +6,8 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.certificates._arguments import epsilon_arguments, whole
-from jaxcert.numerics import unit_roundoff, upper_limit
+from jaxcert.numerics._binomial_limits import upper_limit
+from jaxcert.numerics._rounding import unit_roundoff
 
 
 def binomial_epsilon(num_violations: Any, num_tasks: Any, beta: Any, delta: Any, *, validate: bool = True) -> jax.Array:

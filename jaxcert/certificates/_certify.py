@@ -15,7 +15,7 @@ from jaxcert.certificates._arguments import check_level, check_scalar
 from jaxcert.certificates._axes import check_axes
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._compiled import beyond_range, certify_given, certify_level, certify_returns
-from jaxcert.numerics import cast, compute_dtype
+from jaxcert.numerics._rounding import cast, compute_dtype
 
 METHODS = ("binomial", "scenario")
 

@@ -10,7 +10,7 @@ from jaxcert.certificates._binomial import binomial
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._scenario import scenario
 from jaxcert.certificates._status import Status
-from jaxcert.numerics import complement_down, complement_up
+from jaxcert.numerics._rounding import complement_down, complement_up
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))

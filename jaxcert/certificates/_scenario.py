@@ -6,16 +6,10 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.certificates._arguments import epsilon_arguments, whole
-from jaxcert.numerics import (
-    log_cdf,
-    log_probability,
-    log_sf,
-    move_log_odds,
-    next_down,
-    start_point,
-    tail_error,
-    unit_roundoff,
-)
+from jaxcert.numerics._binomial_kernel import log_probability, tail_error
+from jaxcert.numerics._binomial_limits import log_cdf, log_sf, move_log_odds, start_point
+from jaxcert.numerics._elementary import exp, log
+from jaxcert.numerics._rounding import next_down, unit_roundoff
 
 
 class ScenarioSolution(NamedTuple):
@@ -110,9 +104,9 @@ def _with_derivative_jvp(primals: tuple, tangents: tuple) -> tuple[jax.Array, ja
     p = jnp.where(inside, epsilon, 0.5)
     log_tail, slope, _ = log_cdf(jnp.minimum(problem.k + j, problem.n - 1), problem.n, p)
     log_excess, excess_slope, _ = log_sf(jnp.minimum(j, problem.last), problem.n - problem.k, problem.beta)
-    level_in_beta = -jnp.exp(log_excess) * excess_slope / (problem.beta * (1 - problem.beta))
+    level_in_beta = -exp(log_excess) * excess_slope / (problem.beta * (1 - problem.beta))
     level_change = change.delta / (problem.n + 1) + level_in_beta * change.beta
-    return epsilon, jnp.where(inside, p * (1 - p) / (jnp.exp(log_tail) * slope) * level_change, 0.0)
+    return epsilon, jnp.where(inside, p * (1 - p) / (exp(log_tail) * slope) * level_change, 0.0)
 
 
 class _Problem(NamedTuple):
@@ -140,49 +134,56 @@ class _Problem(NamedTuple):
         """
         log_tail, _, error = log_sf(j, self.n - self.k, self.beta)
         u = unit_roundoff(j.dtype)
-        return next_down(self.share - jnp.exp(log_tail + error) * (1 + (4 + jnp.abs(log_tail)) * u))
+        return next_down(self.share - exp(log_tail + error) * (1 + (4 + jnp.abs(log_tail)) * u))
 
     def next_level(self, j: jax.Array, level: jax.Array) -> jax.Array:
         """At most t_{j+1} = t_j + P[Bin(n - k, beta) = j + 1], for j below the last."""
         size = self.n - self.k
         log_point = log_probability(jnp.minimum(j + 1, self.last), size, self.beta)
         u = unit_roundoff(j.dtype)
-        point = jnp.exp(log_point - tail_error(log_point, size)) * (1 - (4 + jnp.abs(log_point)) * u)
+        point = exp(log_point - tail_error(log_point, size)) * (1 - (4 + jnp.abs(log_point)) * u)
         return jnp.minimum(next_down(level + point), self.share)
 
 
 # --- the first j worth trying -------------------------------------------------------------------------------------
 
 
+class _Bisection(NamedTuple):
+    """j = low is known to be infeasible, j = high to be feasible with its level; -1 and last + 1 stand for none."""
+
+    low: jax.Array
+    high: jax.Array
+    level: jax.Array
+    middle: jax.Array
+    then: jax.Array
+
+
 def _first_feasible(problem: _Problem) -> tuple[jax.Array, jax.Array]:
-    """The smallest j with t_j > 0, which is non-decreasing in j, and t_j; the last j if there is none. Bisection."""
+    """The smallest j with t_j > 0, which is non-decreasing in j, and t_j; the last j and 0 if there is none."""
 
-    def halve(ends: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
-        low, high, level = ends
-        middle = jnp.clip(jnp.floor(0.5 * (low + high)), 0.0, problem.last)
-        new = problem.level(middle)
-        is_open = high - low > 1
-        up, down = is_open & ~(new > 0), is_open & (new > 0)
-        return jnp.where(up, middle, low), jnp.where(down, middle, high), jnp.where(down, new, level)
+    def halve(s: _Bisection) -> _Bisection:
+        level = problem.level(jnp.minimum(s.middle, problem.last))
+        is_open = s.high - s.low > 1
+        up, down = is_open & ~(level > 0), is_open & (level > 0)
+        low, high = jnp.where(up, s.middle, s.low), jnp.where(down, s.middle, s.high)
+        halfway = jnp.floor(0.5 * (low + high))
+        then = (s.then > low) & (s.then < high)
+        return _Bisection(
+            low, high, jnp.where(down, level, s.level), jnp.where(then, s.then, halfway), -jnp.ones_like(low)
+        )
 
-    _, j, level = jax.lax.while_loop(lambda ends: jnp.any(ends[1] - ends[0] > 1), halve, _bracket(problem))
-    return j, level
+    end = jax.lax.while_loop(lambda s: jnp.any(s.high - s.low > 1), halve, _first_guesses(problem))
+    return jnp.minimum(end.high, problem.last), end.level
 
 
-def _bracket(problem: _Problem) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """An infeasible j (or -1), and a feasible one (or the last) with its level.
-
-    Candidates: a little below the mean, what Bernstein's inequality promises, and the last; then a look at each.
-    """
-    log_share = -jnp.log(problem.share)
+def _first_guesses(problem: _Problem) -> _Bisection:
+    """Nothing known yet; to be tried first: what Bernstein's inequality promises, then a little below the mean."""
+    log_share = -log(problem.share)
     mean = (problem.n - problem.k) * problem.beta
     reach = jnp.sqrt(2 * mean * (1 - problem.beta) * log_share) + log_share
-    last = problem.last
-    low, high = jnp.clip(jnp.floor(mean) - 2, 0.0, last), jnp.minimum(jnp.ceil(mean + reach), last)
-    stacked = _Problem(*(jnp.broadcast_to(field, (3, *field.shape)) for field in problem))
-    at_low, at_high, at_last = stacked.level(jnp.stack([low, high, last]))
-    low = jnp.where(at_low > 0, -1.0, jnp.minimum(low, high - 1))
-    return low, jnp.where(at_high > 0, high, last), jnp.where(at_high > 0, at_high, at_last)
+    none = -jnp.ones_like(mean)
+    high = jnp.minimum(jnp.ceil(mean + reach), problem.last)
+    return _Bisection(none, problem.last + 1, jnp.zeros_like(mean), high, jnp.maximum(jnp.floor(mean) - 2, 0.0))
 
 
 # --- the minimum over j -------------------------------------------------------------------------------------------
@@ -208,11 +209,11 @@ def _search(problem: _Problem, start: jax.Array, level: jax.Array, feasible: jax
     """
     u = unit_roundoff(start.dtype)
     ceiling = 1 - u
-    log_share = jnp.log(problem.share)
+    log_share = log(problem.share)
 
     def step(s: _Search) -> _Search:
         log_tail, slope, error = log_cdf(problem.k + s.j, problem.n, s.point)
-        log_level = jnp.log(jnp.where(s.level > 0, s.level, 1.0))
+        log_level = log(jnp.where(s.level > 0, s.level, 1.0))
         residual = (log_tail - log_level) + (error + 2 * u * jnp.abs(log_level))
         verified = s.searching & (s.level > 0) & (residual <= 0)
         best = jnp.where(verified, jnp.minimum(s.point, s.best), s.best)

@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.numerics._elementary import log1p
+from jaxcert.numerics._elementary import atanh_tail, log, log1p, near_cube_root
 from jaxcert.numerics._rounding import unit_roundoff
 
 
@@ -56,7 +56,7 @@ def smaller_tail(k: jax.Array, n: jax.Array, p: jax.Array) -> SmallerTail:
         jnp.where(lower, p, q),
         jnp.abs(lead),
     )
-    log_tail = _log_point_probability(k, n, p, q, excess) + jnp.log((n - k) * p / fraction)
+    log_tail = _log_point_probability(k, n, p, q, excess, (n - k) * p / fraction)
     return SmallerTail(log_tail, jnp.where(lower, -fraction, fraction), lower)
 
 
@@ -87,17 +87,16 @@ def _halves(x: jax.Array) -> tuple[jax.Array, jax.Array]:
 def log_probability(k: jax.Array, n: jax.Array, p: jax.Array) -> jax.Array:
     """log P[Bin(n, p) = k] for 0 <= k < n, with an absolute error within ``tail_error``."""
     q = 1 - p
-    return _log_point_probability(k, n, p, q, _mean_minus_count(k, n, p, q))
+    return _log_point_probability(k, n, p, q, _mean_minus_count(k, n, p, q), jnp.ones_like(p))
 
 
-def _log_point_probability(k: jax.Array, n: jax.Array, p: jax.Array, q: jax.Array, excess: jax.Array) -> jax.Array:
-    """log b(k; n, p), Loader (2000), "Fast and accurate computation of binomial probabilities"."""
+def _log_point_probability(k, n, p, q, excess, factor) -> jax.Array:
+    """log(b(k; n, p) factor), Loader (2000), "Fast and accurate computation of binomial probabilities"."""
     inner = jnp.where(k > 0, k, 1.0)
     stirling = _stirling_error(n) - _stirling_error(inner) - _stirling_error(n - k)
     deviance = _deviance(inner, n * p, -excess) + _deviance(n - k, n * q, excess)
-    size = 0.5 * jnp.log(n / (n - k) / inner / np.asarray(2 * np.pi, p.dtype))
-    at_zero = n * log1p(-p)
-    return jnp.where(k > 0, stirling - deviance + size, at_zero)
+    size = jnp.sqrt(n / (n - k) / inner / np.asarray(2 * np.pi, p.dtype))
+    return jnp.where(k > 0, stirling - deviance, n * log1p(-p)) + log(jnp.where(k > 0, size, 1) * factor)
 
 
 def _deviance(x: jax.Array, mean: jax.Array, d: jax.Array) -> jax.Array:
@@ -106,16 +105,7 @@ def _deviance(x: jax.Array, mean: jax.Array, d: jax.Array) -> jax.Array:
     near = jnp.abs(v) < 0.5
     w = jnp.where(near, v, 0.0)
     far_mean = jnp.where(near, x, mean)
-    return jnp.where(near, d * v + 2 * x * v * _atanh_tail(w * w), x * jnp.log(x / far_mean) - d)
-
-
-def _atanh_tail(w: jax.Array) -> jax.Array:
-    """sum_{j >= 1} w**j / (2j + 1) for 0 <= w <= 1/4: atanh(v)/v - 1 at w = v**2."""
-    terms = 26 if w.dtype == jnp.float64 else 12
-    acc = jnp.zeros_like(w)
-    for j in range(terms, 0, -1):
-        acc = w * (acc + 1 / (2 * j + 1))
-    return acc
+    return jnp.where(near, d * v + 2 * x * v * atanh_tail(w * w, 1 / 4), x * log(x / far_mean) - d)
 
 
 _STIRLING = np.array([
@@ -162,14 +152,14 @@ def _terms_needed(a: jax.Array, b: jax.Array, x: jax.Array, y: jax.Array, lead: 
     """How many terms bring the truncation error below u.
 
     With s = sqrt(n x y), term m multiplies the error by about exp(-(lead + 2 (1 + y) m) / (s sqrt(m))): r = sqrt(m)
-    solves (4/3)(1 + y) r**3 / s + 2 r lead / s = log(1/u). The left side is convex: Newton from above stays above.
+    solves (4/3)(1 + y) r**3 / s + 2 r lead / s = log(1/u). The left side is convex: each Newton iterate lies above.
     A constant is added for small s; the fraction ends by itself after b - 1 terms.
     """
     digits = 2 - float(np.log(unit_roundoff(lead.dtype)))
     s = jnp.sqrt((a + b) * x * y) + 1
     cubic, linear = 4 / 3 * (1 + y) / s, 2 * lead / s
-    r = jnp.minimum(jnp.cbrt(digits / cubic), digits / jnp.maximum(linear, 1e-6))
-    for _ in range(2):
+    r = jnp.minimum(near_cube_root(digits / cubic), digits / jnp.maximum(linear, 1e-6))
+    for _ in range(3):
         r = r - (cubic * r**3 + linear * r - digits) / (3 * cubic * r**2 + linear)
     terms = jnp.minimum(jnp.ceil(r * r + 12), b - 1)
     # An element without a meaning (NaN) must not take the terms of the others away.

@@ -6,8 +6,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxcert.numerics._binomial_kernel import smaller_tail, tail_error
+from jaxcert.numerics._binomial_kernel import log_probability, smaller_tail, tail_error
 from jaxcert.numerics._binomial_limits import lower_limit, upper_limit
+from jaxcert.numerics._elementary import exp, expm1
 from jaxcert.numerics._rounding import Side, cast, compute_dtype, next_down, next_up, unit_roundoff
 
 
@@ -25,8 +26,8 @@ def binomial_cdf(num_successes: Any, num_trials: Any, probability: Any, *, side:
     All arguments broadcast against each other and may be traced.
 
     Returns:
-        The tail in [0, 1], NaN where an argument has no meaning. The relative error is at most about
-        (24 + 10 |ln tail| + sqrt(n) / 20) u, with u = 2**-24 in float32 and 2**-53 in float64.
+        The tail in [0, 1], NaN where an argument has no meaning; differentiable in p. The relative error is at most
+        about (24 + 10 |ln tail| + sqrt(n) / 20) u, with u = 2**-24 in float32 and 2**-53 in float64.
 
     Example:
         >>> print(f"{binomial_cdf(0, 200, 0.0228):.4f}")
@@ -34,7 +35,7 @@ def binomial_cdf(num_successes: Any, num_trials: Any, probability: Any, *, side:
 
     Reference: Loader (2000) for the point probability; DiDonato & Morris (1992), eq. 9, for the continued fraction.
     """
-    return _tail(*_arguments(num_successes, num_trials, probability), side=side, lower=True)
+    return _tail(*_arguments(num_successes, num_trials, probability), side, True)
 
 
 def binomial_sf(num_successes: Any, num_trials: Any, probability: Any, *, side: Side = "nearest") -> jax.Array:
@@ -51,7 +52,7 @@ def binomial_sf(num_successes: Any, num_trials: Any, probability: Any, *, side: 
     All arguments broadcast against each other and may be traced.
 
     Returns:
-        The tail in [0, 1], NaN where an argument has no meaning; accuracy as in ``binomial_cdf``.
+        The tail in [0, 1], NaN where an argument has no meaning; differentiable in p; accuracy as in ``binomial_cdf``.
 
     Example:
         >>> print(f"{binomial_sf(3, 200, 0.001):.3e}")
@@ -59,7 +60,7 @@ def binomial_sf(num_successes: Any, num_trials: Any, probability: Any, *, side: 
 
     Reference: as ``binomial_cdf``.
     """
-    return _tail(*_arguments(num_successes, num_trials, probability), side=side, lower=False)
+    return _tail(*_arguments(num_successes, num_trials, probability), side, False)
 
 
 def clopper_pearson_upper(num_successes: Any, num_trials: Any, level: Any) -> jax.Array:
@@ -116,19 +117,18 @@ def _arguments(k: Any, n: Any, p: Any, level_side: Side = "nearest") -> tuple[ja
     return k, n, p
 
 
-@functools.partial(jax.jit, static_argnames=("side", "lower"))
-def _tail(k: jax.Array, n: jax.Array, p: jax.Array, *, side: Side, lower: bool) -> jax.Array:
-    inside = (k >= 0) & (k < n) & (p > 0) & (p < 1)
-    log_tail, _, is_lower = smaller_tail(
-        jnp.where(inside, k, 0.0), jnp.where(inside, n, 1.0), jnp.where(inside, p, 0.5)
-    )
+@functools.partial(jax.custom_jvp, nondiff_argnums=(3, 4))
+@functools.partial(jax.jit, static_argnums=(3, 4))
+def _tail(k: jax.Array, n: jax.Array, p: jax.Array, side: Side, lower: bool) -> jax.Array:
+    inside, *point = _inside(k, n, p)
+    log_tail, _, is_lower = smaller_tail(*point)
     direct = is_lower == lower
     # One minus a tail that was rounded up is rounded down.
     up, down = _exp(log_tail, inside, n, "up"), _exp(log_tail, inside, n, "down")
     value = {
         "up": lambda: jnp.where(direct, up, next_up(1 - down)),
         "down": lambda: jnp.where(direct, down, next_down(1 - up)),
-        "nearest": lambda: jnp.where(direct, jnp.exp(log_tail), -jnp.expm1(log_tail)),
+        "nearest": lambda: jnp.where(direct, exp(log_tail), -expm1(log_tail)),
     }[side]()
     whole = jnp.where((k >= n) | ((k >= 0) & (p == 0)), 1.0, 0.0)
     value = jnp.where(inside, jnp.clip(value, 0.0, 1.0), whole if lower else 1 - whole)
@@ -137,11 +137,26 @@ def _tail(k: jax.Array, n: jax.Array, p: jax.Array, *, side: Side, lower: bool) 
     return jnp.where(meaningful, value, jnp.nan)
 
 
+@_tail.defjvp
+def _tail_jvp(side: Side, lower: bool, primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
+    """In p: the density of Beta(k + 1, n - k), that is b(k; n, p) (n - k)/(1 - p), up or down."""
+    inside, k, n, p = _inside(*primals)
+    density = exp(log_probability(k, n, p)) * (n - k) / (1 - p)
+    slope = jnp.where(inside, -density if lower else density, 0.0)
+    return _tail(*primals, side, lower), slope * tangents[2]
+
+
+def _inside(k: jax.Array, n: jax.Array, p: jax.Array) -> tuple[jax.Array, ...]:
+    """Where the tail is not one of its ends, and arguments that have a meaning everywhere."""
+    inside = (k >= 0) & (k < n) & (p > 0) & (p < 1)
+    return inside, jnp.where(inside, k, 0.0), jnp.where(inside, n, 1.0), jnp.where(inside, p, 0.5)
+
+
 def _exp(log_tail: jax.Array, inside: jax.Array, n: jax.Array, side: Side) -> jax.Array:
     error = tail_error(log_tail, jnp.where(inside, n, 1.0))
     slack = (4 + jnp.abs(log_tail)) * unit_roundoff(log_tail.dtype)
     sign = 1 if side == "up" else -1
-    value = jnp.exp(log_tail + sign * error) * (1 + sign * slack)
+    value = exp(log_tail + sign * error) * (1 + sign * slack)
     # A tail is positive, also where it is too small for the type.
     return jnp.maximum(value, jnp.finfo(value.dtype).tiny) if side == "up" else value
 

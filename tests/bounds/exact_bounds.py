@@ -13,9 +13,9 @@ import jax
 import mpmath
 import numpy as np
 from flint import arb, fmpq
-from oracles import exact
 from scipy import optimize
 
+from benchmarks.exact import exact
 from jaxcert import bounds
 
 

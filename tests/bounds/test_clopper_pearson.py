@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from oracles import exact, upper_tail
 
+from benchmarks.exact import exact, upper_tail
 from jaxcert.bounds import clopper_pearson
 
 BETAS = [1e-12, 1e-6, 1e-4, 0.01, 0.05, 0.3, 0.5, 0.9, 0.999]

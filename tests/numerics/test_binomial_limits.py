@@ -5,12 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 import oracles
 import pytest
+from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import exact
 from scipy import stats
 
-from jaxcert.numerics import lower_limit, upper_limit
+from benchmarks.exact import density, exact, lower_tail, upper_tail
+from jaxcert.numerics._binomial_limits import lower_limit, upper_limit
 
 SIZE = 400
 LIMITS = {"upper": upper_limit, "lower": lower_limit}
@@ -28,11 +29,11 @@ def random_problems(dtype: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.n
     return *oracles.random_counts(rng, SIZE), oracles.random_levels(rng, SIZE).astype(dtype)
 
 
-def tail_and_density(side: str, k: int, n: int, p: oracles.arb) -> tuple[oracles.arb, oracles.arb]:
+def tail_and_density(side: str, k: int, n: int, p: arb) -> tuple[arb, arb]:
     """The tail that the limit makes equal to the level, and how fast it changes with p."""
     if side == "upper":
-        return oracles.lower_tail(k, n, p), oracles.density(k, n, p)
-    return oracles.upper_tail(k - 1, n, p), oracles.density(k - 1, n, p)
+        return lower_tail(k, n, p), density(k, n, p)
+    return upper_tail(k - 1, n, p), density(k - 1, n, p)
 
 
 def looseness(side: str, limit: float, k: int, n: int, level: float) -> float:

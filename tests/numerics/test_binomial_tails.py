@@ -5,9 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import oracles
 import pytest
-from oracles import exact
+from flint import arb
 
-from jaxcert import numerics
+from benchmarks.exact import density, exact, lower_tail, upper_tail
+from jaxcert.numerics import _binomial_kernel, _binomial_limits
 
 SIZE = 150
 
@@ -27,23 +28,22 @@ def on_device(dtype: str, *values: np.ndarray) -> list[jax.Array]:
     return [jnp.asarray(value, dtype) for value in values]
 
 
-def log_binomial(k: int, n: int, p: oracles.arb) -> oracles.arb:
-    arb = oracles.arb
+def log_binomial(k: int, n: int, p: arb) -> arb:
     coefficient = arb(n + 1).lgamma() - arb(k + 1).lgamma() - arb(n - k + 1).lgamma()
     return coefficient + p.log() * k + (1 - p).log() * (n - k)
 
 
-def errors(computed: jax.Array, truth: list[oracles.arb]) -> np.ndarray:
+def errors(computed: jax.Array, truth: list[arb]) -> np.ndarray:
     return np.array([abs(float(exact(c) - t)) for c, t in zip(np.asarray(computed), truth, strict=True)])
 
 
 def test_smaller_tail_is_within_its_stated_error(precision):
     k, n, p = random_points(precision, 1)
     arrays = on_device(precision, k, n, p)
-    tail = jax.jit(numerics.smaller_tail)(*arrays)
+    tail = jax.jit(_binomial_kernel.smaller_tail)(*arrays)
     sides = zip(k, n, p, np.asarray(tail.is_lower), strict=True)
-    truth = [(oracles.lower_tail if low else oracles.upper_tail)(i, j, exact(x)).log() for i, j, x, low in sides]
-    allowed = np.asarray(numerics.tail_error(tail.log_tail, arrays[1]))
+    truth = [(lower_tail if low else upper_tail)(i, j, exact(x)).log() for i, j, x, low in sides]
+    allowed = np.asarray(_binomial_kernel.tail_error(tail.log_tail, arrays[1]))
     found = errors(tail.log_tail, truth)
     np.testing.assert_array_less(found, allowed)
     # The smaller of the two is never far above 1/2: 1 - 1/e at most, at k = 0 in the limit.
@@ -56,13 +56,16 @@ def test_smaller_tail_is_within_its_stated_error(precision):
 @pytest.mark.parametrize("side", ["cdf", "sf"])
 def test_either_tail_is_within_its_stated_error(precision, side):
     k, n, p = random_points(precision, 2)
-    function, tail = {"cdf": (numerics.log_cdf, oracles.lower_tail), "sf": (numerics.log_sf, oracles.upper_tail)}[side]
+    function, tail = {
+        "cdf": (_binomial_limits.log_cdf, lower_tail),
+        "sf": (_binomial_limits.log_sf, upper_tail),
+    }[side]
     log_tail, slope, allowed = jax.jit(function)(*on_device(precision, k, n, p))
     truth = [tail(i, j, exact(x)) for i, j, x in zip(k, n, p, strict=True)]
     np.testing.assert_array_less(errors(log_tail, [t.log() for t in truth]), np.asarray(allowed))
     sign = -1 if side == "cdf" else 1
     slopes = [
-        float(sign * oracles.density(i, j, exact(x)) * exact(x) * (1 - exact(x)) / t)
+        float(sign * density(i, j, exact(x)) * exact(x) * (1 - exact(x)) / t)
         for i, j, x, t in zip(k, n, p, truth, strict=True)
     ]
     wanted = np.abs(slopes) > 1e-30  # beyond, the density has left the range of float32
@@ -74,25 +77,23 @@ def test_either_tail_is_within_its_stated_error(precision, side):
 def test_log_probability_is_within_its_stated_error(precision):
     k, n, p = random_points(precision, 3)
     arrays = on_device(precision, k, n, p)
-    value = jax.jit(numerics.log_probability)(*arrays)
+    value = jax.jit(_binomial_kernel.log_probability)(*arrays)
     truth = [log_binomial(int(i), int(j), exact(x)) for i, j, x in zip(k, n, p, strict=True)]
-    np.testing.assert_array_less(errors(value, truth), np.asarray(numerics.tail_error(value, arrays[1])))
+    np.testing.assert_array_less(errors(value, truth), np.asarray(_binomial_kernel.tail_error(value, arrays[1])))
 
 
 @pytest.mark.parametrize("p", [1e-30, 1e-6, 0.25, 0.5, 0.75, 1 - 2.0**-20])
 def test_tails_of_few_trials_are_sums_of_point_probabilities(precision, p):
     n, k = (column.ravel() for column in np.mgrid[1:7, 0:6])
     k, n = k[k < n], n[k < n]
-    log_cdf, _, allowed = jax.jit(numerics.log_cdf)(*on_device(precision, k, n, np.full(k.shape, p)))
+    log_cdf, _, allowed = jax.jit(_binomial_limits.log_cdf)(*on_device(precision, k, n, np.full(k.shape, p)))
     x = exact(np.asarray(p, precision))
-    sums = [
-        sum((log_binomial(i, int(j), x).exp() for i in range(c + 1)), oracles.arb(0)) for c, j in zip(k, n, strict=True)
-    ]
+    sums = [sum((log_binomial(i, int(j), x).exp() for i in range(c + 1)), arb(0)) for c, j in zip(k, n, strict=True)]
     assert np.all(errors(log_cdf, [s.log() for s in sums]) <= np.asarray(allowed))
 
 
 def test_tails_do_not_depend_on_what_else_is_in_the_batch(precision):
-    tails = jax.jit(numerics.log_cdf)
+    tails = jax.jit(_binomial_limits.log_cdf)
     for seed in range(10, 30):
         problem = random_points(precision, seed)
         whole = tails(*on_device(precision, *problem))
@@ -108,7 +109,7 @@ def test_an_element_without_meaning_leaves_the_others_alone(precision):
     spoilt = p.copy()
     spoilt[::10] = np.nan
     clean = np.arange(SIZE) % 10 != 0
-    tails = jax.jit(numerics.log_sf)
+    tails = jax.jit(_binomial_limits.log_sf)
     whole, partly = (tails(*on_device(precision, k, n, x))[0] for x in (p, spoilt))
     np.testing.assert_array_equal(np.asarray(whole)[clean], np.asarray(partly)[clean])
     assert np.isnan(np.asarray(partly)[~clean]).all()
@@ -116,8 +117,8 @@ def test_an_element_without_meaning_leaves_the_others_alone(precision):
 
 def test_vmap_gives_the_same(precision):
     k, n, p = on_device(precision, *random_points(precision, 6))
-    whole = jax.jit(numerics.log_cdf)(k, n, p)[0]
-    mapped = jax.jit(jax.vmap(lambda *a: numerics.log_cdf(*a)[0]))(k, n, p)
+    whole = jax.jit(_binomial_limits.log_cdf)(k, n, p)[0]
+    mapped = jax.jit(jax.vmap(lambda *a: _binomial_limits.log_cdf(*a)[0]))(k, n, p)
     np.testing.assert_allclose(np.asarray(mapped), np.asarray(whole), rtol=1e-14 if precision == "float64" else 1e-5)
 
 
@@ -131,9 +132,9 @@ def test_float32_error_bound_holds_near_the_mean_of_many_trials(size):
     centre = (k + 1) / (n + 2)
     p = centre + rng.uniform(-0.5, 0.5, 50_000) * np.sqrt(centre * (1 - centre) / n)
     p = np.clip(p, 1e-9, 1 - 1e-7).astype(np.float32)
-    narrow = jax.jit(numerics.smaller_tail)(*on_device("float32", k, n, p))
-    wide = jax.jit(numerics.smaller_tail)(*on_device("float64", k, n, p))
-    allowed = np.asarray(numerics.tail_error(narrow.log_tail, jnp.asarray(n, jnp.float32)), np.float64)
+    narrow = jax.jit(_binomial_kernel.smaller_tail)(*on_device("float32", k, n, p))
+    wide = jax.jit(_binomial_kernel.smaller_tail)(*on_device("float64", k, n, p))
+    allowed = np.asarray(_binomial_kernel.tail_error(narrow.log_tail, jnp.asarray(n, jnp.float32)), np.float64)
     same = np.asarray(narrow.is_lower == wide.is_lower)
     found = np.abs(np.asarray(narrow.log_tail, np.float64) - np.asarray(wide.log_tail))
     assert np.mean(same) > 0.99
@@ -141,5 +142,5 @@ def test_float32_error_bound_holds_near_the_mean_of_many_trials(size):
 
 
 def test_a_limit_that_was_once_on_the_wrong_side():
-    limit = numerics.upper_limit(*(jnp.float32(v) for v in (350371, 855231, 0.49693879)))
+    limit = _binomial_limits.upper_limit(*(jnp.float32(v) for v in (350371, 855231, 0.49693879)))
     assert float(limit) >= 0.40968465813

@@ -1,26 +1,86 @@
-"""log1p against mpmath where XLA's own is weak."""
+"""exp, expm1, log and log1p against interval arithmetic, at their edges, and wherever an element stands."""
 
 import jax
 import jax.numpy as jnp
-import mpmath
 import numpy as np
 import pytest
+from flint import arb
 
-from jaxcert import numerics
-from jaxcert.numerics._elementary import log1p
+from benchmarks.exact import exact
+from jaxcert.numerics import _elementary
+from jaxcert.numerics._rounding import unit_roundoff
 
-
-@pytest.mark.parametrize(("low", "high"), [(-0.999, -0.5), (-0.5, -0.36), (-0.43, -0.4), (-0.3, -0.2), (-0.2, 5.0)])
-def test_log1p_is_accurate_everywhere(precision, low, high):
-    x = np.random.default_rng(0).uniform(low, high, 1500).astype(precision)
-    y = np.asarray(jax.jit(log1p)(jnp.asarray(x)))
-    with mpmath.workdps(40):
-        truth = [mpmath.log1p(float(v)) for v in x]
-        relative = [abs(float((float(v) - t) / t)) for v, t in zip(y, truth, strict=True) if t != 0]
-    assert max(relative) <= 4 * numerics.unit_roundoff(np.dtype(precision))
+FUNCTIONS = ("exp", "expm1", "log", "log1p")
+ALLOWED = {"exp": 2, "expm1": 5, "log": 2, "log1p": 2}
+SIZE = 2000
 
 
-def test_log1p_has_a_derivative_on_both_branches(precision):
-    x = jnp.asarray([-1 + 2.0**-10, -0.5, -0.25, 0.0, 3.0], precision)
-    slopes = jax.vmap(jax.grad(log1p))(x)
-    np.testing.assert_allclose(np.asarray(slopes), 1 / (1 + np.asarray(x)), rtol=1e-6)
+def arguments(name: str, dtype: str) -> np.ndarray:
+    """Everywhere it is defined, with weight where digits are lost."""
+    rng = np.random.default_rng(0)
+    info = np.finfo(dtype)
+    small = 10 ** rng.uniform(np.log10(info.tiny) + 1, -0.3, SIZE) * rng.choice([-1, 1], SIZE)
+    if name.startswith("exp"):
+        wide = rng.uniform(np.log(info.tiny) + 1, np.log(info.max) - 1, SIZE)
+        return np.concatenate([small, wide, rng.uniform(-2, 2, SIZE)]).astype(dtype)
+    large = 10 ** rng.uniform(0, np.log10(info.max) - 1, SIZE)
+    near = np.concatenate([rng.uniform(-0.5, 0.5, SIZE), rng.uniform(-0.999, 3, SIZE), small])
+    return np.concatenate([near if name == "log1p" else 1 + near, large, np.abs(small)]).astype(dtype)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_relative_error(precision, name):
+    x = arguments(name, precision)
+    y = np.asarray(jax.jit(getattr(_elementary, name))(jnp.asarray(x)))
+    truth = [getattr(arb, name)(exact(v)) for v in x]
+    error = [abs(float(exact(v) / t - 1)) if t != 0 else abs(v) for v, t in zip(y, truth, strict=True)]
+    assert max(error) <= ALLOWED[name] * unit_roundoff(np.dtype(precision))
+
+
+EDGES = [0.0, -0.0, -1.0, -2.0, np.inf, -np.inf, np.nan, 1e30, -1e30]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_edges_are_those_of_numpy(precision, name):
+    x = np.array(EDGES, precision)
+    with np.errstate(all="ignore"):
+        wanted = getattr(np, name)(x)
+    rtol = 4 * np.finfo(precision).eps
+    np.testing.assert_allclose(np.asarray(getattr(_elementary, name)(jnp.asarray(x))), wanted, rtol=rtol)
+
+
+def test_exp_at_the_ends_of_the_type(precision):
+    info = np.finfo(precision)
+    x = np.log([info.tiny, info.max]).astype(precision)
+    x = jnp.asarray(np.concatenate([np.nextafter(x, np.inf), np.nextafter(x, -np.inf)]), precision)
+    y = np.asarray(_elementary.exp(x))
+    assert y[0] >= info.tiny
+    assert y[1] == np.inf or y[1] > 0.99 * info.max
+    assert y[2] == 0 or y[2] < 1.01 * info.tiny
+    assert 0.99 * info.max < y[3] < np.inf
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_bit_identical_wherever_an_element_stands(precision, name):
+    x = jnp.asarray(arguments(name, precision)[:101])
+    function = jax.jit(getattr(_elementary, name))
+    whole = np.asarray(function(x))
+    for size in (1, 2, 3, 7, 13):
+        for start in (0, 37, 101 - size):
+            np.testing.assert_array_equal(np.asarray(function(x[start : start + size])), whole[start : start + size])
+    np.testing.assert_array_equal([function(v) for v in x[::10]], whole[::10])
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_derivatives(precision, name):
+    x = jnp.asarray([0.1, 0.24, 0.26, 0.5, 1.0, 3.0], precision)
+    slopes = jax.vmap(jax.grad(getattr(_elementary, name)))(x)
+    wanted = jax.vmap(jax.grad(getattr(jnp, name)))(x)
+    np.testing.assert_allclose(np.asarray(slopes), np.asarray(wanted), rtol=1e-6)
+
+
+def test_near_cube_root(precision):
+    x = jnp.asarray(10.0 ** np.arange(-12, 12, 0.01), precision)
+    ratio = np.asarray(_elementary.near_cube_root(x)) / np.cbrt(np.asarray(x))
+    assert ratio.min() > 0.94
+    assert ratio.max() < 1.06

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from jaxcert import numerics
+from jaxcert.numerics import _rounding
 
 FLOAT32 = np.dtype("float32")
 
@@ -21,8 +21,8 @@ FLOAT32 = np.dtype("float32")
 @example(1e-46)
 @settings(deadline=None)
 def test_host_number_is_rounded_to_the_nearest_float32_on_that_side(value):
-    down, up = (np.asarray(numerics.cast(value, FLOAT32, side)) for side in ("down", "up"))
-    near = np.asarray(numerics.cast(value, FLOAT32, "nearest"))
+    down, up = (np.asarray(_rounding.cast(value, FLOAT32, side)) for side in ("down", "up"))
+    near = np.asarray(_rounding.cast(value, FLOAT32, "nearest"))
     assert down.dtype == up.dtype == near.dtype == FLOAT32
     assert float(down) <= value <= float(up)
     with np.errstate(over="ignore"):
@@ -34,22 +34,22 @@ def test_host_number_is_rounded_to_the_nearest_float32_on_that_side(value):
 @pytest.mark.parametrize("make", [float, np.float64, np.float32, jnp.float32])
 def test_a_representable_value_is_unchanged(precision, side, make):
     for value in (0.0, 0.5, -3.25, 2.0**100, np.inf, -np.inf):
-        assert float(numerics.cast(make(value), np.dtype(precision), side)) == value
-    assert np.isnan(float(numerics.cast(make(np.nan), np.dtype(precision), side)))
+        assert float(_rounding.cast(make(value), np.dtype(precision), side)) == value
+    assert np.isnan(float(_rounding.cast(make(np.nan), np.dtype(precision), side)))
 
 
 def test_a_device_float64_is_rounded_like_a_host_one(x64):
     values = np.random.default_rng(0).normal(size=500) * 10.0 ** np.arange(-30, 20, 0.1)
     for side in ("down", "up", "nearest"):
-        on_host = numerics.cast(values, FLOAT32, side)
-        on_device = jax.jit(lambda v, side=side: numerics.cast(v, FLOAT32, side))(jnp.asarray(values))
+        on_host = _rounding.cast(values, FLOAT32, side)
+        on_device = jax.jit(lambda v, side=side: _rounding.cast(v, FLOAT32, side))(jnp.asarray(values))
         np.testing.assert_array_equal(np.asarray(on_host), np.asarray(on_device))
 
 
 @pytest.mark.parametrize("where", [np.asarray, jnp.asarray])
 def test_integers_beyond_the_significand_keep_their_side(where):
     values = np.array([2**24 - 1, 2**24 + 1, 2**24 + 3, -(2**24) - 1, 2**31 - 1, 7], np.int32)
-    down, up = (np.asarray(numerics.cast(where(values), FLOAT32, side)) for side in ("down", "up"))
+    down, up = (np.asarray(_rounding.cast(where(values), FLOAT32, side)) for side in ("down", "up"))
     assert all(Fraction(float(d)) <= int(v) <= Fraction(float(u)) for d, v, u in zip(down, values, up, strict=True))
     assert down[-1] == up[-1] == 7
 
@@ -59,47 +59,47 @@ def test_integers_beyond_the_significand_keep_their_side(where):
 def test_integers_within_the_significand_are_unchanged(where, kind):
     values = np.array([0, 1] if kind == "bool" else [0, 1, min(2**24, np.iinfo(kind).max)], kind)
     for side in ("down", "up", "nearest"):
-        np.testing.assert_array_equal(np.asarray(numerics.cast(where(values), FLOAT32, side)), values.astype(float))
+        np.testing.assert_array_equal(np.asarray(_rounding.cast(where(values), FLOAT32, side)), values.astype(float))
 
 
 def test_wide_host_integers_keep_their_side(precision):
     values = np.array([2**53 + 1, -(2**53) - 1, 2**60 + 1, 2**62 - 1, -(2**62) + 1])
-    down, up = (np.asarray(numerics.cast(values, np.dtype(precision), side)) for side in ("down", "up"))
+    down, up = (np.asarray(_rounding.cast(values, np.dtype(precision), side)) for side in ("down", "up"))
     assert all(Fraction(float(d)) <= int(v) <= Fraction(float(u)) for d, v, u in zip(down, values, up, strict=True))
 
 
 def test_narrow_floats_are_widened_without_change(precision):
     values = jnp.asarray([0.1, 3.0, -7.3], jnp.bfloat16)
     for side in ("down", "up", "nearest"):
-        wide = numerics.cast(values, np.dtype(precision), side)
+        wide = _rounding.cast(values, np.dtype(precision), side)
         np.testing.assert_array_equal(np.asarray(wide), np.asarray(values).astype(precision))
 
 
 def test_type_of_a_computation():
-    assert numerics.compute_dtype(0.5, 1) == FLOAT32
-    assert numerics.compute_dtype(np.float64(0.5)) == FLOAT32
-    assert numerics.compute_dtype(jnp.ones(2, jnp.bfloat16)) == FLOAT32
-    assert numerics.compute_dtype(np.arange(3)) == FLOAT32
+    assert _rounding.compute_dtype(0.5, 1) == FLOAT32
+    assert _rounding.compute_dtype(np.float64(0.5)) == FLOAT32
+    assert _rounding.compute_dtype(jnp.ones(2, jnp.bfloat16)) == FLOAT32
+    assert _rounding.compute_dtype(np.arange(3)) == FLOAT32
 
 
 def test_type_of_a_computation_with_64_bit_types(x64):
-    assert numerics.compute_dtype(0.5, 1) == np.float64
-    assert numerics.compute_dtype(np.arange(3)) == np.float64
-    assert numerics.compute_dtype(jnp.ones(2, jnp.bfloat16), 0.5) == FLOAT32
-    assert numerics.compute_dtype(np.float32(0.5), 3) == FLOAT32
-    assert numerics.compute_dtype(np.float32(0.5), np.float64(0.5)) == np.float64
+    assert _rounding.compute_dtype(0.5, 1) == np.float64
+    assert _rounding.compute_dtype(np.arange(3)) == np.float64
+    assert _rounding.compute_dtype(jnp.ones(2, jnp.bfloat16), 0.5) == FLOAT32
+    assert _rounding.compute_dtype(np.float32(0.5), 3) == FLOAT32
+    assert _rounding.compute_dtype(np.float32(0.5), np.float64(0.5)) == np.float64
 
 
 def test_unit_roundoff():
-    assert numerics.unit_roundoff(FLOAT32) == 2.0**-24
-    assert numerics.unit_roundoff(np.dtype("float64")) == 2.0**-53
+    assert _rounding.unit_roundoff(FLOAT32) == 2.0**-24
+    assert _rounding.unit_roundoff(np.dtype("float64")) == 2.0**-53
 
 
 @pytest.mark.parametrize("steps", [1, 2, 5])
 def test_neighbours(precision, steps):
     x = np.array([-2.0, 1.0, 1e-3, 123.456], precision)
-    up = np.asarray(jax.jit(numerics.next_up, static_argnums=1)(jnp.asarray(x), steps))
-    down = np.asarray(jax.jit(numerics.next_down, static_argnums=1)(jnp.asarray(x), steps))
+    up = np.asarray(jax.jit(_rounding.next_up, static_argnums=1)(jnp.asarray(x), steps))
+    down = np.asarray(jax.jit(_rounding.next_down, static_argnums=1)(jnp.asarray(x), steps))
     for _ in range(steps):
         x = np.nextafter(x, np.inf, dtype=precision)
     np.testing.assert_array_equal(up, x)
@@ -110,7 +110,7 @@ def test_neighbours(precision, steps):
 
 
 def test_a_neighbour_has_the_derivative_of_the_value(precision):
-    slope = jax.grad(lambda x: 3 * numerics.next_up(numerics.next_down(x), 2))(jnp.asarray(0.7, precision))
+    slope = jax.grad(lambda x: 3 * _rounding.next_up(_rounding.next_down(x), 2))(jnp.asarray(0.7, precision))
     assert float(slope) == 3
 
 
@@ -120,7 +120,7 @@ def complements(dtype: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         [rng.random(400), 10 ** -rng.uniform(0, 30, 400), 1 - 10 ** -rng.uniform(0, 16, 400), [0, 0.5, 1]]
     )
     x = x.astype(dtype)
-    down, up = (jax.jit(f)(jnp.asarray(x)) for f in (numerics.complement_down, numerics.complement_up))
+    down, up = (jax.jit(f)(jnp.asarray(x)) for f in (_rounding.complement_down, _rounding.complement_up))
     return x, np.asarray(down), np.asarray(up)
 
 

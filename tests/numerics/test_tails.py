@@ -4,10 +4,14 @@ import jax
 import numpy as np
 import oracles
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
 
+from benchmarks.exact import exact, lower_tail, upper_tail
 from jaxcert.numerics import binomial_cdf, binomial_sf, clopper_pearson_lower, clopper_pearson_upper
 
-TAILS = {"cdf": (binomial_cdf, oracles.lower_tail), "sf": (binomial_sf, oracles.upper_tail)}
+TAILS = {"cdf": (binomial_cdf, lower_tail), "sf": (binomial_sf, upper_tail)}
 
 
 @pytest.mark.parametrize("name", TAILS)
@@ -19,10 +23,10 @@ def test_a_tail_lies_on_the_side_that_was_asked_for(name, precision):
     down, near, up = (np.asarray(tail(k, n, p, side=side)) for side in ("down", "nearest", "up"))
     tolerance = 1e-4 if precision == "float32" else 1e-12
     for i in range(100):
-        exact = truth(int(k[i]), int(n[i]), oracles.exact(p[i]))
-        assert down[i] == 0 or oracles.exact(down[i]) <= exact
-        assert up[i] == 1 or exact <= oracles.exact(up[i])
-        assert near[i] == pytest.approx(float(exact), rel=tolerance, abs=1e-35)
+        true = truth(int(k[i]), int(n[i]), exact(p[i]))
+        assert down[i] == 0 or exact(down[i]) <= true
+        assert up[i] == 1 or true <= exact(up[i])
+        assert near[i] == pytest.approx(float(true), rel=tolerance, abs=1e-35)
     assert np.all(up <= down * (1 + 4 * tolerance) + 1e-35)
 
 
@@ -51,3 +55,34 @@ def test_limits_broadcast_and_differentiate():
     step = 1e-2
     rise = clopper_pearson_lower(3, 10, 0.1 + step) - clopper_pearson_lower(3, 10, 0.1 - step)
     assert float(slope) == pytest.approx(float(rise) / (2 * step), rel=0.02)
+
+
+@pytest.mark.parametrize("side", ["down", "nearest", "up"])
+def test_derivative_in_the_probability(x64, side):
+    k, n = np.array([0, 3, 9, 10, 12]), 10
+    for tail, sign in ((binomial_cdf, -1), (binomial_sf, 1)):
+        slope = jax.vmap(jax.grad(lambda p, k, tail=tail: tail(k, n, p, side=side)), in_axes=(None, 0))(0.4, k)
+        wanted = sign * np.where(k < n, stats.beta.pdf(0.4, k + 1, np.maximum(n - k, 1)), 0)
+        np.testing.assert_allclose(np.asarray(slope), wanted, rtol=1e-12)
+        ends = jax.vmap(jax.grad(lambda p, tail=tail: tail(3, n, p, side=side)))(np.array([0.0, 1.0]))
+        np.testing.assert_array_equal(np.asarray(ends), 0)
+
+
+COUNT = 64
+
+
+@given(n=st.integers(1, 10**6), share=st.floats(0, 1), exponents=st.lists(st.floats(-15, -0.3), min_size=1))
+@settings(max_examples=40)
+def test_limits_are_inverse_to_the_tails(n, share, exponents):
+    k = int(share * n)
+    level = np.resize(10 ** np.array(exponents), COUNT).astype(np.float32)
+    if k < n:
+        upper = clopper_pearson_upper(k, n, level)
+        assert np.all(np.asarray(binomial_cdf(k, n, upper, side="down")) <= level)
+        inner = np.asarray(upper) < 0.99  # a float next to 1 says little about 1 - p
+        np.testing.assert_allclose(np.asarray(binomial_cdf(k, n, upper))[inner], level[inner], rtol=2e-2)
+    if k > 0:
+        lower = clopper_pearson_lower(k, n, level)
+        assert np.all(np.asarray(binomial_sf(k - 1, n, lower, side="down")) <= level)
+        inner = np.asarray(lower) < 0.99
+        np.testing.assert_allclose(np.asarray(binomial_sf(k - 1, n, lower))[inner], level[inner], rtol=2e-2)
