@@ -2,9 +2,10 @@
 
     python -m benchmarks.speed [--out results.csv]
 
-Returns [200, 1000] float32, 600 thresholds. Compilation is timed apart (first call minus a later one, in a process that
-has imported everything); every timing waits for the result; medians. The plain reference is timed on a few thresholds
-and scaled to 600, since it repeats the same work for each.
+Returns [200, 1000] float32, 600 thresholds; and the certified risk at every k of up to 20,000 tasks. Compilation is
+timed apart (first call minus a later one, in a process that has imported everything); every timing waits for the
+result; medians. The plain reference is timed on a few thresholds and scaled to 600, since it repeats the same work for
+each.
 """
 
 import argparse
@@ -76,14 +77,20 @@ def time_jaxcert() -> list[Row]:
 
     rows = [time_jitted("jaxcert: betting, binomial", default, x, levels)]
     rows.append(time_jitted("jaxcert: empirical Bernstein, scenario", paper, x, levels))
-    k = jnp.arange(1001, dtype=jnp.float32)
-    rows.append(time_jitted("jaxcert: scenario, n = 1000, every k", lambda k: scenario_table(k, 1000), k))
+    rows.append(time_table("scenario", 1000, SCENARIO_BETA, "float32"))
+    for precision in ("float32", "float64"):
+        with jax.enable_x64(precision == "float64"):
+            rows.append(time_table("binomial", 20_000, DEFAULT_BETA, precision))
+            rows.extend(time_table("scenario", 20_000, beta, precision) for beta in (SCENARIO_BETA, DEFAULT_BETA))
     return rows
 
 
-def scenario_table(k: jax.Array, num_tasks: int) -> Any:
-    """The scenario certificate at every k."""
-    return jaxcert.scenario_epsilon(k, num_tasks, SCENARIO_BETA, DELTA, validate=False)
+def time_table(method: str, num_tasks: int, beta: float, precision: str) -> Row:
+    """Epsilon at every k."""
+    solve = jaxcert.binomial_epsilon if method == "binomial" else jaxcert.scenario_epsilon
+    name = f"jaxcert: {method}, n = {num_tasks}, beta = {beta:g}, every k, {precision}"
+    k = jnp.arange(num_tasks + 1, dtype=precision)
+    return time_jitted(name, lambda k: solve(k, num_tasks, beta, DELTA, validate=False), k)
 
 
 def time_jitted(name: str, function: Callable, *arguments: jax.Array) -> Row:
@@ -132,12 +139,12 @@ def time_references() -> list[Row]:
 
 def show(rows: list[Row]) -> None:
     """Print the rows, each reference's ratio to the same certificate here, and the machine."""
-    print(f"{'':52}{'ms':>12}{'first call s':>14}{'temporary/input':>17}")
+    print(f"{'':60}{'ms':>12}{'first call s':>14}{'temporary/input':>17}")
     for row in rows:
         first = "" if row.first_call_seconds is None else f"{row.first_call_seconds:.2f}"
         memory = "" if row.temporary_over_input is None else f"{row.temporary_over_input:.2f}"
-        print(f"{row.name:52}{1e3 * row.seconds:12.2f}{first:>14}{memory:>17}")
-    default, paper, _, plain, vectorised, binomial = rows
+        print(f"{row.name:60}{1e3 * row.seconds:12.2f}{first:>14}{memory:>17}")
+    (default, paper), (plain, vectorised, binomial) = rows[:2], rows[-3:]
     print(f"plain SciPy / jaxcert, scenario:       {plain.seconds / paper.seconds:10.0f}")
     print(f"vectorised SciPy / jaxcert, scenario:  {vectorised.seconds / paper.seconds:10.1f}")
     print(f"vectorised NumPy / jaxcert, binomial:  {binomial.seconds / default.seconds:10.1f}")

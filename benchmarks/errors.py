@@ -1,0 +1,85 @@
+"""The signed relative error of a computed tail, limit or certificate: positive is loose, negative is unsafe."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from flint import arb
+
+from benchmarks.exact import density, exact, lower_tail, upper_tail
+
+
+class Problem(NamedTuple):
+    """k of n, a level (the delta of a certificate) and a beta, as they were given to the function."""
+
+    k: int
+    n: int
+    level: float
+    beta: float
+
+
+Work = tuple[Problem, float, float]  # the problem, the result, and what else it depends on
+
+
+def tail_error(work: Work, *, tail: Callable[[int, int, arb], arb], sign: int) -> float:
+    """The distance of a tail from the exact one at the same point, on the side that it claims."""
+    (k, n, *_), value, p = work
+    return sign * float(exact(value) / tail(k, n, exact(p)) - 1) if 0 < p < 1 and k < n else 0.0
+
+
+def upper_error(work: Work) -> float:
+    """How far an upper limit lies above the exact one."""
+    (k, n, level, _), value, _ = work
+    return _above(k, n, value, exact(level))
+
+
+def lower_error(work: Work) -> float:
+    """How far a lower limit lies below the exact one."""
+    (k, n, level, _), value, _ = work
+    if value == 0:
+        return 0.0 if k == 0 else 1.0
+    if k == 0 or not 0 < value < 1:
+        return -np.inf
+    p = exact(value)
+    return float((exact(level) - upper_tail(k - 1, n, p)) / (density(k - 1, n, p) * p))
+
+
+def binomial_error(work: Work) -> float:
+    """How far the certified risk lies above the exact one."""
+    (k, n, delta, beta), value, _ = work
+    return _above(k, n, value, exact(delta), 1 - exact(beta))
+
+
+def scenario_error(work: Work) -> float:
+    """How far the certified risk lies above the theorem's solution at the same K."""
+    (k, n, delta, beta), value, num_valid = work
+    if num_valid == 0:
+        return 0.0 if value == 1 else -np.inf
+    spare = n - k - int(num_valid)
+    level = exact(delta) / (n + 1) - upper_tail(spare, n - k, exact(beta))
+    return _above(k + spare, n, value, level)
+
+
+def _above(k: int, n: int, value: float, level: arb, factor: arb | int = 1) -> float:
+    """First-order distance of value from the p / factor with P[Bin(n, p) <= k] = level; 0 at 1, which is safe."""
+    if k >= n:
+        return 0.0 if value == 1 else -np.inf
+    if value >= 1:
+        return 0.0
+    p = exact(value) * factor
+    if not p > 0:
+        return -np.inf
+    return float((level - lower_tail(k, n, p)) / (density(k, n, p) * p))
+
+
+ERRORS: dict[str, Callable[[Work], float]] = {
+    "lower tail, up": partial(tail_error, tail=lower_tail, sign=1),
+    "lower tail, down": partial(tail_error, tail=lower_tail, sign=-1),
+    "upper tail, up": partial(tail_error, tail=upper_tail, sign=1),
+    "upper tail, down": partial(tail_error, tail=upper_tail, sign=-1),
+    "upper limit": upper_error,
+    "lower limit": lower_error,
+    "binomial": binomial_error,
+    "scenario": scenario_error,
+}
