@@ -59,7 +59,7 @@ def test_trivial_results_are_safe_and_others_in_their_place_are_not():
 
 def test_one_unsafe_result_among_many_is_shown():
     rows = [Row("f", "float32", "1-100", "0-1", 10**5, 1e-6, 1e-7, unsafe) for unsafe in (0.0, 1e-5)]
-    assert next(line for line in summary(rows) if line.startswith("| f")).endswith(
+    assert next(line for line in summary(rows) if line.startswith("| f |")).endswith(
         "| 200000 | 1.0e-06 | 1.0e-07 | 0.0005 % |"
     )
-    assert next(line for line in summary(rows[:1]) if line.startswith("| f")).endswith("| 0 % |")
+    assert next(line for line in summary(rows[:1]) if line.startswith("| f |")).endswith("| 0 % |")
