@@ -146,12 +146,18 @@ def start_point(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
 
 
 def _quantile(k: jax.Array, n: jax.Array, z: jax.Array) -> jax.Array:
-    """Abramowitz & Stegun 26.5.22: the z-quantile of Beta(k + 1, n - k), good to a few per cent."""
+    """Abramowitz & Stegun 26.5.22: the z-quantile of Beta(k + 1, n - k), good to a few per cent.
+
+    Ten bits of p or 1 - p are kept: two programs that round a sum differently still start at the same point.
+    """
     a, b = 2 * k + 1, 2 * (n - k) - 1
     h = 2 / (1 / a + 1 / b)
     lam = (z * z - 3) / 6
     w = z * jnp.sqrt(h + lam) / h - (1 / b - 1 / a) * (lam + 5 / 6 - 2 / (3 * h))
-    return (k + 1) / ((k + 1) + (n - k) * exp(2 * w))
+    odds, against = k + 1, (n - k) * exp(2 * w)
+    smaller = jnp.minimum(odds, against) / (odds + against)
+    rounded = jax.lax.reduce_precision(smaller, jnp.finfo(z.dtype).nexp, 10)
+    return jnp.where(odds < against, rounded, 1 - rounded)
 
 
 def _normal_quantile(p: jax.Array) -> jax.Array:
