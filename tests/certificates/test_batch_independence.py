@@ -13,6 +13,10 @@ import jaxcert
 from jaxcert import binomial_epsilon, scenario_epsilon
 
 SIZE = 120
+# float32 differs nowhere that float64 does not; it is looked at in the long tests.
+PRECISIONS = pytest.mark.parametrize(
+    "precision", [pytest.param("float32", marks=pytest.mark.slow), "float64"], indirect=True
+)
 
 
 def solve(*problem) -> tuple[jax.Array, jax.Array, jax.Array]:
@@ -51,6 +55,7 @@ def test_order_and_other_elements(precision, seed):
     assert_equal([np.asarray(value)[kept] for value in mixed], [value[kept] for value in whole(precision)])
 
 
+@PRECISIONS
 @pytest.mark.parametrize("size", [1, 7, SIZE - 1])
 def test_size(precision, size):
     for start in (0, SIZE // 3, SIZE - size):
@@ -59,6 +64,7 @@ def test_size(precision, size):
         assert_equal(results, [value[part] for value in whole(precision)])
 
 
+@PRECISIONS
 @pytest.mark.parametrize("shape", [(4, 30), (SIZE, 1)])
 def test_shape(precision, shape):
     assert_equal(solve(*(value.reshape(shape) for value in random_problems(precision))), whole(precision))
@@ -70,6 +76,7 @@ def test_scalars(precision):
     assert_equal(zip(*scalars, strict=True), [value[::4] for value in whole(precision)])
 
 
+@PRECISIONS
 def test_vmap_and_jit(precision):
     problem = random_problems(precision)
     assert_equal(jax.jit(jax.vmap(solve))(*problem), whole(precision))
@@ -77,6 +84,7 @@ def test_vmap_and_jit(precision):
     assert_equal(pairs, whole(precision))
 
 
+@PRECISIONS
 def test_all_but_the_violations_as_numbers(precision):
     n, beta, delta = 150, 1e-4, 0.01
     table = solve(jnp.arange(n + 1, dtype=precision), *(jnp.asarray(v, precision) for v in (n, beta, delta)))
