@@ -147,7 +147,8 @@ TASKS = {
 SUBJECTS = {**BOUNDS, **EPSILONS, **TAILS, **CERTIFICATES, **METRICS, **TASKS}
 # Certificates take seconds to compile: the product of bounds and methods is left to long runs.
 LONG = set(CERTIFICATES) - {
-    *(f"certify-{name}-binomial" for name in NAMES),
+    "certify-betting-binomial",
+    "certify-clopper_pearson-binomial",
     "certify-betting-scenario",
     "certify_safety_level-betting-binomial",
     "certify_lower_bounds-binomial",

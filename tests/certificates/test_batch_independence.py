@@ -56,7 +56,7 @@ def test_order_and_other_elements(precision, seed):
 
 
 @PRECISIONS
-@pytest.mark.parametrize("size", [1, 7, SIZE - 1])
+@pytest.mark.parametrize("size", [1, 7, pytest.param(SIZE - 1, marks=pytest.mark.slow)])
 def test_size(precision, size):
     for start in (0, SIZE // 3, SIZE - size):
         part = slice(start, min(start + size, SIZE))
@@ -65,7 +65,7 @@ def test_size(precision, size):
 
 
 @PRECISIONS
-@pytest.mark.parametrize("shape", [(4, 30), (SIZE, 1)])
+@pytest.mark.parametrize("shape", [(4, 30), pytest.param((SIZE, 1), marks=pytest.mark.slow)])
 def test_shape(precision, shape):
     assert_equal(solve(*(value.reshape(shape) for value in random_problems(precision))), whole(precision))
 

@@ -195,6 +195,7 @@ TABLE = [
 
 
 @pytest.mark.filterwarnings("ignore:scenario at beta")
+@pytest.mark.parametrize("precision", ["float32", pytest.param("float64", marks=pytest.mark.slow)], indirect=True)
 @pytest.mark.parametrize(("name", "bound", "method", "beta", "want"), TABLE)
 def test_certified_on_90_percent_of_the_samples(name, bound, method, beta, want, precision):
     x = jaxcert.sample_returns(name).astype(precision)

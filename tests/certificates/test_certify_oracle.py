@@ -70,7 +70,12 @@ def returns(bound: str) -> tuple[np.ndarray, tuple[float, float]]:
 @pytest.mark.usefixtures("x64")
 @pytest.mark.filterwarnings("ignore:scenario at beta")
 @pytest.mark.parametrize(
-    ("bound", "method"), [*((bound, "binomial") for bound in BOUNDS), ("betting", "scenario"), ("dkw", "scenario")]
+    ("bound", "method"),
+    [
+        *((bound, "binomial") for bound in BOUNDS),
+        ("betting", "scenario"),
+        pytest.param("dkw", "scenario", marks=pytest.mark.slow),
+    ],
 )
 def test_certificates_agree_with_loops(bound, method):
     x, support = returns(bound)

@@ -1,5 +1,7 @@
 """What certify refuses by message, and what it counts against the certificate where values cannot be read."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -109,11 +111,26 @@ def test_beta_zero_is_for_the_binomial_certificate_alone():
 # --- values that cannot be read ---------------------------------------------------------------------------------------
 
 
+# Compiled once for all the values below.
+_certify_returns = jax.jit(
+    lambda x, bound: certify(x, 0.0, support=(0.0, 1.0), delta=0.1, bound=bound), static_argnames="bound"
+)
+
+
+@jax.jit
+def _certify_level(x, safety, low, high, beta, delta):
+    return certify_safety_level(x, safety, support=(low, high), beta=beta, delta=delta)
+
+
+@functools.partial(jax.jit, static_argnames="method")
+def _certify_threshold(thresholds, beta, delta, method):
+    return certify(X, thresholds, support=(0.0, 1.0), beta=beta, delta=delta, method=method)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1.5, -0.5])
 @pytest.mark.parametrize("bound", ["betting", "dkw", "empirical_bernstein", "hoeffding"])
 def test_a_bad_return_makes_its_task_a_violation_under_jit(bad, bound):
-    call = jax.jit(lambda x: certify(x, 0.0, support=(0.0, 1.0), delta=0.1, bound=bound))
-    good, got = call(X), call(changed(bad))
+    good, got = _certify_returns(X, bound), _certify_returns(changed(bad), bound)
     assert int(good.num_violations[0]) == 0
     assert int(got.num_violations[0]) == 1
     assert np.isneginf(got.lower_bounds[3])
@@ -138,12 +155,7 @@ def test_a_value_that_is_not_binary_makes_its_task_a_violation_under_jit():
 @pytest.mark.parametrize("method", ["binomial", "scenario"])
 def test_a_bad_level_or_threshold_certifies_nothing_under_jit(change, method):
     arguments = {"thresholds": 0.1, "beta": 0.05, "delta": 0.1} | change
-
-    @jax.jit
-    def call(thresholds, beta, delta):
-        return certify(X, thresholds, support=(0.0, 1.0), beta=beta, delta=delta, method=method)
-
-    got = call(**jax.tree.map(jnp.float32, arguments))
+    got = _certify_threshold(**jax.tree.map(jnp.float32, arguments), method=method)
     assert float(got.epsilon[0]) == 1
     assert float(got.safety[0]) == 0
     assert Status(int(got.status[0])) is Status.INVALID_INPUT
@@ -237,12 +249,7 @@ def test_a_level_per_threshold_is_refused_even_unvalidated():
 )  # fmt: skip
 def test_safety_level_claims_nothing_from_bad_values_under_jit(change):
     arguments = {"x": X, "safety": 0.5, "low": 0.0, "high": 1.0, "beta": 0.05, "delta": 0.1} | change
-
-    @jax.jit
-    def call(x, safety, low, high, beta, delta):
-        return certify_safety_level(x, safety, support=(low, high), beta=beta, delta=delta)
-
-    got = call(**jax.tree.map(jnp.float32, arguments))
+    got = _certify_level(**jax.tree.map(jnp.float32, arguments))
     assert float(got.safety[0]) == 0
     assert float(got.epsilon[0]) == 1
     assert np.isneginf(got.thresholds[0])

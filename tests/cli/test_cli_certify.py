@@ -16,6 +16,7 @@ import jaxcert
 
 ROOT = Path(jaxcert.__file__).parents[1]
 SUPPORT = ("--support", "0", "1000")
+SLOW = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +42,11 @@ def rows(text: str) -> list[list[str]]:
         ("cheetah", ["--bound", "empirical_bernstein", "--beta", 0.05], 444),
         ("cheetah", ["--beta", 0.01], 532),
         ("cheetah", [], 520),
-        ("walker", ["--bound", "empirical_bernstein", "--beta", 1e-4, "--method", "scenario"], 405),
-        ("walker", ["--bound", "empirical_bernstein", "--beta", 0.05], 586),
-        ("walker", ["--beta", 0.01], 656),
+        pytest.param(
+            "walker", ["--bound", "empirical_bernstein", "--beta", 1e-4, "--method", "scenario"], 405, marks=SLOW
+        ),
+        pytest.param("walker", ["--bound", "empirical_bernstein", "--beta", 0.05], 586, marks=SLOW),
+        pytest.param("walker", ["--beta", 0.01], 656, marks=SLOW),
         ("walker", [], 667),
     ],
 )

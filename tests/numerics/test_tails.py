@@ -57,7 +57,7 @@ def test_limits_broadcast_and_differentiate():
     assert float(slope) == pytest.approx(float(rise) / (2 * step), rel=0.02)
 
 
-@pytest.mark.parametrize("side", ["down", "nearest", "up"])
+@pytest.mark.parametrize("side", ["nearest", *(pytest.param(side, marks=pytest.mark.slow) for side in ("down", "up"))])
 def test_derivative_in_the_probability(x64, side):
     k, n = np.array([0, 3, 9, 10, 12]), 10
     for tail, sign in ((binomial_cdf, -1), (binomial_sf, 1)):
