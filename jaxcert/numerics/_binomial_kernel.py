@@ -131,7 +131,7 @@ def _stirling_error(x: jax.Array) -> jax.Array:
 def _continued_fraction(a: jax.Array, b: jax.Array, x: jax.Array, y: jax.Array, lead: jax.Array) -> jax.Array:
     """b_1 + a_2/(b_2 + ...) of DiDonato and Morris with lead = a - (a + b) x >= 0, from the last needed term back."""
     steps = _terms_needed(a, b, x, y, lead)
-    last = jnp.max(steps)
+    last = jnp.max(steps, initial=0.0)
 
     def body(i, carry):
         v, after = carry  # the tail of the fraction from term m + 1 on, and 1/(a + 2m + 1)

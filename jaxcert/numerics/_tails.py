@@ -1,11 +1,13 @@
 """Binomial tails and Clopper-Pearson limits for any arguments, on the side that was asked for."""
 
 import functools
-from typing import Any
+from typing import Any, get_args
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from jaxcert._validation import require_real
 from jaxcert.numerics._binomial_kernel import log_probability, smaller_tail, tail_error
 from jaxcert.numerics._binomial_limits import lower_limit, upper_limit
 from jaxcert.numerics._elementary import exp, expm1
@@ -29,13 +31,16 @@ def binomial_cdf(num_successes: Any, num_trials: Any, probability: Any, *, side:
         The tail in [0, 1], NaN where an argument has no meaning; differentiable in p. The relative error is at most
         about (24 + 10 |ln tail| + sqrt(n) / 20) u, with u = 2**-24 in float32 and 2**-53 in float64.
 
+    Raises:
+        ValueError: for an unknown side, or arguments that are not real numbers.
+
     Example:
         >>> print(f"{binomial_cdf(0, 200, 0.0228):.4f}")
         0.0099
 
     Reference: Loader (2000) for the point probability; DiDonato & Morris (1992), eq. 9, for the continued fraction.
     """
-    return _tail(*_arguments(num_successes, num_trials, probability), side, True)
+    return _tail(*_tail_arguments(num_successes, num_trials, probability, side), side, True)
 
 
 def binomial_sf(num_successes: Any, num_trials: Any, probability: Any, *, side: Side = "nearest") -> jax.Array:
@@ -54,13 +59,16 @@ def binomial_sf(num_successes: Any, num_trials: Any, probability: Any, *, side: 
     Returns:
         The tail in [0, 1], NaN where an argument has no meaning; differentiable in p; accuracy as in ``binomial_cdf``.
 
+    Raises:
+        ValueError: for an unknown side, or arguments that are not real numbers.
+
     Example:
         >>> print(f"{binomial_sf(3, 200, 0.001):.3e}")
         5.532e-05
 
     Reference: as ``binomial_cdf``.
     """
-    return _tail(*_arguments(num_successes, num_trials, probability), side, False)
+    return _tail(*_tail_arguments(num_successes, num_trials, probability, side), side, False)
 
 
 def clopper_pearson_upper(num_successes: Any, num_trials: Any, level: Any) -> jax.Array:
@@ -78,13 +86,16 @@ def clopper_pearson_upper(num_successes: Any, num_trials: Any, level: Any) -> ja
     Returns:
         U in (0, 1], 1 where an argument has no meaning; differentiable in the level.
 
+    Raises:
+        ValueError: for arguments that are not real numbers.
+
     Example:
         >>> print(f"{clopper_pearson_upper(0, 200, 0.01):.4f}")
         0.0228
 
     Reference: Clopper & Pearson (1934).
     """
-    return _limit(*_arguments(num_successes, num_trials, level, level_side="down"), upper=True)
+    return _limit(*_limit_arguments(num_successes, num_trials, level, "up", "down"), upper=True)
 
 
 def clopper_pearson_lower(num_successes: Any, num_trials: Any, level: Any) -> jax.Array:
@@ -102,24 +113,41 @@ def clopper_pearson_lower(num_successes: Any, num_trials: Any, level: Any) -> ja
     Returns:
         L in [0, 1), 0 where an argument has no meaning; differentiable in the level.
 
+    Raises:
+        ValueError: for arguments that are not real numbers.
+
     Example:
         >>> print(f"{clopper_pearson_lower(100, 100, 0.05):.4f}")
         0.9705
 
     Reference: Clopper & Pearson (1934).
     """
-    return _limit(*_arguments(num_successes, num_trials, level, level_side="down"), upper=False)
+    return _limit(*_limit_arguments(num_successes, num_trials, level, "down", "up"), upper=False)
 
 
-def _arguments(k: Any, n: Any, p: Any, level_side: Side = "nearest") -> tuple[jax.Array, jax.Array, jax.Array]:
+def _tail_arguments(k: Any, n: Any, p: Any, side: Side) -> list[jax.Array]:
+    if side not in get_args(Side):
+        raise ValueError(f"side is {side!r}; expected one of {', '.join(get_args(Side))}")
+    for name, value in (("num_successes", k), ("num_trials", n), ("probability", p)):
+        require_real(name, value)
     dtype = compute_dtype(p)
-    k, n, p = jnp.broadcast_arrays(cast(k, dtype, "nearest"), cast(n, dtype, "nearest"), cast(p, dtype, level_side))
-    return k, n, p
+    return jnp.broadcast_arrays(*(cast(value, dtype, "nearest") for value in (k, n, p)))
+
+
+def _limit_arguments(k: Any, n: Any, level: Any, k_side: Side, n_side: Side) -> list[jax.Array]:
+    """Arguments that the type cannot hold are rounded so that the limit moves to its safe side."""
+    for name, value in (("num_successes", k), ("num_trials", n), ("level", level)):
+        require_real(name, value)
+    dtype = compute_dtype(level)
+    return jnp.broadcast_arrays(cast(k, dtype, k_side), cast(n, dtype, n_side), cast(level, dtype, "down"))
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(3, 4))
 @functools.partial(jax.jit, static_argnums=(3, 4))
 def _tail(k: jax.Array, n: jax.Array, p: jax.Array, side: Side, lower: bool) -> jax.Array:
+    if side != "nearest":
+        # A subnormal p counts as 0, or as the smallest normal number where that is the safe side.
+        p = _at_least_normal(p) if (side == "up") != lower else p
     inside, *point = _inside(k, n, p)
     log_tail, _, is_lower = smaller_tail(*point)
     direct = is_lower == lower
@@ -150,6 +178,13 @@ def _inside(k: jax.Array, n: jax.Array, p: jax.Array) -> tuple[jax.Array, ...]:
     """Where the tail is not one of its ends, and arguments that have a meaning everywhere."""
     inside = (k >= 0) & (k < n) & (p > 0) & (p < 1)
     return inside, jnp.where(inside, k, 0.0), jnp.where(inside, n, 1.0), jnp.where(inside, p, 0.5)
+
+
+def _at_least_normal(p: jax.Array) -> jax.Array:
+    """The smallest normal number in place of a positive subnormal one, which comparisons may take for 0."""
+    bits = jax.lax.bitcast_convert_type(p, np.int64 if p.dtype == jnp.float64 else np.int32)
+    tiny = jnp.finfo(p.dtype).tiny
+    return jnp.where((bits > 0) & (p < tiny), tiny, p)
 
 
 def _exp(log_tail: jax.Array, inside: jax.Array, n: jax.Array, side: Side) -> jax.Array:

@@ -102,6 +102,12 @@ def test_epsilons_refuse(epsilon, arguments, message):
         epsilon(*arguments)
 
 
+def test_no_problems_have_no_solutions():
+    nothing = np.zeros((2, 0), np.float32)
+    assert binomial_epsilon(0, 10, nothing, 0.1).shape == (2, 0)
+    assert scenario_epsilon(0, 10, nothing, 0.1).num_valid.shape == (2, 0)
+
+
 def test_beta_zero_is_for_the_binomial_certificate_alone():
     assert float(binomial_epsilon(0, 10, 0.0, 0.1)) < 1
     with pytest.raises(ValueError, match="beta is 0"):

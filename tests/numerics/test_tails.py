@@ -47,6 +47,49 @@ def test_arguments_without_a_meaning(bad):
     assert float(clopper_pearson_lower(*bad)) == 0
 
 
+@pytest.mark.parametrize("tail", [binomial_cdf, binomial_sf])
+def test_refusals_of_tails(tail):
+    with pytest.raises(ValueError, match="side is 'left'; expected one of down, up, nearest"):
+        tail(1, 5, 0.5, side="left")
+    for place, name in enumerate(["num_successes", "num_trials", "probability"]):
+        with pytest.raises(ValueError, match=f"{name} has dtype .*; expected real numbers"):
+            tail(*("1" if i == place else value for i, value in enumerate((1, 5, 0.5))))
+
+
+@pytest.mark.parametrize("limit", [clopper_pearson_lower, clopper_pearson_upper])
+def test_refusals_of_limits(limit):
+    for place, name in enumerate(["num_successes", "num_trials", "level"]):
+        with pytest.raises(ValueError, match=f"{name} has dtype .*; expected real numbers"):
+            limit(*("1" if i == place else value for i, value in enumerate((1, 5, 0.5))))
+
+
+def test_counts_beyond_the_significand_move_limits_to_their_safe_side():
+    n = 2**25
+    for k in (2**24 + 1, n - 1):
+        assert exact(clopper_pearson_upper(k, n, np.float32(0.1))) >= exact(
+            clopper_pearson_upper(np.float32(k - 1), np.float32(n), np.float32(0.1))
+        )
+    # 2**24 + 1 successes of as many: no float32 says so, and the limits fall back.
+    assert float(clopper_pearson_upper(2**24 + 1, 2**24 + 1, 0.1)) == 1
+    assert float(clopper_pearson_lower(2**24 + 1, 2**24 + 1, 0.1)) < 1
+
+
+def test_a_subnormal_probability_keeps_its_side(precision):
+    p = np.finfo(precision).smallest_subnormal * np.asarray([1, 1000], precision)
+    for n in (1, 10):
+        assert np.all(np.asarray(binomial_cdf(0, n, p, side="down")) < 1)
+        assert np.all(np.asarray(binomial_cdf(0, n, p, side="up")) == 1)
+        assert np.all(np.asarray(binomial_sf(0, n, p, side="down")) == 0)
+        up = np.asarray(binomial_sf(0, n, p, side="up"))
+        assert all(exact(u) >= upper_tail(0, n, exact(q)) for u, q in zip(up, p, strict=True))
+
+
+def test_nothing_from_nothing(precision):
+    nothing = np.zeros((0, 3), precision)
+    for function in (binomial_cdf, binomial_sf, clopper_pearson_lower, clopper_pearson_upper):
+        assert function(1, 5, nothing).shape == (0, 3)
+
+
 def test_limits_broadcast_and_differentiate():
     upper = clopper_pearson_upper(np.arange(4)[:, None], 10, np.array([0.1, 0.01]))
     assert upper.shape == (4, 2)
