@@ -3,9 +3,10 @@
     python -m benchmarks.accuracy [--samples 2000] [--seed 0] [--only NAME ...] [--out accuracy.csv]
 
 For each function, precision, range of n and depth of the tail: the largest and the median relative error, and the share
-of results on the unsafe side of the exact value for the same (rounded) arguments, which must be 0 for jaxcert. The
-functions of JAX and TensorFlow Probability that compute the same are measured beside them. n is log-uniform in its
-range; half the k lie within five of an end. The tails are enclosed by Arb: the sign of an error is proven.
+of results on the unsafe side of the exact value for the same (rounded) arguments, which must be 0 for jaxcert. Results
+of exactly 0 or 1 are measured too, but left out of the median; their share is given. The functions of JAX and
+TensorFlow Probability that compute the same are measured beside them. n is log-uniform in its range; half the k lie
+within five of an end. The tails are enclosed by Arb: the sign of an error is proven.
 """
 
 import argparse
@@ -49,7 +50,7 @@ class Case(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One line of the table. Errors are relative; unsafe is a share."""
+    """One line of the table. Errors are relative; trivial (exactly 0 or 1) and unsafe are shares."""
 
     function: str
     precision: str
@@ -58,6 +59,7 @@ class Row(NamedTuple):
     samples: int
     largest: float
     median: float
+    trivial: float
     unsafe: float
 
 
@@ -90,8 +92,8 @@ def measure(cases: Iterable[Case], samples: int, seed: int, workers: Executor) -
                 for i, trials in enumerate(RANGES):
                     for j, depth in enumerate(DEPTHS):
                         rng = np.random.default_rng([seed, i, j])
-                        errors = cell(case, draw(rng, size, trials, depth, np.dtype(precision)), workers)
-                        yield summarise(case.name, precision, trials, depth, errors)
+                        found = cell(case, draw(rng, size, trials, depth, np.dtype(precision)), workers)
+                        yield summarise(case.name, precision, trials, depth, *found)
 
 
 def draw(rng: np.random.Generator, size: int, trials: tuple, depth: tuple, dtype: np.dtype) -> Sample:
@@ -105,20 +107,23 @@ def draw(rng: np.random.Generator, size: int, trials: tuple, depth: tuple, dtype
     return Sample(np.clip(k, 0, n), n, level, beta)
 
 
-def cell(case: Case, sample: Sample, workers: Executor) -> np.ndarray:
-    """The signed errors of one cell: negative is unsafe."""
+def cell(case: Case, sample: Sample, workers: Executor) -> tuple[np.ndarray, np.ndarray]:
+    """The signed errors of one cell (negative is unsafe), and which results are exactly 0 or 1."""
     value, other = jax.device_get(case.evaluate(sample))
     columns = [np.broadcast_to(np.asarray(column, np.float64), sample.k.shape).tolist() for column in (value, other)]
     problems = (Problem(int(k), int(n), *levels) for k, n, *levels in zip(*(a.tolist() for a in sample), strict=True))
     work = list(zip(problems, *columns, strict=True))
-    return np.array(list(workers.map(ERRORS[case.error], work, chunksize=max(1, len(work) // 16))))
+    errors = np.array(list(workers.map(ERRORS[case.error], work, chunksize=max(1, len(work) // 16))))
+    return errors, np.isin(columns[0], (0.0, 1.0))
 
 
-def summarise(name: str, precision: str, trials: tuple, depth: tuple, errors: np.ndarray) -> Row:
+def summarise(name: str, precision: str, trials: tuple, depth: tuple, errors: np.ndarray, trivial: np.ndarray) -> Row:
     """Largest and median size of the error, and how many are negative."""
     size = np.abs(errors)
+    median = float(np.median(size[~trivial])) if not trivial.all() else 0.0
     spans = f"{trials[0]}-{trials[1]}", f"{depth[0]:g}-{depth[1]:g}"
-    return Row(name, precision, *spans, errors.size, size.max(), float(np.median(size)), float(np.mean(errors < 0)))
+    shares = float(np.mean(trivial)), float(np.mean(errors < 0))
+    return Row(name, precision, *spans, errors.size, size.max(), median, *shares)
 
 
 # --- what is measured -------------------------------------------------------------------------------------------------
@@ -206,19 +211,21 @@ CASES = (
 def format_row(row: Row) -> str:
     """One line of the printed table."""
     text = f"{row.function:30}{row.precision:9}n {row.num_trials:15} level {row.depth:14}{row.samples:6}"
-    return f"{text}  largest {row.largest:8.1e}  median {row.median:8.1e}  unsafe {row.unsafe:.4f}"
+    errors = f"largest {row.largest:8.1e}  median {row.median:8.1e}"
+    return f"{text}  {errors}  trivial {row.trivial:.2f}  unsafe {row.unsafe:.4f}"
 
 
 def summary(rows: list[Row]) -> Iterator[str]:
     """One line for each function and precision, as a table in Markdown; the median is that of the cells' medians."""
-    yield "| function | precision | results | largest error | median error | unsafe |"
-    yield "|---|---|---:|---:|---:|---:|"
+    yield "| function | precision | results | largest error | median error | 0 or 1 | unsafe |"
+    yield "|---|---|---:|---:|---:|---:|---:|"
     for key in dict.fromkeys((row.function, row.precision) for row in rows):
         cells = [row for row in rows if (row.function, row.precision) == key]
         largest, medians = max(row.largest for row in cells), [row.median for row in cells]
-        unsafe = np.mean([row.unsafe for row in cells])
+        trivial, unsafe = (100 * np.mean([getattr(row, name) for row in cells]) for name in ("trivial", "unsafe"))
         total = sum(row.samples for row in cells)
-        yield f"| {key[0]} | {key[1]} | {total} | {largest:.1e} | {np.median(medians):.1e} | {100 * unsafe:.3g} % |"
+        figures = f"{largest:.1e} | {np.median(medians):.1e} | {trivial:.2g} % | {unsafe:.3g} %"
+        yield f"| {key[0]} | {key[1]} | {total} | {figures} |"
 
 
 def write(rows: list[Row], out: Path) -> None:

@@ -1,6 +1,6 @@
 """Certificates for multi-task reinforcement learning policies, in JAX."""
 
-from jaxcert import bounds
+from jaxcert import bounds, numerics
 from jaxcert._version import __version__
 from jaxcert.certificates import (
     Certificate,
@@ -24,6 +24,7 @@ __all__ = [
     "certify",
     "certify_lower_bounds",
     "certify_safety_level",
+    "numerics",
     "sample_returns",
     "scenario_epsilon",
 ]

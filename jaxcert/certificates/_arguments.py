@@ -14,9 +14,11 @@ def epsilon_arguments(
     k: Any, n: Any, beta: Any, delta: Any, validate: bool, *, zero_beta: bool
 ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
     """(k up, n down, beta up, delta down) as arrays of one float type and one shape: epsilon grows with k and beta."""
+    for name, value in (("num_violations", k), ("num_tasks", n), ("beta", beta), ("delta", delta)):
+        require_real(name, value)
     dtype = compute_dtype(beta, delta)
     if validate:
-        _check_counts(k, n)
+        _check_counts(k, n, dtype)
         check_level("beta", beta, dtype, zero_allowed=zero_beta)
         check_level("delta", delta, dtype)
     arrays = cast(k, dtype, "up"), cast(n, dtype, "down"), cast(beta, dtype, "up"), cast(delta, dtype, "down")
@@ -25,16 +27,22 @@ def epsilon_arguments(
 
 
 def whole(k: jax.Array, n: jax.Array) -> jax.Array:
-    """Where 0 <= k <= n, n >= 1, both whole and finite."""
-    return (k >= 0) & (k <= n) & (n >= 1) & (n < jnp.inf) & (k == jnp.floor(k)) & (n == jnp.floor(n))
+    """Where 0 <= k <= n, n >= 1, both whole and such that the type can count to n."""
+    return (k >= 0) & (k <= n) & (n >= 1) & (n <= _most(n.dtype)) & (k == jnp.floor(k)) & (n == jnp.floor(n))
 
 
-def _check_counts(k: Any, n: Any) -> None:
+def _most(dtype: np.dtype) -> int:
+    """Up to there every whole number is a float: 2**24 or 2**53."""
+    return 2 ** (jnp.finfo(dtype).nmant + 1)
+
+
+def _check_counts(k: Any, n: Any, dtype: np.dtype) -> None:
     if not is_concrete(k, n):
         return
     tasks = as_numbers("num_tasks", n)
     good = (tasks >= 1) & (tasks < np.inf) & (tasks == np.floor(tasks))
     refuse("num_tasks", tasks, good, "a whole number of at least 1")
+    refuse("num_tasks", tasks, tasks <= _most(dtype), f"at most {_most(dtype)}, to which {dtype} can count")
     violations, tasks = np.broadcast_arrays(as_numbers("num_violations", k), tasks)
     good = (violations >= 0) & (violations <= tasks) & (violations == np.floor(violations))
     refuse("num_violations", violations, good, "a whole number between 0 and num_tasks")

@@ -15,12 +15,14 @@ from jaxcert.numerics._rounding import complement_down, complement_up
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def certify_returns(bound: Bound, method: str, thresholds, x, beta, delta, low, high, where) -> Certificate:
+    """Returns [..., n, m] and thresholds [t], prepared, to a certificate [..., t]."""
     lower = evaluate(bound, x, beta, low, high, where)
     return certify_given(bound.name, method, thresholds, lower, beta, delta)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def certify_given(bound: str, method: str, thresholds, lower, beta, delta) -> Certificate:
+    """Lower bounds [..., n] at level beta and thresholds [t] to a certificate [..., t]."""
     n = lower.shape[-1]
     violations = _violations(lower, jnp.broadcast_to(thresholds, (*lower.shape[:-1], thresholds.shape[-1])))
     epsilon, num_valid, feasible = _epsilon(method, violations, n, beta, delta)
@@ -45,6 +47,7 @@ def certify_given(bound: str, method: str, thresholds, lower, beta, delta) -> Ce
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def certify_level(bound: Bound, method: str, wanted, x, beta, delta, low, high, where) -> Certificate:
+    """Returns [..., n, m], prepared, and wanted safeties [t] to the performances certified at them, [..., t]."""
     lower = evaluate(bound, x, beta, low, high, where)
     n = lower.shape[-1]
     epsilon, _, feasible = _table(method, n, beta, delta)
@@ -118,5 +121,6 @@ def _status(method: str, epsilon, feasible, invalid, beta, delta, n: int) -> jax
 
 
 def beyond_range(beta, delta, n: int):
+    """Whether beta > delta / n, beyond which the scenario theorem alone is not sound."""
     # A rounded delta / n must not count as beyond itself.
     return beta > (delta / n) * (1 + 1e-5)

@@ -10,8 +10,8 @@ Whichever event lies on the far side of the mean of Beta(k + 1, n - k) is comput
 
 where b(k; n, p) is the point probability by Loader's saddle-point form and the continued fraction is that of DiDonato
 and Morris (1992, eq. 9): on this side every term of it is positive, so that evaluating it backwards loses nothing.
-The library functions of JAX and TensorFlow Probability subtract log-gamma values of size n log n instead, which costs
-up to 8 % of a tail in float32.
+The library functions of JAX and TensorFlow Probability subtract log-gamma values of size n log n instead: at large n a
+float32 tail can be off by more than itself.
 """
 
 from typing import NamedTuple

@@ -10,7 +10,7 @@ from jaxcert.numerics._rounding import unit_roundoff
 
 
 class SafeRoot(NamedTuple):
-    """A point at which ``residual <= 0`` was seen, and whether the iteration converged (else: loose, not wrong)."""
+    """A point at which ``residual <= 0`` was seen, or the given safe end; whether it is near the root (else: loose)."""
 
     root: jax.Array
     converged: jax.Array
@@ -21,6 +21,7 @@ class _State(NamedTuple):
     safe: jax.Array
     unsafe: jax.Array
     done: jax.Array
+    spoilt: jax.Array
     step: jax.Array
 
 
@@ -35,19 +36,24 @@ def safe_root(
     """Find, for each element, the safe point nearest to the sign change of a monotone function.
 
     An open method (Newton's, say) inside a bracket, with bisection wherever a step leaves it. For a concave residual
-    every Newton iterate after the first lies on the safe side already. Only points at which the residual was
-    evaluated and found <= 0 are ever returned, so the result is as safe as the residual's own error bound, however
-    the iteration went.
+    every Newton iterate after the first lies on the safe side already. Only ``safe`` itself and points at which the
+    residual was evaluated and found <= 0 are ever returned, so the result is as safe as the residual's own error bound,
+    however the iteration went.
 
     Args:
         evaluate: x -> (residual, where to look next), elementwise; the residual is <= 0 between the root and ``safe``.
-        start: first point, of one float type and shape with the next two; it may lie on either side.
+        start: first point, float[...], on either side; broadcasts with the next two.
         safe: end of the bracket at which the residual is known to be <= 0.
         unsafe: the other end.
-        max_steps: bound on the evaluations; bisection alone needs the number of bits.
+        max_steps: bound on the evaluations; bisection gains one bit with each.
 
     Returns:
-        ``SafeRoot(root, converged)``; ``root`` is ``safe`` itself where nothing better was verified.
+        ``SafeRoot(root, converged)``; ``root`` is ``safe`` itself where nothing better was verified, and ``converged``
+        is False where the steps ran out or the residual was NaN. Not differentiable by itself: wrap it in a rule of
+        implicit differentiation.
+
+    Raises:
+        ValueError: for a start or ends that are not float32 or float64.
 
     Example:
         >>> f = lambda x: (2.0 - x * x, 0.5 * (x + 2.0 / x))
@@ -55,6 +61,7 @@ def safe_root(
         >>> bool(result.root[0] ** 2 >= 2.0), bool(result.converged[0])
         (True, True)
     """
+    start, safe, unsafe = _points(start, safe, unsafe)
     tolerance = 16 * unit_roundoff(start.dtype)
 
     def body(state: _State) -> _State:
@@ -73,6 +80,7 @@ def safe_root(
             jnp.where(keep, state.safe, safe_end),
             jnp.where(keep, state.unsafe, unsafe_end),
             keep | done,
+            state.spoilt | (~keep & jnp.isnan(residual)),
             state.step + 1,
         )
 
@@ -80,9 +88,18 @@ def safe_root(
         return jnp.any(~state.done) & (state.step < max_steps)
 
     begin = _inside(start, safe, unsafe)
-    state = _State(begin, safe, unsafe, jnp.zeros(start.shape, bool), jnp.int32(0))
-    final = jax.lax.while_loop(unfinished, body, state)
-    return SafeRoot(final.safe, final.done)
+    nowhere = jnp.zeros(start.shape, bool)
+    final = jax.lax.while_loop(unfinished, body, _State(begin, safe, unsafe, nowhere, nowhere, jnp.int32(0)))
+    return SafeRoot(final.safe, final.done & ~final.spoilt)
+
+
+def _points(*values: jax.Array) -> list[jax.Array]:
+    """Arrays of one shape and one float type, that of the first."""
+    arrays = [jnp.asarray(value) for value in values]
+    dtype = arrays[0].dtype
+    if any(array.dtype not in (jnp.float32, jnp.float64) for array in arrays):
+        raise ValueError(f"start, safe and unsafe have dtypes {[str(a.dtype) for a in arrays]}; expected floats")
+    return jnp.broadcast_arrays(*(array.astype(dtype) for array in arrays))
 
 
 def _inside(x: jax.Array, end: jax.Array, other: jax.Array) -> jax.Array:

@@ -16,7 +16,9 @@ def compute_dtype(*values: Any) -> np.dtype:
     Arrays decide: one float64 array gives float64 where 64-bit types are on, any narrower float gives float32
     (bfloat16 and float16 are promoted). Python numbers and integers follow; alone they take JAX's default.
     """
-    floats = [v.dtype for v in values if hasattr(v, "dtype") and jnp.issubdtype(v.dtype, jnp.floating)]
+    # A traced Python number has a type, but only a weak one.
+    typed = [v.dtype for v in values if hasattr(v, "dtype") and not getattr(v, "weak_type", False)]
+    floats = [dtype for dtype in typed if jnp.issubdtype(dtype, jnp.floating)]
     if floats and not any(d == np.float64 for d in floats):
         return np.dtype(np.float32)
     return np.dtype(jnp.result_type(float))

@@ -23,13 +23,15 @@ def binomial_cdf(num_successes: Any, num_trials: Any, probability: Any, *, side:
         num_successes: k, whole numbers (1 for k >= n, 0 for k < 0).
         num_trials: n >= 1, whole numbers, tested up to 10**6.
         probability: p in [0, 1].
-        side: "down" (never above the exact value), "up" (never below it) or "nearest" (the computed value).
+        side: "down" (never above the exact value), "up" (never below it) or "nearest" (the computed value). Arguments
+            that have to be rounded to the type of the computation are rounded to the same effect.
 
     All arguments broadcast against each other and may be traced.
 
     Returns:
-        The tail in [0, 1], NaN where an argument has no meaning; differentiable in p. The relative error is at most
-        about (24 + 10 |ln tail| + sqrt(n) / 20) u, with u = 2**-24 in float32 and 2**-53 in float64.
+        The tail in [0, 1], NaN where an argument has no meaning; differentiable once, in p alone. The relative error of
+        the computed value is at most about (24 + 10 |ln tail| + sqrt(n) / 20) u, with u = 2**-24 in float32 and 2**-53
+        in float64; "down" and "up" lie that bound away from it, so at most twice as far from the exact value.
 
     Raises:
         ValueError: for an unknown side, or arguments that are not real numbers.
@@ -40,7 +42,7 @@ def binomial_cdf(num_successes: Any, num_trials: Any, probability: Any, *, side:
 
     Reference: Loader (2000) for the point probability; DiDonato & Morris (1992), eq. 9, for the continued fraction.
     """
-    return _tail(*_tail_arguments(num_successes, num_trials, probability, side), side, True)
+    return _tail(*_tail_arguments(num_successes, num_trials, probability, side, rises_with_p=False), side, True)
 
 
 def binomial_sf(num_successes: Any, num_trials: Any, probability: Any, *, side: Side = "nearest") -> jax.Array:
@@ -57,7 +59,7 @@ def binomial_sf(num_successes: Any, num_trials: Any, probability: Any, *, side: 
     All arguments broadcast against each other and may be traced.
 
     Returns:
-        The tail in [0, 1], NaN where an argument has no meaning; differentiable in p; accuracy as in ``binomial_cdf``.
+        The tail in [0, 1], NaN where an argument has no meaning; derivatives and accuracy as in ``binomial_cdf``.
 
     Raises:
         ValueError: for an unknown side, or arguments that are not real numbers.
@@ -68,7 +70,7 @@ def binomial_sf(num_successes: Any, num_trials: Any, probability: Any, *, side: 
 
     Reference: as ``binomial_cdf``.
     """
-    return _tail(*_tail_arguments(num_successes, num_trials, probability, side), side, False)
+    return _tail(*_tail_arguments(num_successes, num_trials, probability, side, rises_with_p=True), side, False)
 
 
 def clopper_pearson_upper(num_successes: Any, num_trials: Any, level: Any) -> jax.Array:
@@ -84,7 +86,8 @@ def clopper_pearson_upper(num_successes: Any, num_trials: Any, level: Any) -> ja
     All arguments broadcast against each other and may be traced.
 
     Returns:
-        U in (0, 1], 1 where an argument has no meaning; differentiable in the level.
+        U in (0, 1], 1 where an argument has no meaning; differentiable once, in the level alone. Rising with k and
+        falling with the level up to its looseness.
 
     Raises:
         ValueError: for arguments that are not real numbers.
@@ -111,7 +114,8 @@ def clopper_pearson_lower(num_successes: Any, num_trials: Any, level: Any) -> ja
     All arguments broadcast against each other and may be traced.
 
     Returns:
-        L in [0, 1), 0 where an argument has no meaning; differentiable in the level.
+        L in [0, 1), 0 where an argument has no meaning; differentiable once, in the level alone. Rising with k and with
+        the level up to its looseness.
 
     Raises:
         ValueError: for arguments that are not real numbers.
@@ -125,13 +129,20 @@ def clopper_pearson_lower(num_successes: Any, num_trials: Any, level: Any) -> ja
     return _limit(*_limit_arguments(num_successes, num_trials, level, "down", "up"), upper=False)
 
 
-def _tail_arguments(k: Any, n: Any, p: Any, side: Side) -> list[jax.Array]:
+def _tail_arguments(k: Any, n: Any, p: Any, side: Side, *, rises_with_p: bool) -> list[jax.Array]:
+    """Arguments that the type cannot hold are rounded so that the tail moves to the side that was asked for."""
     if side not in get_args(Side):
         raise ValueError(f"side is {side!r}; expected one of {', '.join(get_args(Side))}")
     for name, value in (("num_successes", k), ("num_trials", n), ("probability", p)):
         require_real(name, value)
     dtype = compute_dtype(p)
-    return jnp.broadcast_arrays(*(cast(value, dtype, "nearest") for value in (k, n, p)))
+    opposite: Side = _OPPOSITE[side]
+    with_p, with_k = (side, opposite) if rises_with_p else (opposite, side)
+    # The lower tail rises with k and falls with n and p; the upper one the other way round.
+    return jnp.broadcast_arrays(cast(k, dtype, with_k), cast(n, dtype, with_p), cast(p, dtype, with_p))
+
+
+_OPPOSITE: dict[Side, Side] = {"down": "up", "up": "down", "nearest": "nearest"}
 
 
 def _limit_arguments(k: Any, n: Any, level: Any, k_side: Side, n_side: Side) -> list[jax.Array]:
@@ -167,10 +178,13 @@ def _tail(k: jax.Array, n: jax.Array, p: jax.Array, side: Side, lower: bool) -> 
 
 @_tail.defjvp
 def _tail_jvp(side: Side, lower: bool, primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
-    """In p: the density of Beta(k + 1, n - k), that is b(k; n, p) (n - k)/(1 - p), up or down."""
+    """In p: the density of Beta(k + 1, n - k), that is b(k; n, p) (n - k)/(1 - p), up or down; n or 0 at the ends."""
     inside, k, n, p = _inside(*primals)
     density = exp(log_probability(k, n, p)) * (n - k) / (1 - p)
-    slope = jnp.where(inside, -density if lower else density, 0.0)
+    count, trials, end = primals
+    steep = ((end == 0) & (count == 0)) | ((end == 1) & (count == trials - 1))
+    density = jnp.where(inside, density, jnp.where(steep, trials, 0.0))
+    slope = -density if lower else density
     return _tail(*primals, side, lower), slope * tangents[2]
 
 
@@ -188,10 +202,11 @@ def _at_least_normal(p: jax.Array) -> jax.Array:
 
 
 def _exp(log_tail: jax.Array, inside: jax.Array, n: jax.Array, side: Side) -> jax.Array:
-    error = tail_error(log_tail, jnp.where(inside, n, 1.0))
+    # A tail far below the type's range has the logarithm -inf, without an error to add.
+    error = jnp.where(log_tail > -jnp.inf, tail_error(log_tail, jnp.where(inside, n, 1.0)), 0.0)
     slack = (4 + jnp.abs(log_tail)) * unit_roundoff(log_tail.dtype)
     sign = 1 if side == "up" else -1
-    value = exp(log_tail + sign * error) * (1 + sign * slack)
+    value = exp(log_tail + sign * error) * (1 + jnp.where(log_tail > -jnp.inf, sign * slack, 0.0))
     # A tail is positive, also where it is too small for the type.
     return jnp.maximum(value, jnp.finfo(value.dtype).tiny) if side == "up" else value
 

@@ -102,6 +102,30 @@ def test_epsilons_refuse(epsilon, arguments, message):
         epsilon(*arguments)
 
 
+@pytest.mark.parametrize("n", [2**24 + 3, 10**8, 10**20])
+def test_more_tasks_than_the_type_can_count_certify_nothing(n):
+    for epsilon in (binomial_epsilon, scenario_epsilon):
+        with pytest.raises(ValueError, match="expected at most 16777216, to which float32 can count"):
+            epsilon(1.0, np.float32(n), 1e-3, 0.1)
+        result = epsilon(1.0, np.float32(n), 1e-3, 0.1, validate=False)
+        assert float(jax.tree.leaves(result)[0]) == 1
+
+
+def test_types_are_refused_whether_values_are_validated_or_not():
+    for epsilon in (binomial_epsilon, scenario_epsilon):
+        for bad in (1j, "1", None, np.ma.masked_equal([0.1, 0.2], 0.1)):
+            with pytest.raises(ValueError, match="beta"):
+                epsilon(1, 5, bad, 0.1, validate=False)
+
+
+def test_mixed_types_give_the_same_under_jit(x64):
+    delta = np.float32(0.01)
+    for epsilon in (binomial_epsilon, scenario_epsilon):
+        eager = jax.tree.leaves(epsilon(3, 200, 1e-4, delta))[0]
+        traced = jax.tree.leaves(jax.jit(epsilon)(3, 200, 1e-4, delta))[0]
+        assert (eager.dtype, float(eager)) == (np.float32, float(traced))
+
+
 def test_no_problems_have_no_solutions():
     nothing = np.zeros((2, 0), np.float32)
     assert binomial_epsilon(0, 10, nothing, 0.1).shape == (2, 0)

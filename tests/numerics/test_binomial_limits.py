@@ -106,6 +106,19 @@ def test_limits_are_monotone(n, share, exponent, steps):
         assert laxer <= base if side == "upper" else laxer >= base
 
 
+@pytest.mark.parametrize("side", ["upper", "lower"])
+def test_limits_are_monotone_up_to_their_looseness(side, precision):
+    """Neighbouring counts at both ends of a million, and neighbouring levels."""
+    n, room = 10**6, {"float32": 2e-6, "float64": 1e-14}[precision]
+    ends = np.concatenate([np.arange(10), np.arange(n - 10, n + 1)])
+    for level in (1e-15, 0.01, 0.5):
+        limits = np.asarray(solve(side, precision, ends, np.full(ends.size, n), np.full(ends.size, level)), np.float64)
+        assert np.all(np.diff(limits) >= -room * limits[1:])
+    levels = np.asarray(0.01, precision) * (1 + np.arange(200) * np.finfo(precision).eps)
+    rise = np.diff(np.asarray(solve(side, precision, np.full(200, 37), np.full(200, n), levels), np.float64))
+    assert np.all((rise if side == "lower" else -rise) >= -room * 1e-4)
+
+
 @given(n=st.integers(1, 10**6), share=st.floats(0, 1), exponent=st.floats(-15, -0.1))
 @settings(max_examples=60, deadline=None)
 def test_either_limit_is_the_complement_of_the_other(n, share, exponent):

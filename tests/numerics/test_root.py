@@ -40,6 +40,24 @@ def test_every_aim_ends_on_the_safe_side_of_the_root(precision, aim):
     np.testing.assert_allclose(root, np.sqrt(2), rtol=40 * np.finfo(precision).eps)
 
 
+def test_a_residual_that_is_nan_is_not_called_converged(precision):
+    ends = {"safe": column(precision, 1.0, 1.0), "unsafe": column(precision, 0.0, 0.0)}
+    result = safe_root(lambda x: (x * jnp.nan, x), column(precision, 0.5, 0.1), **ends)
+    np.testing.assert_array_equal(result.root, 1)
+    assert not np.any(np.asarray(result.converged))
+
+
+def test_host_arrays_and_scalar_ends():
+    result = safe_root(lambda x: (2 - x * x, 0.5 * (x + 2 / x)), np.ones(2), safe=2.0, unsafe=0.0)
+    assert np.all(np.asarray(result.converged))
+    np.testing.assert_allclose(result.root, np.sqrt(2), rtol=1e-5)
+
+
+def test_whole_numbers_are_no_starting_point():
+    with pytest.raises(ValueError, match="expected floats"):
+        safe_root(lambda x: (x, x), np.ones(2, int), safe=2.0, unsafe=0.0)
+
+
 def test_newton_needs_few_steps_and_bisection_the_number_of_bits(precision):
     start = column(precision, 1.9)
     assert np.all(np.asarray(square_root(precision, AIMS["newton"], start, max_steps=8).converged))

@@ -74,6 +74,21 @@ def test_counts_beyond_the_significand_move_limits_to_their_safe_side():
     assert float(clopper_pearson_lower(2**24 + 1, 2**24 + 1, 0.1)) < 1
 
 
+def test_a_probability_that_has_to_be_rounded_keeps_the_side():
+    for k, n, p in ((500_000, 10**6, 0.5003), (3, 10, 0.1), (50, 10**5, 4e-4)):
+        for tail, truth in TAILS.values():
+            true = truth(k, n, exact(p))
+            assert exact(tail(k, n, p, side="down")) <= true <= exact(tail(k, n, p, side="up"))
+
+
+@pytest.mark.parametrize(("k", "n", "p"), [(998, 1000, 1e-35), (395, 397, 1e-36), (51, 55, 1.07e-37)])
+def test_tails_far_below_the_type(k, n, p):
+    down, up = (float(binomial_sf(k, n, np.float32(p), side=side)) for side in ("down", "up"))
+    assert (down, 0 < up < 1e-37) == (0, True)
+    down, up = (float(binomial_cdf(k, n, np.float32(p), side=side)) for side in ("down", "up"))
+    assert (down, up) == (1 - 2**-24, 1)
+
+
 def test_a_subnormal_probability_keeps_its_side(precision):
     p = np.finfo(precision).smallest_subnormal * np.asarray([1, 1000], precision)
     for n in (1, 10):
@@ -107,8 +122,9 @@ def test_derivative_in_the_probability(x64, side):
         slope = jax.vmap(jax.grad(lambda p, k, tail=tail: tail(k, n, p, side=side)), in_axes=(None, 0))(0.4, k)
         wanted = sign * np.where(k < n, stats.beta.pdf(0.4, k + 1, np.maximum(n - k, 1)), 0)
         np.testing.assert_allclose(np.asarray(slope), wanted, rtol=1e-12)
-        ends = jax.vmap(jax.grad(lambda p, tail=tail: tail(3, n, p, side=side)))(np.array([0.0, 1.0]))
-        np.testing.assert_array_equal(np.asarray(ends), 0)
+        ends = jax.vmap(jax.vmap(jax.grad(lambda p, k, tail=tail: tail(k, n, p, side=side)), (None, 0)), (0, None))
+        steep = np.array([[n, 0, 0, 0], [0, 0, n, 0]])  # k = 0 at p = 0, k = n - 1 at p = 1
+        np.testing.assert_array_equal(np.asarray(ends(np.array([0.0, 1.0]), np.array([0, 3, 9, 10]))), sign * steep)
 
 
 COUNT = 64
