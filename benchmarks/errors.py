@@ -83,12 +83,22 @@ def _above(k: int, n: int, value: float, level: arb, factor: arb | int = 1) -> f
 
 def _below_one(k: int, n: int, level: arb, factor: arb | int) -> float:
     """How far below 1 the exact value lies, rounded up to a power of two; 0 if it is 1."""
-    if factor != 1 and lower_tail(k, n, arb(1) * factor) >= level:
+    if factor != 1 and _reaches(k, n, arb(1) * factor, level):
         return 0.0
     for exponent in (-60, *range(-53, 0)):
-        if lower_tail(k, n, (1 - arb(2) ** exponent) * factor) >= level:
+        if _reaches(k, n, (1 - arb(2) ** exponent) * factor, level):
             return 2.0**exponent
     return 1.0
+
+
+def _reaches(k: int, n: int, p: arb, level: arb) -> bool:
+    """Whether P[Bin(n, p) <= k] >= level; far above the mean by Chernoff's inequality, where Arb takes seconds."""
+    share = arb(k + 1) / n
+    if k + 1 < n and share > p:
+        exponent = n * (share * (share / p).log() + (1 - share) * ((1 - share) / (1 - p)).log())
+        if 1 - (-exponent).exp() >= level:
+            return True
+    return bool(lower_tail(k, n, p) >= level)
 
 
 def _signed(error: arb) -> float:
