@@ -31,25 +31,28 @@ def check_axes(returns: jax.Array, where: jax.Array | None) -> None:
 @jax.jit
 def _look_swapped(x: jax.Array, where: jax.Array | None = None) -> jax.Array:
     mask = jnp.ones(x.shape, bool) if where is None else where
-    rows = _variance_ratio(x, mask, axis=-1)
-    columns = _variance_ratio(x, mask, axis=-2)
-    n, m = x.shape[-2:]
-    return (columns > _far_beyond_chance(m)) & (rows < 1 + 3 * (2 / (n - 1)) ** 0.5)
+    rows, row_spread = _variance_ratio(x, mask, axis=-1)
+    columns, column_spread = _variance_ratio(x, mask, axis=-2)
+    # About 12 standard deviations of the ratio without an effect, and more for few groups.
+    far_beyond_chance = 1 + 12 * column_spread + 30 * column_spread**2
+    return (columns > far_beyond_chance) & (rows < 1 + 3 * row_spread)
 
 
-def _variance_ratio(x: jax.Array, mask: jax.Array, axis: int) -> jax.Array:
-    """Variance of the group means over what chance gives them; each group lies along ``axis``."""
+def _variance_ratio(x: jax.Array, mask: jax.Array, axis: int) -> tuple[jax.Array, jax.Array]:
+    """The F ratio of a one-way analysis of variance and about its standard deviation where the groups do not differ.
+
+    Each group lies along ``axis``; empty ones do not count, and up to two of them never differ.
+    """
     x = jnp.where(mask, x, 0)
-    size = jnp.maximum(jnp.sum(mask, axis=axis, dtype=x.dtype), 1)
-    means = jnp.sum(x, axis=axis) / size
+    size = jnp.sum(mask, axis=axis, dtype=x.dtype)
+    count = jnp.sum(size, axis=-1)
+    others = jnp.maximum(jnp.sum(size > 0, axis=-1, dtype=x.dtype) - 1, 1)
+    means = jnp.sum(x, axis=axis) / jnp.maximum(size, 1)
+    grand_mean = jnp.sum(x, axis=(-2, -1)) / jnp.maximum(count, 1)
+    between = jnp.sum(size * jnp.square(means - grand_mean[..., None]), axis=-1) / others
     spread = jnp.where(mask, x - jnp.expand_dims(means, axis), 0)
-    within = jnp.sum(jnp.sum(spread * spread, axis=axis) / jnp.maximum(size - 1, 1), axis=-1) / means.shape[-1]
+    within = jnp.sum(jnp.square(spread), axis=(-2, -1)) / jnp.maximum(count - others - 1, 1)
     # What rounding alone makes of equal returns is no variance.
     scale = jnp.max(jnp.abs(x), axis=(-2, -1))
     noise = x.shape[axis] * jnp.square(8 * jnp.finfo(x.dtype).eps * scale)
-    return jnp.var(means, axis=-1, ddof=1) * jnp.mean(size, axis=-1) / (within + noise)
-
-
-def _far_beyond_chance(groups: int) -> float:
-    """About 12 standard deviations of the ratio without an effect, and more for few groups."""
-    return 1 + 12 * (2 / (groups - 1)) ** 0.5 + 60 / (groups - 1)
+    return jnp.where(others > 1, between / (within + noise), 0), jnp.sqrt(2 / others)

@@ -228,6 +228,32 @@ def test_swapped_axes_are_noticed_in_any_batch_entry():
     certify(batch, 0.5, validate=False, **GOOD)
 
 
+def _ragged(key: jax.Array, effect: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """30 tasks of 3 to 12 rollouts in an array with room for 15, and an effect of odd and even rollouts."""
+    noise, sizes = jax.random.split(key)
+    where = jnp.arange(15)[None] < jax.random.randint(sizes, (30, 1), 3, 13)
+    return jax.random.normal(noise, (30, 15)) + 3 + effect * jnp.cos(jnp.pi * jnp.arange(15.0))[None], where
+
+
+def test_masked_rollouts_do_not_look_like_swapped_axes():
+    """Ragged rows, columns nobody filled, columns with a single rollout: none of 900 arrays is refused."""
+    returns, where = jax.vmap(_ragged, (0, None))(jax.random.split(jax.random.key(7), 900), jnp.float32(0))
+    assert not np.any(_look_swapped(returns, where))
+    assert not np.any(_look_swapped(jnp.swapaxes(returns, -1, -2), jnp.swapaxes(where, -1, -2)))
+
+
+def test_swapped_axes_are_noticed_behind_a_mask():
+    returns, where = jax.vmap(_ragged, (0, None))(jax.random.split(jax.random.key(7), 100), jnp.float32(2))
+    assert np.all(_look_swapped(returns, where))
+
+
+def test_a_rollout_that_no_task_has_is_no_reason_to_refuse():
+    padded = np.concatenate([X, np.full((len(X), 10), 0.0)], axis=1)
+    where = np.broadcast_to(np.arange(padded.shape[1]) < X.shape[1], padded.shape)
+    got, plain = certify(padded, 0.5, where=where, **GOOD), certify(X, 0.5, **GOOD)
+    assert got.num_violations[0] == plain.num_violations[0]
+
+
 # --- found by trying to break it --------------------------------------------------------------------------------------
 
 UNREADABLE = "a probability that float32 can tell from 0 and 1"
