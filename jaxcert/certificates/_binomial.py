@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.certificates._arguments import epsilon_arguments, whole
+from jaxcert.certificates._blocks import in_blocks
 from jaxcert.numerics._binomial_limits import upper_limit
 from jaxcert.numerics._rounding import unit_roundoff
 
@@ -50,6 +51,10 @@ def _binomial_epsilon(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Ar
 
 def binomial(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> jax.Array:
     """The certificate on arrays of one float type and shape; 1 wherever an argument has no meaning."""
+    return in_blocks(_solve, k, n, beta, delta)
+
+
+def _solve(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> jax.Array:
     valid = whole(k, n) & (beta >= 0) & (beta < 1) & (delta > 0) & (delta < 1)
     risk = upper_limit(jnp.where(valid, k, 0.0), jnp.where(valid, n, 1.0), jnp.where(valid, delta, 0.5))
     inflated = risk / (1 - jnp.where(valid, beta, 0.0)) * (1 + 6 * unit_roundoff(k.dtype))

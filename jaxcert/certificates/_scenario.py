@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.certificates._arguments import epsilon_arguments, whole
+from jaxcert.certificates._blocks import in_blocks
 from jaxcert.numerics._binomial_kernel import log_probability, tail_error
 from jaxcert.numerics._binomial_limits import log_cdf, log_sf, move_log_odds, start_point
 from jaxcert.numerics._elementary import exp, log
@@ -74,6 +75,10 @@ def _scenario_epsilon(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Ar
 
 def scenario(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> ScenarioSolution:
     """The theorem on arrays of one float type and shape; infeasible wherever an argument has no meaning."""
+    return in_blocks(_solve, k, n, beta, delta)
+
+
+def _solve(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> ScenarioSolution:
     valid = whole(k, n) & (k < n) & (beta > 0) & (beta < 1) & (delta > 0) & (delta < 1)
     problem = _Problem(
         jnp.where(valid, k, 0.0),

@@ -1,0 +1,57 @@
+"""Long arrays are solved block by block, which must not show."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxcert import binomial_epsilon, scenario_epsilon
+from jaxcert.certificates import _blocks
+
+BLOCK = 16
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(_blocks, "block_size", lambda: BLOCK)
+
+
+@pytest.mark.parametrize("shape", [(), (BLOCK,), (BLOCK + 1,), (3, 4 * BLOCK), (2, 5, 7)])
+def test_shapes(small_blocks, shape):
+    largest = 0
+
+    def solve(a, b):
+        nonlocal largest
+        largest = max(largest, a.size)
+        return {"sum": a + b, "above": a > b}
+
+    a, b = np.random.default_rng(0).random((2, *shape), dtype=np.float32)
+    solved = _blocks.in_blocks(solve, jnp.asarray(a), jnp.asarray(b))
+    np.testing.assert_array_equal(solved["sum"], a + b)
+    np.testing.assert_array_equal(solved["above"], a > b)
+    assert largest <= BLOCK
+
+
+@pytest.mark.parametrize("solve", [binomial_epsilon, lambda *problem: scenario_epsilon(*problem).epsilon])
+def test_values_and_derivatives(small_blocks, solve):
+    """The last block is filled up with repeated elements, which must not count twice in a derivative."""
+    k = jnp.arange(0.0, 40.0, 2.0)
+
+    def value_and_slope(k):
+        jax.clear_caches()
+        return jax.value_and_grad(lambda delta: jnp.sum(solve(k, 50, 1e-4, delta)))(0.05)
+
+    whole = value_and_slope(k)
+    parts = [value_and_slope(part) for part in (k[:10], k[10:])]
+    for one, *others in zip(whole, *parts, strict=True):
+        np.testing.assert_allclose(one, sum(others), rtol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("solve", [binomial_epsilon, lambda *problem: scenario_epsilon(*problem).epsilon])
+def test_real_blocks_give_the_same_bits(solve, precision):
+    n = 2 * _blocks.block_size() + 100
+    k = jnp.arange(n + 1, dtype=precision)
+    levels = jnp.asarray(0.05, precision), jnp.asarray(0.01, precision)
+    some = np.random.default_rng(0).choice(n + 1, 300, replace=False)
+    np.testing.assert_array_equal(solve(k, n, *levels)[some], solve(k[some], n, *levels))
