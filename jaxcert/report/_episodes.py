@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.report._extras import import_extra
+from jaxcert._extras import import_extra
 from jaxcert.report._tables import csv_columns, parquet_columns
 
 # Arrow also takes nan, inf and +5; a return has one spelling.

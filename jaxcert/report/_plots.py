@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from jaxcert._extras import import_extra
+from jaxcert._files import check_output, write_whole
 from jaxcert.certificates import Certificate, confidence
-from jaxcert.report._extras import import_extra
-from jaxcert.report._files import check_output, write_whole
 
 _CAPTION = "Each point holds by itself, for a threshold or a safety fixed before the data were seen."
 _COLOURS = ("#0b6e99", "#d1495b", "#6a994e", "#8d6a9f", "#e09f3e")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from jaxcert.report._extras import import_extra
+from jaxcert._extras import import_extra
 
 COLUMNS = ("task_id", "episode_id", "total_return")
 

@@ -11,9 +11,9 @@ import jax
 import jaxlib.version
 import numpy as np
 
+from jaxcert._files import write_whole
 from jaxcert._version import __version__
 from jaxcert.certificates import Certificate, Status, sentence
-from jaxcert.report._files import write_whole
 from jaxcert.report._readers import ReturnsFile
 
 _FORMAT = {"format": "jaxcert certificates", "format_version": 1}

@@ -12,7 +12,8 @@ import pytest
 from handmade import make_certificate
 
 import jaxcert
-from jaxcert.report import certificate_record, check_output, read_returns, write_certificates
+from jaxcert._files import check_output
+from jaxcert.report import certificate_record, read_returns, write_certificates
 
 
 def parsed(path: Path) -> dict:

@@ -3,7 +3,9 @@
 import contextlib
 import os
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 
 def check_output(path: str | os.PathLike[str]) -> Path:
@@ -33,13 +35,29 @@ def check_output(path: str | os.PathLike[str]) -> Path:
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     """Write `content` to a new file beside `path` and move it there in one step."""
+    with whole_file(path) as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def whole_file(path: str | os.PathLike[str], *, replace: bool = True) -> Iterator[IO[bytes]]:
+    """A new file beside `path`, moved there in one step once it is complete and on the disk.
+
+    Args:
+        path: the file.
+        replace: an existing one; else raise FileExistsError.
+    """
     target = Path(os.path.realpath(check_output(path)))  # through a link, so that the link stays
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         with open(temporary, "xb") as file:
-            file.write(content)
-        os.replace(temporary, target)
-    except BaseException:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if replace:
+            os.replace(temporary, target)
+        else:
+            os.link(temporary, target)
+    finally:
         with contextlib.suppress(FileNotFoundError):
             temporary.unlink()
-        raise
