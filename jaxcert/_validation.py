@@ -69,3 +69,8 @@ def _array(name: str, value: Any) -> np.ndarray:
         return np.asarray(value)
     except ValueError:
         raise ValueError(f"{name} is not a rectangular array of numbers") from None
+
+
+def is_count(value: Any) -> bool:
+    """Whether it is a whole number of at least 1."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 1

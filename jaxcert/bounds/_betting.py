@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxcert.bounds._bound import Bound, apply_bound
-from jaxcert.bounds._data import Rollouts, Support, finish
+from jaxcert.bounds._bound import Bound
+from jaxcert.bounds._data import Rollouts, finish
+from jaxcert.bounds._evaluate import apply_bound
 from jaxcert.numerics._rounding import unit_roundoff
-from jaxcert.numerics._summation import sum_error, tree_sum
+from jaxcert.numerics._summation import sum_error
+from jaxcert.rollouts._returns import Support
 
 _NEWTON_STEPS = 5
 
@@ -57,23 +59,13 @@ def betting(x: Any, beta: Any, *, support: Support, where: Any = None, validate:
 
 def _betting(data: Rollouts) -> jax.Array:
     # The best t is a stationary point, so that derivatives are those at a fixed t and reference (envelope theorem).
-    mean = jax.lax.stop_gradient(_mean(data, data.excess))
+    mean = jax.lax.stop_gradient(data.total / jnp.maximum(data.num_rollouts, 1))
     reference = jnp.where(mean > 0, mean, 1)
-    relative = data.excess / reference[..., None]
     goal = -jnp.log(data.beta) / jnp.maximum(data.num_rollouts, 1)
-    bet = _best_bet(data, jax.lax.stop_gradient(relative - 1), jax.lax.stop_gradient(goal))
+    bet = _best_bet(jax.lax.stop_gradient(data), reference, jax.lax.stop_gradient(goal))
     # Scaling all x - a down by the rounding of that difference scales the bound: one u of the last factor.
-    lower = reference * _value_down(data, relative, goal, bet)
+    lower = reference * _value_down(data, reference, goal, bet)
     return finish(jnp.where(mean > 0, lower * (1 - 4 * unit_roundoff(lower.dtype)), 0), data)
-
-
-def _mean(data: Rollouts, values: jax.Array) -> jax.Array:
-    """A plain mean, for choices that cannot make the bound unsafe."""
-    return jnp.sum(values, axis=-1) / jnp.maximum(data.num_rollouts, 1)
-
-
-def _masked(data: Rollouts, values: jax.Array) -> jax.Array:
-    return values if data.mask is None else jnp.where(data.mask, values, 0)
 
 
 # --- choosing t ---------------------------------------------------------------------------------------------------
@@ -89,19 +81,20 @@ class _Search(NamedTuple):
     value: jax.Array
 
 
-def _best_bet(data: Rollouts, r: jax.Array, goal: jax.Array) -> jax.Array:
-    """Nearly the best t: where ln mean(1/z) - mean ln(1/z) = ln(1/beta)/m, with z = 1 + t r.
+def _best_bet(data: Rollouts, reference: jax.Array, goal: jax.Array) -> jax.Array:
+    """Nearly the best t: where ln mean(1/z) - mean ln(1/z) = ln(1/beta)/m, with z = 1 + t r, r = (x - a)/reference - 1.
 
     This Jensen gap grows with t, and its logarithm is close to linear in the log-odds of t: Newton's method there, in a
     bracket. The objective is quasi-concave, so there is one such t, or none and t = 1 is best.
     """
-    top = _top(data, r)
-    spread = _mean(data, _masked(data, jnp.square(r)))
+    top = _top(data)
+    unit = reference[..., None]
+    spread = data.mean(lambda excess: jnp.square(excess / unit - 1))
     start = jnp.minimum(0.5 * jnp.log(2 * goal / jnp.maximum(spread, 1e-20)), top)
 
     def body(_, s: _Search) -> _Search:
         t = jax.nn.sigmoid(s.log_odds)
-        log_mean, gap, slope = _jensen_gap(data, r, t)
+        log_mean, gap, slope = _jensen_gap(data, unit, t)
         value = jnp.expm1(log_mean - goal) / t
         better = value > s.value
         below = gap < goal
@@ -119,21 +112,25 @@ def _best_bet(data: Rollouts, r: jax.Array, goal: jax.Array) -> jax.Array:
     return jax.lax.fori_loop(0, _NEWTON_STEPS, body, begin).best
 
 
-def _top(data: Rollouts, r: jax.Array) -> jax.Array:
+def _top(data: Rollouts) -> jax.Array:
     """The largest useful log-odds: t = 1, unless a return equals a, on which t = 1 would stake everything."""
-    x = jax.lax.stop_gradient(data.excess)
-    smallest = jnp.min(x if data.mask is None else jnp.where(data.mask, x, jnp.inf), axis=-1)
-    u = unit_roundoff(r.dtype)
-    return jnp.where(smallest > 0, -math.log(u / 4), -math.log(16 * u)).astype(r.dtype)
+    x = data.excess
+    counted = data.mask if data.repeats is None else data.repeats > 0
+    smallest = jnp.min(x if counted is None else jnp.where(counted, x, jnp.inf), axis=-1)
+    u = unit_roundoff(x.dtype)
+    return jnp.where(smallest > 0, -math.log(u / 4), -math.log(16 * u)).astype(x.dtype)
 
 
-def _jensen_gap(data: Rollouts, r: jax.Array, t: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+def _jensen_gap(data: Rollouts, unit: jax.Array, t: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Mean of ln z, the gap ln mean(1/z) + mean ln z, and its slope in the log-odds of t."""
-    gain = t[..., None] * r
-    inverse = 1 / (1 + gain)
-    log_mean = _mean(data, _masked(data, jnp.log1p(gain)))
-    surplus = -_mean(data, _masked(data, gain * inverse))  # mean(1/z) - 1
-    square = _mean(data, _masked(data, inverse * inverse))
+    bet = t[..., None]
+
+    def gain(excess: jax.Array) -> jax.Array:
+        return bet * (excess / unit - 1)
+
+    log_mean = data.mean(lambda excess: jnp.log1p(gain(excess)))
+    surplus = -data.mean(lambda excess: gain(excess) / (1 + gain(excess)))  # mean(1/z) - 1
+    square = data.mean(lambda excess: jnp.square(1 / (1 + gain(excess))))
     slope = (1 - t) * (square / (1 + surplus) - (1 + surplus))
     return log_mean, log_mean + jnp.log1p(surplus), slope
 
@@ -141,7 +138,7 @@ def _jensen_gap(data: Rollouts, r: jax.Array, t: jax.Array) -> tuple[jax.Array, 
 # --- the bound at the chosen t ------------------------------------------------------------------------------------
 
 
-def _value_down(data: Rollouts, relative: jax.Array, goal: jax.Array, t: jax.Array) -> jax.Array:
+def _value_down(data: Rollouts, reference: jax.Array, goal: jax.Array, t: jax.Array) -> jax.Array:
     """At most 1 + expm1(M(t) - goal) / t, with every rounding accounted for.
 
     The logarithm of 1 + t r is taken from log1p(t r) while t r >= -1/4 (below, XLA's loses digits) and from
@@ -149,16 +146,19 @@ def _value_down(data: Rollouts, relative: jax.Array, goal: jax.Array, t: jax.Arr
     32 u t (1 + x/x0) / 2 + 4 u |log|, and x/x0 has mean one.
     """
     u = unit_roundoff(t.dtype)
-    bet = t[..., None]
-    gain = bet * (relative - 1)
-    low_side = gain < -0.25
-    small = jnp.log((1 - bet) + bet * jnp.where(low_side, relative, 1))
-    logs = _masked(data, jnp.where(low_side, small, jnp.log1p(jnp.where(low_side, 0, gain))))
-    m = jnp.maximum(data.num_rollouts, 1)
-    log_mean = tree_sum(logs) / m
-    positive = t * tree_sum(_masked(data, jnp.maximum(relative - 1, 0))) / m
+    bet, unit = t[..., None], reference[..., None]
+
+    def log(excess: jax.Array) -> jax.Array:
+        relative = excess / unit
+        gain = bet * (relative - 1)
+        low_side = gain < -0.25
+        small = jnp.log((1 - bet) + bet * jnp.where(low_side, relative, 1))
+        return jnp.where(low_side, small, jnp.log1p(jnp.where(low_side, 0, gain)))
+
+    log_mean = data.mean(log)
+    positive = t * data.mean(lambda excess: jnp.maximum(excess / unit - 1, 0))
     size = 2.01 * positive + jnp.abs(log_mean)
-    error = 32 * u * t + (sum_error(relative.shape[-1], t.dtype) + 6 * u) * size
+    error = 32 * u * t + (sum_error(data.x.shape[-1], t.dtype) + 7 * u) * size
     growth = jnp.expm1((log_mean - error) - goal * (1 + 4 * u))
     ratio = (growth - 6 * u * jnp.abs(growth)) / t
     return 1 + ratio - 4 * u * (1 + jnp.abs(ratio))

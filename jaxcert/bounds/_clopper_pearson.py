@@ -5,9 +5,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxcert.bounds._bound import Bound, apply_bound
-from jaxcert.bounds._data import Rollouts, Support, finish
+from jaxcert.bounds._bound import Bound
+from jaxcert.bounds._data import Rollouts, finish
+from jaxcert.bounds._evaluate import apply_bound
 from jaxcert.numerics._binomial_limits import lower_limit
+from jaxcert.rollouts._returns import Support
 
 
 def clopper_pearson(
@@ -43,7 +45,8 @@ def clopper_pearson(
 
 
 def _clopper_pearson(data: Rollouts) -> jax.Array:
-    successes = jnp.sum(data.excess > 0, axis=-1, dtype=jnp.int32).astype(data.excess.dtype)
+    # Exact: whole numbers, within the significand.
+    successes = data.sum(lambda excess: (excess > 0).astype(excess.dtype))
     limit = lower_limit(successes, jnp.maximum(data.num_rollouts, 1), data.beta)
     return finish(limit, data)
 

@@ -1,32 +1,108 @@
-"""What every per-task bound starts from: checked, masked returns above the lower end of the support."""
+"""What every per-task bound starts from: masked returns above the lower end of the support."""
 
-import functools
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from jaxcert._validation import is_concrete, require_real
-from jaxcert.numerics._rounding import cast, compute_dtype, next_down
-
-Support = tuple[Any, Any]
+from jaxcert.numerics._rounding import next_down
+from jaxcert.numerics._summation import tree_sum_of
 
 
 class Rollouts(NamedTuple):
     """Returns of shape [..., m] as the bounds use them, all of one float type.
 
     Attributes:
-        excess: x - a >= 0, [..., m]; 0 where masked or invalid.
+        x: the returns, [..., m].
         mask: which rollouts count, [..., m], or None if all do.
+        repeats: how often each counts, [..., m], or None for once; with it, the last axis holds distinct values in
+            increasing order.
         num_rollouts: their number per task, [...].
+        total: the sum of x - a over them, by ``tree_sum``, [...]; 0 in an invalid task.
         valid: tasks in which every rollout that counts lies in the support, [...].
         low, high: the ends of the support.
         beta: failure probability per task, [...].
     """
 
-    excess: jax.Array
+    x: jax.Array
     mask: jax.Array | None
+    repeats: jax.Array | None
+    num_rollouts: jax.Array
+    total: jax.Array
+    valid: jax.Array
+    low: jax.Array
+    high: jax.Array
+    beta: jax.Array
+
+    @property
+    def excess(self) -> jax.Array:
+        """x - a >= 0, [..., m]; 0 where masked or outside the support."""
+        return self._excess(self.x, self.mask)
+
+    def _excess(self, x: jax.Array, mask: jax.Array | None) -> jax.Array:
+        # What does not count may be NaN, and must not reach a derivative either.
+        counted = _inside(x, self.low, self.high)
+        return jnp.where(counted if mask is None else counted & mask, x, self.low) - self.low
+
+    def sum(self, term: Callable[[jax.Array], jax.Array]) -> jax.Array:
+        """The sum of ``term(x - a)`` over the rollouts that count, [...], by ``tree_sum``."""
+        if self.repeats is not None:
+            return tree_sum_of(self._repeated(term), self.x, self.repeats)
+        if self.mask is not None:
+            return tree_sum_of(lambda x, mask: jnp.where(mask, term(self._excess(x, mask)), 0), self.x, self.mask)
+        return tree_sum_of(lambda x: term(self._excess(x, None)), self.x)
+
+    def _repeated(self, term: Callable[[jax.Array], jax.Array]) -> Callable[..., jax.Array]:
+        def some(x: jax.Array, repeats: jax.Array) -> jax.Array:
+            # A value that does not occur must not make 0 times infinity: the upper end, where every term is finite.
+            return jnp.where(repeats > 0, repeats * term(jnp.where(repeats > 0, x, self.high) - self.low), 0)
+
+        return some
+
+    def mean(self, term: Callable[[jax.Array], jax.Array]) -> jax.Array:
+        """The mean of ``term(x - a)``; 0 without rollouts."""
+        return self.sum(term) / jnp.maximum(self.num_rollouts, 1)
+
+
+def rollouts(
+    x: jax.Array, beta: jax.Array, low: jax.Array, high: jax.Array, where: jax.Array | None, *, binary: bool
+) -> Rollouts:
+    """Count and add up, and find the tasks that must not pass, in one go over the returns."""
+    # A constant support would be spread out to an array of its own in memory.
+    low, high = jax.lax.optimization_barrier((low, high))
+
+    def excess_or_nan(x: jax.Array, mask: jax.Array | None = None) -> jax.Array:
+        fits = (x == 0) | (x == 1) if binary else _inside(x, low, high)
+        excess = jnp.where(fits, x - low, jnp.nan)
+        return excess if mask is None else jnp.where(mask, excess, 0)
+
+    if where is None:
+        count = jnp.full(x.shape[:-1], x.shape[-1], x.dtype)
+        total = tree_sum_of(excess_or_nan, x)
+    else:
+        count = tree_sum_of(lambda mask: mask.astype(jnp.int32), where).astype(x.dtype)
+        total = tree_sum_of(excess_or_nan, x, where)
+    beta = jnp.broadcast_to(beta, x.shape[:-1])
+    # False for NaN too: a return that is not possible, or a sum that overflowed.
+    valid = (total < jnp.inf) & (count > 0)
+    total = jnp.where(valid, total, 0)
+    valid = valid & (beta > 0) & (beta < 1) & ((low == 0) & (high == 1) if binary else low < high)
+    # A beta without meaning would make NaN further on; the task is invalid already.
+    beta = jnp.where((beta > 0) & (beta < 1), beta, 0.5)
+    return Rollouts(x, where, None, count, total, valid, low, high, beta)
+
+
+def _inside(x: jax.Array, low: jax.Array, high: jax.Array) -> jax.Array:
+    """Finite and in the support, by two comparisons; NaN is not."""
+    return (x >= low) & (x <= jnp.minimum(high, jnp.finfo(x.dtype).max))
+
+
+class Averages(NamedTuple):
+    """What is left of returns in their moments: the mean and the spread of x - a, each on its safe side, [...]."""
+
+    mean: jax.Array
+    standard_deviation: jax.Array
     num_rollouts: jax.Array
     valid: jax.Array
     low: jax.Array
@@ -34,153 +110,7 @@ class Rollouts(NamedTuple):
     beta: jax.Array
 
 
-def to_device(x: Any, beta: Any, support: Support, where: Any) -> tuple:
-    """Check shapes and round every argument to its safe side: x and a down, b up, beta once.
-
-    Raises:
-        ValueError: for shapes, types or a support that no values could make right.
-    """
-    require_real("returns", x)
-    require_real("beta", beta)
-    shape = np.shape(x)
-    if not shape or 0 in shape:
-        raise ValueError(f"returns of shape {shape} hold no rollouts; expected [..., num_rollouts] with at least one")
-    low, high = split_support(support)
-    dtype = returns_dtype(x)
-    return (
-        cast(x, dtype, "down"),
-        cast(beta, dtype, "nearest"),
-        cast(low, dtype, "down"),
-        cast(high, dtype, "up"),
-        None if where is None else _check_where(where, shape),
-    )
-
-
-def _check_where(where: Any, shape: tuple[int, ...]) -> jax.Array:
-    if not isinstance(where, jax.Array):
-        where = np.asarray(where)
-    if where.dtype != np.bool_:
-        raise ValueError(f"where has dtype {where.dtype}; expected bool")
-    if where.shape != shape:
-        raise ValueError(f"where has shape {where.shape}; expected that of the returns, {shape}")
-    return jnp.asarray(where)
-
-
-def returns_dtype(x: Any) -> np.dtype:
-    """float64 for float64 returns where 64-bit types are on, else float32."""
-    dtype = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
-    if not jnp.issubdtype(dtype, jnp.floating):
-        return np.dtype(np.float32)
-    return compute_dtype(x if hasattr(x, "dtype") else np.asarray(x))
-
-
-def split_support(support: Any) -> tuple[Any, Any]:
-    """The two ends of a declared support (a, b).
-
-    Raises:
-        ValueError: missing, not a pair of real scalars, or (where the values can be read) not a < b with a finite.
-    """
-    try:
-        low, high = support
-    except TypeError:
-        raise ValueError(f"support is {support!r}; expected a pair (a, b) that holds every possible return") from None
-    except ValueError:
-        raise ValueError(f"support has {len(support)} entries; expected a pair (a, b)") from None
-    for end in (low, high):
-        require_real("support", end)
-        if np.ndim(end) != 0:
-            raise ValueError(f"support has an end of shape {np.shape(end)}; expected a pair (a, b) of scalars")
-    if is_concrete(low, high):
-        ends = np.asarray([low, high], dtype=np.float64)
-        if not (np.isfinite(ends[0]) and ends[0] < ends[1]):
-            raise ValueError(f"support is ({ends[0]:g}, {ends[1]:g}); expected a < b, both numbers, a finite")
-    return low, high
-
-
-def rollouts(
-    x: jax.Array, beta: jax.Array, low: jax.Array, high: jax.Array, where: jax.Array | None, *, binary: bool
-) -> Rollouts:
-    """Mask, shift by the lower end of the support, and find the tasks that must not pass."""
-    # A constant support would be spread out to an array of its own in memory.
-    low, high = jax.lax.optimization_barrier((low, high))
-    inside = _possible(x, low, high, binary)
-    counted = inside if where is None else inside & where
-    excess = jnp.where(counted, x, low) - low
-    if where is None:
-        count = jnp.full(x.shape[:-1], x.shape[-1], x.dtype)
-        valid = jnp.all(inside, axis=-1)
-    else:
-        count = jnp.sum(where, axis=-1, dtype=jnp.int32).astype(x.dtype)
-        valid = jnp.all(inside | ~where, axis=-1) & (count > 0)
-    beta = jnp.broadcast_to(beta, x.shape[:-1])
-    valid = valid & (beta > 0) & (beta < 1) & ((low == 0) & (high == 1) if binary else low < high)
-    # A beta without meaning would make NaN further on; the task is invalid already.
-    return Rollouts(excess, where, count, valid, low, high, jnp.where((beta > 0) & (beta < 1), beta, 0.5))
-
-
-def _possible(x: Any, low: Any, high: Any, binary: bool) -> Any:
-    """Which entries are values that the return can take; for host and for device arrays."""
-    if binary:
-        return (x == 0) | (x == 1)
-    xp = jnp if isinstance(x, jax.Array) else np
-    return (x >= low) & (x <= high) & xp.isfinite(x)
-
-
-def check_values(x: Any, low: Any, high: Any, where: jax.Array | None, *, binary: bool) -> None:
-    """Raise ValueError that names the first bad value, task and rollout.
-
-    For device arrays one scalar comes back. Skipped, and left to the fail-closed path, where a value cannot be read
-    (tracers, several processes).
-    """
-    if not is_concrete(x, low, high, where):
-        return
-    low, high = float(low), float(high)
-    first = _first_bad(x, low, high, where, binary)
-    if first >= 0:
-        value = float(np.asarray(x).reshape(-1)[first])
-        raise ValueError(_describe(value, first, x.shape, low, high, binary))
-    if where is not None:
-        empty = np.argwhere(~np.asarray(where).any(axis=-1))
-        if empty.size:
-            raise ValueError(f"task {_index(empty[0])} has every rollout masked; expected at least one per task")
-
-
-def _first_bad(x: Any, low: float, high: float, where: jax.Array | None, binary: bool) -> int:
-    """The flat index of the first impossible value, or -1."""
-    if isinstance(x, jax.Array):
-        with jax.ensure_compile_time_eval():  # readable arrays may be met while something else is traced
-            x = cast(x, returns_dtype(x), "nearest")
-            ends = cast(low, x.dtype, "down"), cast(high, x.dtype, "up")
-            return int(_first_bad_on_device(x, *ends, where, binary=binary))
-    # In 16 bits the ends of the support could overflow.
-    bad = ~_possible(x if x.dtype.itemsize > 2 else x.astype(np.float32), low, high, binary)
-    bad = bad if where is None else bad & np.asarray(where)
-    return int(np.argmax(bad)) if bad.any() else -1
-
-
-@functools.partial(jax.jit, static_argnames="binary")
-def _first_bad_on_device(x, low, high, where, *, binary: bool) -> jax.Array:
-    bad = ~_possible(x, low, high, binary)
-    bad = (bad if where is None else bad & where).reshape(-1)
-    return jnp.where(jnp.any(bad), jnp.argmax(bad), -1)
-
-
-def _describe(value: Any, flat: int, shape: tuple[int, ...], low: Any, high: Any, binary: bool) -> str:
-    *task, rollout = np.unravel_index(flat, shape)
-    place = f"the return of task {_index(task)}, rollout {rollout}" if task else f"the return of rollout {rollout}"
-    if not np.isfinite(value):
-        return f"{place} is {value}; expected a finite number"
-    if binary:
-        return f"{place} is {value:.9g}; Clopper-Pearson expects binary returns, 0 or 1"
-    return f"{place} is {value:.9g}, outside the support ({low:.9g}, {high:.9g})"
-
-
-def _index(index: Any) -> str:
-    parts = [str(int(i)) for i in index]
-    return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
-
-
-def finish(lower_excess: jax.Array, data: Rollouts) -> jax.Array:
+def finish(lower_excess: jax.Array, data: Rollouts | Averages) -> jax.Array:
     """From a lower bound on E[x] - a to one on E[x]: at least a, rounded down, -inf for an invalid task."""
     # Results below the smallest normal number are flushed to 0: a few terms may each have lost that much.
     gain = jnp.maximum(lower_excess - 64 * float(jnp.finfo(lower_excess.dtype).tiny), 0)

@@ -6,10 +6,12 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
-from jaxcert.bounds._bound import Bound, apply_bound
-from jaxcert.bounds._data import Rollouts, Support, finish
+from jaxcert.bounds._bound import Bound
+from jaxcert.bounds._data import Rollouts, finish
+from jaxcert.bounds._evaluate import apply_bound
 from jaxcert.numerics._rounding import next_down, unit_roundoff
 from jaxcert.numerics._summation import sum_error, tree_sum
+from jaxcert.rollouts._returns import Support
 
 Form = Literal["integral", "discrete"]
 Constant = Literal["one-sided", "two-sided"]
@@ -76,17 +78,25 @@ def dkw_bound(form: Form, constant: Constant) -> Bound:
 
 
 def _dkw(data: Rollouts, *, form: Form, constant: Constant) -> jax.Array:
-    x = data.excess if data.mask is None else jnp.where(data.mask, data.excess, jnp.inf)
-    ordered = jnp.sort(x, axis=-1)
+    ordered, before, repeats = _ordered(data)
     m = jnp.maximum(data.num_rollouts, 1)
     kept = _kept(m, data.beta, constant)
     kept = jnp.floor(kept) if form == "discrete" else kept
-    rank = jnp.arange(x.shape[-1], dtype=x.dtype)
-    weight = jnp.clip(kept[..., None] - rank.reshape((1,) * kept.ndim + (-1,)), 0, 1)
+    weight = jnp.clip(kept[..., None] - before, 0, repeats)
     # The largest values have weight 0; masked ones, sorted last, are infinite and must not meet it.
     total = tree_sum(jnp.where(weight > 0, weight * jnp.where(weight > 0, ordered, 0), 0))
-    slack = sum_error(x.shape[-1], x.dtype) + 6 * unit_roundoff(x.dtype)
+    slack = sum_error(ordered.shape[-1], ordered.dtype) + 6 * unit_roundoff(ordered.dtype)
     return finish(total / m * (1 - slack), data)
+
+
+def _ordered(data: Rollouts) -> tuple[jax.Array, jax.Array, jax.Array | int]:
+    """Values in increasing order, how many rollouts come before each, and how many it stands for."""
+    if data.repeats is not None:
+        # Whole numbers within the significand: the sums are exact.
+        return data.excess, jnp.cumsum(data.repeats, axis=-1) - data.repeats, data.repeats
+    x = data.excess if data.mask is None else jnp.where(data.mask, data.excess, jnp.inf)
+    rank = jnp.arange(x.shape[-1], dtype=x.dtype)
+    return jnp.sort(x, axis=-1), rank.reshape((1,) * (x.ndim - 1) + (-1,)), 1
 
 
 def _kept(m: jax.Array, beta: jax.Array, constant: Constant) -> jax.Array:

@@ -5,10 +5,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxcert.bounds._bound import Bound, apply_bound
-from jaxcert.bounds._data import Rollouts, Support, finish
+from jaxcert.bounds._bound import Bound
+from jaxcert.bounds._data import Averages, Rollouts, finish
+from jaxcert.bounds._evaluate import apply_bound
 from jaxcert.bounds._mean import mean_down, standard_deviation_up, width_up
 from jaxcert.numerics._rounding import unit_roundoff
+from jaxcert.rollouts._returns import Support
 
 
 def empirical_bernstein(x: Any, beta: Any, *, support: Support, where: Any = None, validate: bool = True) -> jax.Array:
@@ -44,13 +46,16 @@ def empirical_bernstein(x: Any, beta: Any, *, support: Support, where: Any = Non
     return apply_bound(EMPIRICAL_BERNSTEIN, x, beta, support, where, validate)
 
 
-def _empirical_bernstein(data: Rollouts) -> jax.Array:
+def _empirical_bernstein(data: Rollouts | Averages) -> jax.Array:
     u = unit_roundoff(data.beta.dtype)
     m = jnp.maximum(data.num_rollouts, 2)
     log_term = jnp.log(2 / data.beta) * (1 + 4 * u)
-    spread = standard_deviation_up(data) * jnp.sqrt(2 * log_term / m)
+    mean = mean_down(data)
+    spread = standard_deviation_up(data, mean) * jnp.sqrt(2 * log_term / m)
     tail = 7 * width_up(data) * log_term / (3 * (m - 1))
-    return finish(mean_down(data) - (spread + tail) * (1 + 10 * u), data)
+    return finish(mean - (spread + tail) * (1 + 10 * u), data)
 
 
-EMPIRICAL_BERNSTEIN = Bound("empirical_bernstein", _empirical_bernstein, min_rollouts=2, needs_width=True)
+EMPIRICAL_BERNSTEIN = Bound(
+    "empirical_bernstein", _empirical_bernstein, min_rollouts=2, needs_width=True, from_moments=True
+)

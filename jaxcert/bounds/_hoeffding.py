@@ -5,10 +5,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxcert.bounds._bound import Bound, apply_bound
-from jaxcert.bounds._data import Rollouts, Support, finish
+from jaxcert.bounds._bound import Bound
+from jaxcert.bounds._data import Averages, Rollouts, finish
+from jaxcert.bounds._evaluate import apply_bound
 from jaxcert.bounds._mean import mean_down, width_up
 from jaxcert.numerics._rounding import unit_roundoff
+from jaxcert.rollouts._returns import Support
 
 
 def hoeffding(x: Any, beta: Any, *, support: Support, where: Any = None, validate: bool = True) -> jax.Array:
@@ -43,11 +45,11 @@ def hoeffding(x: Any, beta: Any, *, support: Support, where: Any = None, validat
     return apply_bound(HOEFFDING, x, beta, support, where, validate)
 
 
-def _hoeffding(data: Rollouts) -> jax.Array:
+def _hoeffding(data: Rollouts | Averages) -> jax.Array:
     u = unit_roundoff(data.beta.dtype)
     half_log = -jnp.log(data.beta) / (2 * jnp.maximum(data.num_rollouts, 1))
     radius = width_up(data) * jnp.sqrt(half_log) * (1 + 8 * u)
     return finish(mean_down(data) - radius * (1 + 2 * u), data)
 
 
-HOEFFDING = Bound("hoeffding", _hoeffding, needs_width=True)
+HOEFFDING = Bound("hoeffding", _hoeffding, needs_width=True, from_moments=True)

@@ -59,3 +59,11 @@ def check_scalar(name: str, value: Any) -> None:
     require_real(name, value)
     if np.ndim(value) != 0:
         raise ValueError(f"{name} has shape {np.shape(value)}; expected a scalar (use jax.vmap for several)")
+
+
+def default_beta(method: str, delta: Any, num_tasks: int) -> Any:
+    """Where the user names none: 0.05, or what keeps the scenario theorem sound.
+
+    The division is done in the type of the computation, where the status compares it with the same quotient.
+    """
+    return 0.05 if method == "binomial" else delta / num_tasks

@@ -8,14 +8,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import check_finite, is_concrete, refuse, require_real
-from jaxcert.bounds._bound import Bound, prepare
-from jaxcert.bounds._data import returns_dtype
+from jaxcert.bounds._bound import Bound
+from jaxcert.bounds._evaluate import prepare
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._arguments import check_level, check_scalar
+from jaxcert.certificates._arguments import check_level, check_scalar, default_beta
 from jaxcert.certificates._axes import check_axes
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._compiled import beyond_range, certify_given, certify_level, certify_returns
 from jaxcert.numerics._rounding import cast, compute_dtype
+from jaxcert.rollouts._returns import returns_dtype
+from jaxcert.rollouts.summaries import Summary
 
 METHODS = ("binomial", "scenario")
 
@@ -24,7 +26,7 @@ def certify(
     returns: Any,
     thresholds: Any,
     *,
-    support: tuple[Any, Any],
+    support: tuple[Any, Any] | None = None,
     delta: Any,
     beta: Any = None,
     bound: str = "betting",
@@ -43,9 +45,10 @@ def certify(
 
     Args:
         returns: float[..., n, m], m rollouts of a fixed policy on each of n i.i.d. tasks; leading axes are batched.
+            Or a summary of them, a ``Histogram`` or ``Moments`` of ``jaxcert.rollouts.summaries``.
         thresholds: float[t], or a scalar for one; wanted expected returns B.
         support: (a, b), declared before the data are seen; every return lies in it. b may be infinite for "betting"
-            and "dkw".
+            and "dkw". A summary has its own.
         delta: failure probability of each certificate, in (0, 1); a scalar.
         beta: failure probability of one lower bound, in (0, 1); a scalar. By default 0.05 for "binomial" and
             delta / n for "scenario".
@@ -81,7 +84,7 @@ def certify(
     _check_method(method)
     check_returns_shape(returns)
     arrays = _prepare(description, returns, support, delta, beta, method, where, validate)
-    levels = _thresholds(thresholds, arrays[0].dtype, validate)
+    levels = _thresholds(thresholds, arrays[1].dtype, validate)
     certificate = certify_returns(description, method, levels, *arrays)
     if validate:
         _warn_out_of_range(certificate)
@@ -146,7 +149,7 @@ def certify_safety_level(
     returns: Any,
     safety: Any,
     *,
-    support: tuple[Any, Any],
+    support: tuple[Any, Any] | None = None,
     delta: Any,
     beta: Any = None,
     bound: str = "betting",
@@ -195,8 +198,8 @@ def certify_safety_level(
     arrays = _prepare(description, returns, support, delta, beta, method, where, validate)
     require_real("safety", safety)
     if validate:
-        check_level("safety", safety, arrays[0].dtype)
-    wanted = _row("safety", cast(safety, arrays[0].dtype, "up"))
+        check_level("safety", safety, arrays[1].dtype)
+    wanted = _row("safety", cast(safety, arrays[1].dtype, "up"))
     certificate = certify_level(description, method, wanted, *arrays)
     if validate:
         _warn_out_of_range(certificate)
@@ -219,6 +222,8 @@ def _check_method(method: str) -> None:
 
 def check_returns_shape(returns: Any) -> None:
     """Raise ValueError unless the returns have tasks and rollouts."""
+    if isinstance(returns, Summary):
+        return
     shape = np.shape(returns)
     if len(shape) < 2:
         raise ValueError(f"returns have shape {shape}; expected [..., num_tasks, num_rollouts]")
@@ -231,18 +236,13 @@ def _prepare(bound: Bound, returns, support, delta, beta, method: str, where, va
     _check_scalars(delta, 0.5 if beta is None else beta)
     if validate:
         _check_levels(delta, 0.5 if beta is None else beta, returns_dtype(returns), zero_beta=False)
-    n = np.shape(returns)[-2]
+    n = returns.valid.shape[-1] if isinstance(returns, Summary) else np.shape(returns)[-2]
     if beta is None:
-        # The division is done in the type of the computation, where status compares it with the same quotient.
-        beta = 0.05 if method == "binomial" else _share(delta, returns, n)
+        beta = default_beta(method, cast(delta, returns_dtype(returns), "down"), n)
     x, beta, low, high, where = prepare(bound, returns, beta, support, where, validate)
-    if validate:
+    if validate and not isinstance(x, Summary):
         check_axes(x, where)
-    return x, beta, cast(delta, x.dtype, "down"), low, high, where
-
-
-def _share(delta, returns, n: int) -> jax.Array:
-    return cast(delta, returns_dtype(returns), "down") / n
+    return x, beta, cast(delta, beta.dtype, "down"), low, high, where
 
 
 def _check_scalars(delta, beta) -> None:

@@ -5,7 +5,8 @@ import functools
 import jax
 import jax.numpy as jnp
 
-from jaxcert.bounds._bound import Bound, evaluate
+from jaxcert.bounds._bound import Bound
+from jaxcert.bounds._evaluate import evaluate
 from jaxcert.certificates._binomial import binomial
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._scenario import scenario
@@ -24,7 +25,7 @@ def certify_returns(bound: Bound, method: str, thresholds, x, beta, delta, low, 
 def certify_given(bound: str, method: str, thresholds, lower, beta, delta) -> Certificate:
     """Lower bounds [..., n] at level beta and thresholds [t] to a certificate [..., t]."""
     n = lower.shape[-1]
-    violations = _violations(lower, jnp.broadcast_to(thresholds, (*lower.shape[:-1], thresholds.shape[-1])))
+    violations = count_violations(lower, jnp.broadcast_to(thresholds, (*lower.shape[:-1], thresholds.shape[-1])))
     epsilon, num_valid, feasible = _epsilon(method, violations, n, beta, delta)
     bad_threshold = jnp.broadcast_to(~jnp.isfinite(thresholds), epsilon.shape)
     epsilon = jnp.where(bad_threshold, 1.0, epsilon)
@@ -36,7 +37,9 @@ def certify_given(bound: str, method: str, thresholds, lower, beta, delta) -> Ce
         num_violations=violations,
         lower_bounds=lower,
         num_valid=num_valid,
-        status=_status(method, epsilon, feasible, bad_task | bad_threshold | _bad_levels(beta, delta), beta, delta, n),
+        status=status_of(
+            method, epsilon, feasible, bad_task | bad_threshold | _bad_levels(beta, delta), beta, delta, n
+        ),
         beta=beta,
         delta=delta,
         num_tasks=n,
@@ -50,7 +53,7 @@ def certify_level(bound: Bound, method: str, wanted, x, beta, delta, low, high, 
     """Returns [..., n, m], prepared, and wanted safeties [t] to the performances certified at them, [..., t]."""
     lower = evaluate(bound, x, beta, low, high, where)
     n = lower.shape[-1]
-    epsilon, _, feasible = _table(method, n, beta, delta)
+    epsilon, _, feasible = epsilon_table(method, n, beta, delta)
     enough = complement_down(epsilon[:n])[None, :] >= wanted[:, None]
     # How many k, from 0 on, are good enough: k* + 1.
     count = jnp.sum(jnp.cumprod(enough, axis=-1, dtype=jnp.int32), axis=-1)
@@ -62,7 +65,7 @@ def certify_level(bound: Bound, method: str, wanted, x, beta, delta, low, high, 
     holds = jnp.where(count > 0, jnp.isfinite(chosen), ~bad_task) & ~bad_setting
     reached = jnp.where(holds, jnp.where(count > 0, jnp.maximum(chosen, low), low), -jnp.inf)
     safety = jnp.where(holds, wanted, 0.0)
-    violations = _violations(lower, reached)
+    violations = count_violations(lower, reached)
     says_something = jnp.where(holds & (reached > low), 0.0, 1.0).astype(lower.dtype)
     return Certificate(
         thresholds=reached,
@@ -71,7 +74,7 @@ def certify_level(bound: Bound, method: str, wanted, x, beta, delta, low, high, 
         num_violations=violations,
         lower_bounds=lower,
         num_valid=n - violations,
-        status=_status(method, says_something, feasible[0], bad_task | bad_setting, beta, delta, n),
+        status=status_of(method, says_something, feasible[0], bad_task | bad_setting, beta, delta, n),
         beta=beta,
         delta=delta,
         num_tasks=n,
@@ -80,10 +83,18 @@ def certify_level(bound: Bound, method: str, wanted, x, beta, delta, low, high, 
     )
 
 
-def _violations(lower: jax.Array, thresholds: jax.Array) -> jax.Array:
+# From this many thresholds on, sorting the bounds costs less than comparing each with each.
+SORT_FROM = 64
+
+
+def count_violations(lower: jax.Array, thresholds: jax.Array) -> jax.Array:
     """k: tasks whose bound is not at least the threshold, [..., n] and [..., t] to [..., t]; a NaN is a violation."""
-    passed = lower[..., None, :] >= thresholds[..., :, None]
-    return lower.shape[-1] - jnp.sum(passed, axis=-1, dtype=jnp.int32)
+    if thresholds.shape[-1] < SORT_FROM:
+        passed = lower[..., None, :] >= thresholds[..., :, None]
+        return lower.shape[-1] - jnp.sum(passed, axis=-1, dtype=jnp.int32)
+    ordered = jnp.sort(jnp.where(jnp.isnan(lower), -jnp.inf, lower), axis=-1)
+    flat = ordered.reshape(-1, ordered.shape[-1]), thresholds.reshape(-1, thresholds.shape[-1])
+    return jax.vmap(jnp.searchsorted)(*flat).reshape(thresholds.shape).astype(jnp.int32)
 
 
 def _bad_levels(beta: jax.Array, delta: jax.Array) -> jax.Array:
@@ -93,16 +104,18 @@ def _bad_levels(beta: jax.Array, delta: jax.Array) -> jax.Array:
 def _epsilon(method: str, violations: jax.Array, n: int, beta, delta) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Epsilon, K and feasibility for each k: solved directly if there are few, else once for every k and gathered."""
     if violations.size <= n:
-        return _solve(method, violations.astype(beta.dtype), n, beta, delta)
-    epsilon, num_valid, feasible = _table(method, n, beta, delta)
+        return solve_epsilon(method, violations.astype(beta.dtype), n, beta, delta)
+    epsilon, num_valid, feasible = epsilon_table(method, n, beta, delta)
     return epsilon[violations], num_valid[violations], feasible[violations]
 
 
-def _table(method: str, n: int, beta, delta) -> tuple[jax.Array, jax.Array, jax.Array]:
-    return _solve(method, jnp.arange(n + 1, dtype=beta.dtype), n, beta, delta)
+def epsilon_table(method: str, n: int, beta, delta) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Epsilon, K and feasibility for k = 0, ..., n."""
+    return solve_epsilon(method, jnp.arange(n + 1, dtype=beta.dtype), n, beta, delta)
 
 
-def _solve(method: str, k: jax.Array, n: int, beta, delta) -> tuple[jax.Array, jax.Array, jax.Array]:
+def solve_epsilon(method: str, k: jax.Array, n, beta, delta) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Epsilon, K and feasibility for each k."""
     num_tasks, beta, delta = (jnp.broadcast_to(jnp.asarray(v, k.dtype), k.shape) for v in (n, beta, delta))
     sound = binomial(k, num_tasks, beta, delta)
     if method == "binomial":
@@ -111,7 +124,7 @@ def _solve(method: str, k: jax.Array, n: int, beta, delta) -> tuple[jax.Array, j
     return jnp.maximum(printed.epsilon, sound), printed.num_valid, printed.feasible
 
 
-def _status(method: str, epsilon, feasible, invalid, beta, delta, n: int) -> jax.Array:
+def status_of(method: str, epsilon, feasible, invalid, beta, delta, n: int) -> jax.Array:
     """The first of these that applies: invalid input, infeasible, vacuous, out of range, certified."""
     beyond = (method == "scenario") & beyond_range(beta, delta, n)
     status = jnp.where(beyond, Status.OUT_OF_RANGE.value, Status.CERTIFIED.value)

@@ -10,7 +10,12 @@ from jaxcert.numerics._rounding import unit_roundoff
 
 
 class SafeRoot(NamedTuple):
-    """A point at which ``residual <= 0`` was seen, or the given safe end; whether it is near the root (else: loose)."""
+    """Roots from their safe side.
+
+    Attributes:
+        root: a point at which ``residual <= 0`` was seen, or the given safe end.
+        converged: whether it is near the root; else it is loose.
+    """
 
     root: jax.Array
     converged: jax.Array

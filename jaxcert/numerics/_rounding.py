@@ -48,15 +48,15 @@ def cast(value: Any, dtype: np.dtype, side: Side) -> jax.Array:
         True
     """
     if not isinstance(value, jax.Array):
-        return jnp.asarray(_cast_host(np.asarray(value), dtype, side))
+        return jnp.asarray(cast_host(np.asarray(value), dtype, side))
     if value.dtype == dtype:
         return value
     near = value.astype(dtype)
     return near if side == "nearest" else jnp.where(_wrong_side(value, near, side), _towards(jnp, near, side), near)
 
 
-def _cast_host(value: np.ndarray, dtype: np.dtype, side: Side) -> np.ndarray:
-    """On the host the exact value is still there, before JAX narrows it on the way to the device."""
+def cast_host(value: np.ndarray, dtype: np.dtype, side: Side) -> np.ndarray:
+    """``cast`` on the host, where the exact value still is: JAX narrows it on the way to the device."""
     with np.errstate(over="ignore", invalid="ignore"):
         near = value.astype(dtype)
         return near if side == "nearest" else np.where(_wrong_side(value, near, side), _towards(np, near, side), near)

@@ -45,9 +45,9 @@ def test_bound_holds_with_other_operations_around_the_sum(size):
 def test_bound_is_small_and_grows_with_the_logarithm():
     u = 2.0**-24
     assert _summation.sum_error(1, np.dtype("float32")) == 0
-    assert _summation.sum_error(32, np.dtype("float32")) == pytest.approx(31 * u, rel=1e-5)
-    assert _summation.sum_error(10**6, np.dtype("float32")) <= 125 * u
-    assert _summation.sum_error(10**6, np.dtype("float64")) <= 125 * 2.0**-53
+    assert _summation.sum_error(32, np.dtype("float32")) == pytest.approx(5 * u, rel=1e-5)
+    assert _summation.sum_error(10**6, np.dtype("float32")) <= 30 * u
+    assert _summation.sum_error(10**6, np.dtype("float64")) <= 30 * 2.0**-53
 
 
 @pytest.mark.parametrize("shape", [(3, 40), (2, 3, 65), (0, 33), (4, 1)])

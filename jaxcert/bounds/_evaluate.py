@@ -1,0 +1,91 @@
+"""How a bound is applied, to returns or to a summary of them; the same for all bounds."""
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._validation import check_open_unit, is_concrete
+from jaxcert.bounds._bound import Bound
+from jaxcert.bounds._data import rollouts
+from jaxcert.bounds._summary import check_bound_support, prepare_summary, summarised
+from jaxcert.rollouts._returns import Support, check_values, describe_index, to_device
+from jaxcert.rollouts.summaries import Summary
+
+
+def apply_bound(bound: Bound, x: Any, beta: Any, support: Support, where: Any, validate: bool) -> jax.Array:
+    """Check the arguments of a public bound and evaluate it: [..., m] -> [...]."""
+    x, beta, low, high, where = prepare(bound, x, beta, support, where, validate)
+    tasks = x.valid.shape if isinstance(x, Summary) else x.shape[:-1]
+    if beta.ndim > len(tasks) or any(b not in (1, t) for b, t in zip(beta.shape[::-1], tasks[::-1], strict=False)):
+        raise ValueError(f"beta has shape {beta.shape}; expected one that broadcasts to the tasks, {tasks}")
+    return _evaluate(bound, x, beta, low, high, where)
+
+
+def prepare(
+    bound: Bound, x: Any, beta: Any, support: Support, where: Any, validate: bool, *, first: tuple[int, ...] = ()
+) -> tuple:
+    """Everything that is refused before a bound is evaluated; the arguments on the device, rounded safely.
+
+    ``first`` is the place of x[0, ..., 0] in the array that the caller knows, for messages.
+    """
+    if isinstance(x, Summary):
+        return prepare_summary(bound, x, beta, support, where, validate)
+    check_bound_support(bound, support)
+    arrays = to_device(x, beta, support, where)
+    if arrays[0].shape[-1] < bound.min_rollouts:
+        raise ValueError(
+            f"returns have {arrays[0].shape[-1]} rollout per task; {bound.name} needs at least {bound.min_rollouts}"
+        )
+    if validate:
+        if is_concrete(beta):
+            check_open_unit("beta", beta, dtype=arrays[0].dtype)
+        _check_range(support, arrays[0].dtype)
+        # Host values are looked at as they are: on the way to the device some would be rounded into the support.
+        check_returns(bound, x if isinstance(x, jax.Array) else np.asarray(x), support, arrays[-1], first=first)
+    return arrays
+
+
+def check_returns(bound: Bound, x: Any, support: Support, where: Any, *, first: tuple[int, ...] = ()) -> None:
+    """Raise ValueError for returns that are not possible, or too few that count, where they can be read."""
+    check_values(x, *support, where, binary=bound.binary, first=first)
+    _check_counts(bound, where, first)
+
+
+def _check_range(support: Support, dtype: np.dtype) -> None:
+    if is_concrete(*support):
+        for end in support:
+            if np.isfinite(float(end)) and abs(float(end)) > float(jnp.finfo(dtype).max):
+                raise ValueError(f"support holds {float(end):g}; expected numbers within the range of {dtype}")
+
+
+def _check_counts(bound: Bound, where: Any, first: tuple[int, ...]) -> None:
+    if where is None or bound.min_rollouts == 1 or not is_concrete(where):
+        return
+    counts = np.asarray(where).sum(axis=-1)
+    few = np.argwhere(counts < bound.min_rollouts)
+    if few.size:
+        task = describe_index(np.add(few[0], first[:-1] or 0))
+        raise ValueError(
+            f"task {task} has {counts[tuple(few[0])]} rollout that is not masked; {bound.name} needs at least "
+            f"{bound.min_rollouts}"
+        )
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _evaluate(bound: Bound, x, beta, low, high, where) -> jax.Array:
+    return evaluate(bound, x, beta, low, high, where)
+
+
+def evaluate(bound: Bound, x, beta, low, high, where) -> jax.Array:
+    """The bound on prepared arguments, without any check: bad values fail closed (-inf)."""
+    summary = isinstance(x, Summary)
+    data = (
+        summarised(x, beta, binary=bound.binary)
+        if summary
+        else rollouts(x, beta, low, high, where, binary=bound.binary)
+    )
+    enough = data.num_rollouts >= bound.min_rollouts
+    return jnp.where(enough, bound.lower(data), -jnp.inf)

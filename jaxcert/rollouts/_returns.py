@@ -1,0 +1,152 @@
+"""Returns as they come in: shapes, types and values checked against the declared support, rounded to the safe side."""
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._validation import is_concrete, require_real
+from jaxcert.numerics._rounding import cast, compute_dtype
+
+Support = tuple[Any, Any]
+
+
+def to_device(x: Any, beta: Any, support: Support, where: Any) -> tuple:
+    """Check shapes and round every argument to its safe side: x and a down, b up, beta once.
+
+    Raises:
+        ValueError: for shapes, types or a support that no values could make right.
+    """
+    require_real("returns", x)
+    require_real("beta", beta)
+    shape = np.shape(x)
+    if not shape or 0 in shape:
+        raise ValueError(f"returns of shape {shape} hold no rollouts; expected [..., num_rollouts] with at least one")
+    low, high = split_support(support)
+    dtype = returns_dtype(x)
+    return (
+        cast(x, dtype, "down"),
+        cast(beta, dtype, "nearest"),
+        cast(low, dtype, "down"),
+        cast(high, dtype, "up"),
+        None if where is None else _check_where(where, shape),
+    )
+
+
+def _check_where(where: Any, shape: tuple[int, ...]) -> jax.Array:
+    if not isinstance(where, jax.Array):
+        where = np.asarray(where)
+    if where.dtype != np.bool_:
+        raise ValueError(f"where has dtype {where.dtype}; expected bool")
+    if where.shape != shape:
+        raise ValueError(f"where has shape {where.shape}; expected that of the returns, {shape}")
+    return jnp.asarray(where)
+
+
+def returns_dtype(x: Any) -> np.dtype:
+    """float64 for float64 returns where 64-bit types are on, else float32."""
+    dtype = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
+    if not jnp.issubdtype(dtype, jnp.floating):
+        return np.dtype(np.float32)
+    return compute_dtype(x if hasattr(x, "dtype") else np.asarray(x))
+
+
+def split_support(support: Any) -> tuple[Any, Any]:
+    """The two ends of a declared support (a, b).
+
+    Raises:
+        ValueError: missing, not a pair of real scalars, or (where the values can be read) not a < b with a finite.
+    """
+    try:
+        low, high = support
+    except TypeError:
+        raise ValueError(f"support is {support!r}; expected a pair (a, b) that holds every possible return") from None
+    except ValueError:
+        raise ValueError(f"support has {len(support)} entries; expected a pair (a, b)") from None
+    for end in (low, high):
+        require_real("support", end)
+        if np.ndim(end) != 0:
+            raise ValueError(f"support has an end of shape {np.shape(end)}; expected a pair (a, b) of scalars")
+    if is_concrete(low, high):
+        ends = np.asarray([low, high], dtype=np.float64)
+        if not (np.isfinite(ends[0]) and ends[0] < ends[1]):
+            raise ValueError(f"support is ({ends[0]:g}, {ends[1]:g}); expected a < b, both numbers, a finite")
+    return low, high
+
+
+def possible(x: Any, low: Any, high: Any, binary: bool) -> Any:
+    """Which entries are values that the return can take; for host and for device arrays."""
+    if binary:
+        return (x == 0) | (x == 1)
+    xp = jnp if isinstance(x, jax.Array) else np
+    return (x >= low) & (x <= high) & xp.isfinite(x)
+
+
+def check_values(
+    x: Any,
+    low: Any,
+    high: Any,
+    where: Any,
+    *,
+    binary: bool,
+    first: tuple[int, ...] = (),
+    some_per_task: bool = True,
+) -> None:
+    """Raise ValueError that names the first bad value, task and rollout, counted from ``first``.
+
+    For device arrays one scalar comes back. Skipped, and left to the fail-closed path, where a value cannot be read
+    (tracers, several processes).
+    """
+    if not is_concrete(x, low, high, where):
+        return
+    low, high = float(low), float(high)
+    bad = _first_bad(x, low, high, where, binary)
+    if bad >= 0:
+        value = float(np.asarray(x).reshape(-1)[bad])
+        place = np.unravel_index(bad, x.shape)
+        raise ValueError(_describe(value, np.add(place, first or 0), low, high, binary))
+    if where is not None and some_per_task:
+        empty = np.argwhere(~np.asarray(where).any(axis=-1))
+        if empty.size:
+            task = np.add(empty[0], first[:-1] or 0)
+            raise ValueError(f"task {describe_index(task)} has every rollout masked; expected at least one per task")
+
+
+def _first_bad(x: Any, low: float, high: float, where: jax.Array | None, binary: bool) -> int:
+    """The flat index of the first impossible value, or -1."""
+    if isinstance(x, jax.Array):
+        with jax.ensure_compile_time_eval():  # readable arrays may be met while something else is traced
+            x = cast(x, returns_dtype(x), "nearest")
+            ends = cast(low, x.dtype, "down"), cast(high, x.dtype, "up")
+            return int(_first_bad_on_device(x, *ends, where, binary=binary))
+    # In 16 bits the ends of the support could overflow.
+    bad = ~possible(x if x.dtype.itemsize > 2 else x.astype(np.float32), low, high, binary)
+    bad = bad if where is None else bad & np.asarray(where)
+    return int(np.argmax(bad)) if bad.any() else -1
+
+
+@functools.partial(jax.jit, static_argnames="binary")
+def _first_bad_on_device(x, low, high, where, *, binary: bool) -> jax.Array:
+    bad = ~possible(x, low, high, binary)
+    bad = (bad if where is None else bad & where).reshape(-1)
+    return jnp.where(jnp.any(bad), jnp.argmax(bad), -1)
+
+
+def _describe(value: Any, index: Any, low: Any, high: Any, binary: bool) -> str:
+    *task, rollout = index
+    place = (
+        f"the return of task {describe_index(task)}, rollout {rollout}" if task else f"the return of rollout {rollout}"
+    )
+    if not np.isfinite(value):
+        return f"{place} is {value}; expected a finite number"
+    if binary:
+        return f"{place} is {value:.9g}; Clopper-Pearson expects binary returns, 0 or 1"
+    return f"{place} is {value:.9g}, outside the support ({low:.9g}, {high:.9g})"
+
+
+def describe_index(index: Any) -> str:
+    """3 or (0, 3)."""
+    parts = [str(int(i)) for i in index]
+    return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"

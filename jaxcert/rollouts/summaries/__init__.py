@@ -1,0 +1,8 @@
+"""Mergeable summaries of returns, from which certificates are computed as from the returns themselves."""
+
+from jaxcert.rollouts.summaries._histogram import Histogram
+from jaxcert.rollouts.summaries._moments import Moments
+
+Summary = Histogram | Moments
+
+__all__ = ["Histogram", "Moments", "Summary"]

@@ -1,0 +1,137 @@
+"""Counts of returns on a fixed set of values, each return rounded down to one of them."""
+
+import dataclasses
+from typing import Any, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._validation import is_count
+from jaxcert.rollouts.summaries._base import alike, float_dtype, read_batch, support_ends, task_shape
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False)
+class Histogram:
+    r"""How often each of ``num_bins + 1`` values occurs, every return rounded down to one of them.
+
+    .. math:: v_i = a + i (b - a) / \text{num\_bins}, \qquad X \mapsto \max \{ v_i : v_i \le X \}
+
+    The rounded return is itself a return in [a, b], independent from rollout to rollout, with a mean of at most E[X].
+    So every per-task bound, computed from the counts, is a lower bound on E[X]; with "betting", "dkw" and "hoeffding"
+    it is at most one bin, (b - a) / num_bins, below the one from the returns. Counts do not depend on the order of
+    batches, nor on how they were split and merged. ``certify`` takes a histogram in place of returns, with any bound.
+
+    Success counts are the histogram with one bin on (0, 1), which loses nothing; Clopper-Pearson takes those.
+
+    Attributes:
+        values: v, float[num_bins + 1], increasing.
+        high: b.
+        counts: int32[..., n, num_bins + 1].
+        valid: tasks in which every return lay in the support, and that have at most 2**31 - 1 of them, bool[..., n].
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxcert import certify
+        >>> summary = Histogram.empty(50, support=(0, 1), num_bins=100)
+        >>> for batch in jnp.linspace(0.8, 1.0, 50 * 200).reshape(4, 50, 50):
+        ...     summary = summary.update(batch)
+        >>> print(f"{certify(summary, 0.8, delta=0.01).safety[0]:.4f}")
+        0.9074
+    """
+
+    values: jax.Array
+    high: jax.Array
+    counts: jax.Array
+    valid: jax.Array
+
+    @classmethod
+    def empty(cls, num_tasks: Any, *, support: tuple[Any, Any], num_bins: int, dtype: Any = None) -> Self:
+        """No rollouts yet.
+
+        Args:
+            num_tasks: n, or a shape [..., n].
+            support: (a, b), declared before the data are seen, both ends finite.
+            num_bins: bins per task; memory is 4 (num_bins + 1) bytes per task.
+            dtype: of the values; by default JAX's default float.
+
+        Raises:
+            ValueError: for a number of tasks or bins, a support or a type that has no meaning.
+        """
+        shape, dtype = task_shape(num_tasks), float_dtype(dtype)
+        if not is_count(num_bins) or num_bins > 2**20:
+            raise ValueError(f"num_bins is {num_bins!r}; expected a whole number from 1 to 2**20")
+        low, high = support_ends(support, dtype)
+        share = jnp.arange(num_bins + 1, dtype=dtype) / num_bins
+        values = jnp.minimum(low + (high - low) * share, high).at[-1].set(high)
+        return cls(values, high, jnp.zeros((*shape, num_bins + 1), jnp.int32), jnp.ones(shape, bool))
+
+    @property
+    def low(self) -> jax.Array:
+        """a."""
+        return self.values[0]
+
+    @property
+    def num_rollouts(self) -> jax.Array:
+        """m, int32[..., n]."""
+        return jnp.sum(self.counts, axis=-1, dtype=jnp.int32)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the computation."""
+        return self.values.dtype
+
+    def update(self, returns: Any, *, where: Any = None, validate: bool = True) -> Self:
+        """With new rollouts of every task.
+
+        Args:
+            returns: float[..., n, m].
+            where: bool[..., n, m], which of them count; all by default. A task may have none.
+            validate: refuse returns outside the support by message where they can be read. Otherwise, and under a
+                transformation, they make their task invalid for good.
+
+        Raises:
+            ValueError: for shapes or values that do not fit.
+        """
+        batch = read_batch(self.low, self.high, self.valid.shape, returns, where, validate)
+        return _count(self, batch.x, batch.counted, batch.valid)
+
+    def merge(self, other: Self) -> Self:
+        """All rollouts of both.
+
+        Raises:
+            ValueError: for another kind, support, number of bins or tasks.
+        """
+        same = alike(self, other)
+        return _counted(self, self.counts + other.counts, self.valid & other.valid & same)
+
+
+@jax.jit
+def _count(summary: Histogram, x: jax.Array, counted: jax.Array, valid: jax.Array) -> Histogram:
+    place = _place(summary.values, x)
+
+    def add(counts: jax.Array, place: jax.Array, counted: jax.Array) -> jax.Array:
+        return counts.at[place].add(counted.astype(jnp.int32))
+
+    bins, m = summary.counts.shape[-1], x.shape[-1]
+    rows = jax.vmap(add)(summary.counts.reshape(-1, bins), place.reshape(-1, m), counted.reshape(-1, m))
+    return _counted(summary, rows.reshape(summary.counts.shape), summary.valid & valid)
+
+
+def _counted(summary: Histogram, counts: jax.Array, valid: jax.Array) -> Histogram:
+    """With these counts, sums of two that int32 could hold: beyond its range the new total wraps to a negative one."""
+    total = jnp.sum(counts, axis=-1, dtype=jnp.int32)
+    return dataclasses.replace(summary, counts=counts, valid=valid & (total >= 0))
+
+
+def _place(values: jax.Array, x: jax.Array) -> jax.Array:
+    """The last i with values[i] <= x: guessed, then compared with the values themselves."""
+    last = values.shape[0] - 1
+    low, high = values[0], values[-1]
+    guess = jnp.clip((x - low) / (high - low) * last, 0, last).astype(jnp.int32)
+    guess = jnp.where(values[guess] > x, jnp.maximum(guess - 1, 0), guess)
+    after = jnp.minimum(guess + 1, last)
+    guess = jnp.where(values[after] <= x, after, guess)
+    # Where the guess was further off than that, the lower end, which is below every return.
+    return jnp.where(values[guess] <= x, guess, 0)

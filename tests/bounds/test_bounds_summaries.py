@@ -1,0 +1,383 @@
+"""Summaries: exact counts, safe moments, in any order; certificates from them against those from the returns."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from exact_bounds import CASES, Sample, rational
+from flint import arb, fmpq
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.exact import exact
+from jaxcert import Status, bounds, certify, certify_safety_level
+from jaxcert.bounds._data import rollouts
+from jaxcert.bounds._mean import mean_down, standard_deviation_up
+from jaxcert.rollouts.summaries import Histogram, Moments
+
+SUPPORTS = [(0.0, 1.0), (0.0, 1000.0), (-5.0, 3.0), (0.0, 1e-3), (1e6, 1e6 + 1), (-1.0, 1e4 / 3)]
+RNG = np.random.default_rng(0)
+
+
+def sample(support, shape, dtype, seed=0) -> np.ndarray:
+    """Returns of every kind: spread out, constant, at the ends, next to the ends."""
+    rng = np.random.default_rng(seed)
+    low, high = support
+    x = (low + (high - low) * rng.beta(3, 1.5, shape)).astype(dtype)
+    x[0] = x[0, 0]
+    x[1] = high
+    x[2] = low
+    x[3] = np.where(rng.random(shape[1]) < 0.5, low, high)
+    x[4] = np.nextafter(np.asarray(high, dtype), np.asarray(low, dtype))
+    return np.clip(x, np.asarray(low, dtype), np.asarray(high, dtype))
+
+
+def parts(x: np.ndarray, count: int, seed: int = 0) -> list[np.ndarray]:
+    """The columns in a random order, cut at random places; some parts are empty of rollouts for nobody."""
+    rng = np.random.default_rng(seed)
+    cuts = np.sort(rng.choice(np.arange(1, x.shape[1]), count - 1, replace=False))
+    return np.split(x[:, rng.permutation(x.shape[1])], cuts, axis=1)
+
+
+def summarise(empty, batches):
+    for batch in batches:
+        empty = empty.update(batch)
+    return empty
+
+
+def merged(empty, batches, order):
+    """One summary per batch, merged pairwise in that order."""
+    each = [empty.update(batches[i]) for i in order]
+    while len(each) > 1:
+        each = [a.merge(b) for a, b in zip(each[::2], each[1::2], strict=False)] + each[len(each) & ~1 :]
+    return each[0]
+
+
+# --- moments ----------------------------------------------------------------------------------------------------------
+
+
+def exact_moments(x: np.ndarray, low: float) -> tuple[fmpq, fmpq]:
+    """Mean of x - a and the sum of squared deviations."""
+    values = [rational(v) - rational(low) for v in x]
+    mean = sum(values, fmpq(0)) / len(values)
+    return mean, sum(((v - mean) * (v - mean) for v in values), fmpq(0))
+
+
+@pytest.mark.parametrize("support", SUPPORTS)
+@pytest.mark.parametrize("count", [1, 7])
+def test_moments_lie_on_their_sides(support, count, precision):
+    x = sample(support, (12, 60), precision)
+    low, high = (float(v) for v in (np.asarray(support, precision)))
+    moments = summarise(Moments.empty(12, support=support, dtype=precision), parts(x, count))
+    mean, deviation = np.asarray(moments.mean_down()), np.asarray(moments.standard_deviation_up())
+    u = float(np.finfo(precision).eps) / 2
+    for i in range(12):
+        true_mean, squares = exact_moments(x[i], low)
+        assert rational(mean[i]) <= true_mean
+        assert rational(mean[i]) >= true_mean - rational(40 * u * (high - low))
+        true_deviation = (arb(squares) / 59).sqrt()
+        assert exact(deviation[i]) >= true_deviation
+        assert exact(deviation[i]) <= true_deviation * (1 + 400 * u) + 100 * u * (high - low)
+
+
+@pytest.mark.parametrize("bound", ["hoeffding", "empirical_bernstein"])
+@pytest.mark.parametrize("support", SUPPORTS)
+def test_bounds_from_moments_are_safe_and_tight(bound, support, precision):
+    x = sample(support, (12, 60), precision)
+    low, high = (float(v) for v in (np.asarray(support, precision)))
+    moments = summarise(Moments.empty(12, support=support, dtype=precision), parts(x, 5))
+    lower = np.asarray(getattr(bounds, bound)(moments, 0.1, support=None))
+    slack = (1e-5 if precision == "float32" else 1e-13) * (high - low) + 4 * float(
+        np.spacing(np.asarray(high, precision))
+    )
+    for i in range(12):
+        true = exact(low) + CASES[bound].oracle(Sample.of(x[i], low, high), float(np.asarray(0.1, precision)))
+        assert exact(lower[i]) <= true
+        assert exact(lower[i]) >= true - slack
+
+
+def test_moments_are_the_same_in_any_order(precision):
+    x = sample((-5.0, 3.0), (6, 90), precision)
+    batches = parts(x, 9)
+    empty = Moments.empty(6, support=(-5.0, 3.0), dtype=precision)
+    whole = empty.update(x)
+    for order in ([*range(9)], [*range(9)][::-1], list(np.random.default_rng(1).permutation(9))):
+        got = merged(empty, batches, order)
+        np.testing.assert_array_equal(got.total, whole.total)
+        np.testing.assert_array_equal(got.num_rollouts, whole.num_rollouts)
+        np.testing.assert_allclose(np.asarray(got.squares), np.asarray(whole.squares), rtol=1e-4, atol=1e-9)
+
+
+def test_many_updates_stay_tight():
+    """10^4 updates of one rollout each; the sum of squares grows by a few units in the last place with each."""
+    x = RNG.beta(3, 1.5, (4, 10_000)).astype(np.float32)
+    steps = jnp.asarray(x.T[:, :, None])
+    empty = Moments.empty(4, support=(0, 1), dtype=np.float32)
+    final, _ = jax.lax.scan(lambda s, batch: (s.update(batch), None), empty, steps)
+    once = empty.update(x)
+    np.testing.assert_array_equal(final.total, once.total)
+    lower = [np.asarray(bounds.empirical_bernstein(s, 0.01, support=None)) for s in (final, once)]
+    assert np.all(np.abs(lower[0] - lower[1]) < 5e-5)
+
+
+def test_more_rollouts_than_one_word_holds():
+    """The sum carries into its second word; a batch longer than a half word's sum is split."""
+    x = np.ones((2, 2**20), np.float32)
+    moments = Moments.empty(2, support=(0, 1), dtype=np.float32).update(x)
+    assert int(moments.total[0, 1]) > 0
+    mean = np.asarray(moments.mean_down())
+    assert np.all((mean <= 1) & (mean > 1 - 3e-6))
+
+
+# --- histograms -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("support", SUPPORTS)
+@pytest.mark.parametrize("num_bins", [1, 10, 1000])
+def test_each_return_is_rounded_down_to_the_nearest_value(support, num_bins, precision):
+    x = sample(support, (8, 300), precision)
+    histogram = Histogram.empty(8, support=support, num_bins=num_bins, dtype=precision)
+    values = np.asarray(histogram.values)
+    assert np.all(np.diff(values) >= 0)
+    assert exact(values[0]) <= exact(support[0])
+    assert exact(values[-1]) >= exact(support[1])
+    x[5, : num_bins + 1] = values[:300]
+    got = np.asarray(summarise(histogram, parts(x, 4)).counts)
+    for i in range(8):
+        place = np.searchsorted(values, x[i], side="right") - 1
+        wanted = values[place]
+        found = np.repeat(values, got[i])
+        np.testing.assert_array_equal(np.sort(wanted), found)
+
+
+def test_histograms_are_the_same_in_any_order(precision):
+    x = sample((0.0, 1.0), (6, 90), precision)
+    batches, empty = parts(x, 9), Histogram.empty(6, support=(0, 1), num_bins=50, dtype=precision)
+    whole = empty.update(x)
+    for order in ([*range(9)], list(np.random.default_rng(1).permutation(9))):
+        np.testing.assert_array_equal(merged(empty, batches, order).counts, whole.counts)
+
+
+@pytest.mark.parametrize("bound", ["betting", "dkw", "hoeffding", "empirical_bernstein"])
+def test_bounds_from_a_histogram_are_those_of_the_rounded_returns(bound, precision):
+    """Never above the exact bound of the rounded returns, which for most is at most a bin below that of the returns."""
+    support, num_bins, beta = (-5.0, 3.0), 64, 0.1
+    x = sample(support, (12, 90), precision)
+    histogram = summarise(Histogram.empty(12, support=support, num_bins=num_bins, dtype=precision), parts(x, 5))
+    lower = np.asarray(getattr(bounds, bound)(histogram, beta, support=support))
+    values = np.asarray(histogram.values)
+    rounded = values[np.searchsorted(values, x, side="right") - 1]
+    plain = np.asarray(getattr(bounds, bound)(x, beta, support=support))
+    slack = (1e-5 if precision == "float32" else 1e-13) * 8
+    for i in range(12):
+        true = exact(-5.0) + CASES[bound].oracle(Sample.of(rounded[i], *support), float(np.asarray(beta, precision)))
+        assert exact(lower[i]) <= true
+        assert exact(lower[i]) >= true - slack
+    if bound != "empirical_bernstein":
+        assert np.all(lower <= plain + slack)
+        assert np.all(lower >= plain - 8 / num_bins - slack)
+
+
+def test_success_counts_are_a_histogram_of_one_bin():
+    x = (RNG.random((20, 50)) < 0.8).astype(np.float32)
+    counts = summarise(Histogram.empty(20, support=(0, 1), num_bins=1), parts(x, 6))
+    np.testing.assert_array_equal(counts.counts[:, 1], x.sum(axis=1))
+    np.testing.assert_array_equal(bounds.clopper_pearson(counts, 0.05), bounds.clopper_pearson(x, 0.05, support=(0, 1)))
+
+
+# --- certificates -----------------------------------------------------------------------------------------------------
+
+
+def certificates(summary, bound, **settings):
+    settings = {"delta": 0.1, "bound": bound, **settings}
+    yield certify(summary, [0.3, 0.6], **settings)
+    yield certify_safety_level(summary, 0.5, **settings)
+
+
+@pytest.mark.parametrize(
+    "bound", ["betting", *(pytest.param(b, marks=pytest.mark.slow) for b in ("dkw", "clopper_pearson"))]
+)
+def test_certificates_from_a_lossless_histogram(bound):
+    x = (RNG.random((20, 50)) < 0.8).astype(np.float32)
+    counts = Histogram.empty(20, support=(0, 1), num_bins=1).update(x)
+    for got, wanted in zip(certificates(counts, bound), certificates(x, bound, support=(0, 1)), strict=True):
+        np.testing.assert_array_equal(got.num_violations, wanted.num_violations)
+        np.testing.assert_array_equal(got.epsilon, wanted.epsilon)
+        np.testing.assert_allclose(got.lower_bounds, wanted.lower_bounds, atol=2e-6)
+
+
+def test_a_summary_works_under_jit_vmap_and_scan():
+    x = RNG.uniform(0.4, 1, (3, 4, 10, 20)).astype(np.float32)
+
+    @jax.jit
+    def run(steps):
+        empty = Histogram.empty(10, support=(0, 1), num_bins=100, dtype=np.float32)
+        final, _ = jax.lax.scan(lambda s, batch: (s.update(batch), None), empty, steps)
+        return certify(final, [0.5], delta=0.1, bound="betting")
+
+    together = jax.vmap(run)(x)
+    for i in range(3):
+        np.testing.assert_array_equal(together.num_violations[i], run(x[i]).num_violations)
+
+
+def test_a_return_outside_the_support_stays_a_violation():
+    x = RNG.uniform(0.4, 1, (10, 20)).astype(np.float32)
+    bad = x.copy()
+    bad[3, 4] = np.nan
+    bad[5, 1] = 1.5
+    for empty, bound in (
+        (Histogram.empty(10, support=(0, 1), num_bins=9), "dkw"),
+        (Moments.empty(10, support=(0, 1)), "hoeffding"),
+    ):
+        with pytest.raises(ValueError, match=r"the return of task 3, rollout 4 is nan; expected a finite number"):
+            empty.update(bad)
+        spoilt = empty.update(bad, validate=False).update(x).merge(empty.update(x))
+        with pytest.raises(ValueError, match="task 3 of the summary met a return outside the support"):
+            certify(spoilt, [0.0], delta=0.1, bound=bound)
+        certificate = certify(spoilt, [0.0], delta=0.1, bound=bound, validate=False)
+        assert int(certificate.num_violations[0]) == 2
+        assert Status(int(certificate.status[0])) is Status.INVALID_INPUT
+
+
+def test_masked_entries_have_no_influence():
+    x = RNG.uniform(0.4, 1, (10, 20)).astype(np.float32)
+    where = np.arange(20) < np.arange(10)[:, None]  # the first task has none
+    hidden = np.where(where, x, np.nan)
+    for empty in (Histogram.empty(10, support=(0, 1), num_bins=9), Moments.empty(10, support=(0, 1))):
+        first, second = (empty.update(values, where=where) for values in (x, hidden))
+        for a, b in zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True):
+            np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(first.num_rollouts, np.arange(10))
+
+
+GOOD = Histogram.empty(10, support=(0, 1), num_bins=9).update(np.full((10, 3), 0.5))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Histogram.empty(0, support=(0, 1), num_bins=9), "num_tasks is 0"),
+        (lambda: Histogram.empty(2.5, support=(0, 1), num_bins=9), "num_tasks is 2.5"),
+        (lambda: Histogram.empty(10, support=(0, 1), num_bins=0), "num_bins is 0"),
+        (lambda: Histogram.empty(10, support=(0, np.inf), num_bins=9), "a summary needs a finite upper end"),
+        (lambda: Moments.empty(10, support=(1, 0)), "expected a < b"),
+        (lambda: Moments.empty(10, support=(0, 1), dtype="int32"), "dtype is int32"),
+        (lambda: Moments.empty(10, support=(0, 1), dtype="float64"), "dtype is float64"),
+        (lambda: GOOD.update(np.zeros((9, 3))), r"returns have shape \(9, 3\); expected \(10, 'm'\)"),
+        (lambda: GOOD.update(np.zeros((10, 0))), "hold no rollouts"),
+        (lambda: GOOD.merge(Moments.empty(10, support=(0, 1))), "a Histogram cannot be merged with Moments"),
+        (lambda: GOOD.merge(Histogram.empty(10, support=(0, 2), num_bins=9)), r"supports \(0, 1\) and \(0, 2\) differ"),
+        (lambda: GOOD.merge(Histogram.empty(10, support=(0, 1), num_bins=8)), "different shapes"),
+        (lambda: certify(GOOD, 0.5, delta=0.1, support=(0, 2)), r"support is \(0, 2\); the summary has \(0, 1\)"),
+        (lambda: certify(GOOD, 0.5, delta=0.1, where=np.ones((10, 3), bool)), "where is for returns"),
+        (lambda: certify(GOOD, 0.5, delta=0.1, bound="clopper_pearson"), "needs success counts"),
+        (lambda: certify(Moments.empty(3, support=(0, 1)), 0.5, delta=0.1), "betting needs more than moments"),
+        (
+            lambda: certify(Moments.empty(3, support=(0, 1)), 0.5, delta=0.1, bound="hoeffding"),
+            "task 0 .* too few rollouts",
+        ),
+        (lambda: certify(np.ones((3, 4)), 0.5, delta=0.1), "support is None; expected a pair"),
+    ],
+)
+def test_refusals(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@given(st.lists(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=5), min_size=2, max_size=5), st.randoms())
+@settings(max_examples=30)
+def test_merging_is_commutative_and_associative_in_counts(rows, random):
+    length = max(map(len, rows))
+    batches = [np.resize(np.asarray(row, np.float32), (1, length)) for row in rows]
+    order = list(range(len(batches)))
+    random.shuffle(order)
+    for empty, field in (
+        (Histogram.empty(1, support=(0, 1), num_bins=7), "counts"),
+        (Moments.empty(1, support=(0, 1)), "total"),
+    ):
+        one, other = summarise(empty, batches), merged(empty, batches, order)
+        np.testing.assert_array_equal(getattr(one, field), getattr(other, field))
+
+
+@pytest.mark.slow
+def test_ten_thousand_tasks_with_ten_thousand_rollouts_in_chunks():
+    """Counts and totals are exact; bounds from them agree with float64 sums over everything."""
+    n, chunk, bins, beta = 10_000, 500, 50, 1e-4
+    moments, histogram = Moments.empty(n, support=(0, 1)), Histogram.empty(n, support=(0, 1), num_bins=bins)
+    total, squares, counts = np.zeros(n), np.zeros(n), np.zeros((n, bins + 1), np.int64)
+    values = np.asarray(histogram.values)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        x = np.sqrt(rng.random((n, chunk), np.float32)) * np.linspace(0.3, 1, n, dtype=np.float32)[:, None]
+        moments, histogram = moments.update(x), histogram.update(x)
+        total += x.sum(axis=1, dtype=float)
+        squares += np.square(x, dtype=float).sum(axis=1)
+        place = np.searchsorted(values, x, side="right") - 1 + (bins + 1) * np.arange(n)[:, None]
+        counts += np.bincount(place.ravel(), minlength=counts.size).reshape(counts.shape)
+    m = 20 * chunk
+    np.testing.assert_array_equal(histogram.counts, counts)
+    np.testing.assert_array_equal(moments.num_rollouts, m)
+    mean, variance = total / m, (squares - total**2 / m) / (m - 1)
+    wanted = mean - np.sqrt(np.log(1 / beta) / (2 * m))
+    assert_below(bounds.hoeffding(moments, beta, support=(0, 1)), wanted, 2e-6)
+    wanted = mean - np.sqrt(2 * variance * np.log(2 / beta) / m) - 7 * np.log(2 / beta) / (3 * (m - 1))
+    assert_below(bounds.empirical_bernstein(moments, beta, support=(0, 1)), wanted, 2e-6)
+    rounded = counts @ values.astype(float) / m
+    wanted = rounded - np.sqrt(np.log(1 / beta) / (2 * m))
+    assert_below(bounds.hoeffding(histogram, beta, support=(0, 1)), wanted, 2e-6)
+
+
+def assert_below(found, wanted, slack: float) -> None:
+    difference = wanted - np.asarray(found, float)
+    assert difference.min() >= 0
+    assert difference.max() <= slack
+
+
+def test_more_rollouts_than_can_be_counted_make_a_task_invalid():
+    """int32 wraps: counts that came round to a small number again must certify nothing."""
+    summary = Histogram.empty(5, support=(0, 1), num_bins=3).update(np.zeros((5, 1), np.float32))
+    for _ in range(31):
+        assert np.all(summary.valid) == bool(np.all(np.asarray(summary.num_rollouts) > 0))
+        summary = summary.merge(summary)
+    assert not np.any(summary.valid)
+    again = summary.merge(summary).update(np.ones((5, 200), np.float32))
+    assert np.all(np.asarray(again.num_rollouts) == 200)
+    with pytest.raises(ValueError, match="task 0 of the summary met a return outside the support"):
+        certify(again, 0.5, delta=0.1)
+    assert np.all(np.asarray(certify(again, 0.5, delta=0.1, validate=False).num_violations) == 5)
+
+
+def test_success_counts_on_another_support_fail_closed_where_they_cannot_be_read():
+    summary = Histogram.empty(50, support=(0, 0.5), num_bins=1).update(np.full((50, 200), 0.5, np.float32))
+    with pytest.raises(ValueError, match="expects binary returns"):
+        certify(summary, 0.9, delta=0.01, bound="clopper_pearson")
+    traced = jax.jit(lambda summary: certify(summary, 0.9, delta=0.01, bound="clopper_pearson"))(summary)
+    assert traced.num_violations[0] == 50
+    assert traced.status[0] == Status.INVALID_INPUT
+
+
+def test_a_value_that_never_occurs_has_no_influence():
+    """Constant returns at a high value: the lowest bins are empty, and t = 1 is best."""
+    x = np.ones((1, 200), np.float32)
+    fine, coarse = (Histogram.empty(1, support=(0, 1), num_bins=bins).update(x) for bins in (4, 1))
+    wanted = bounds.betting(x, 0.05, support=(0, 1))
+    for summary in (fine, coarse):
+        got = certify(summary, 0.5, delta=0.1, beta=0.05, bound="betting").lower_bounds
+        np.testing.assert_allclose(got, wanted, rtol=2e-6)
+
+
+@pytest.mark.parametrize("kind", [Histogram, Moments])
+@pytest.mark.parametrize("support", [(-3e38, 3e38), (0, 1e-40), (0, 1e39)])
+def test_a_support_whose_width_float32_cannot_hold_is_refused(kind, support):
+    more = {"num_bins": 4} if kind is Histogram else {}
+    with pytest.raises(ValueError, match=r"expected a width that float32 can hold|finite upper end"):
+        kind.empty(3, support=support, dtype=np.float32, **more)
+
+
+def test_the_standard_deviation_at_the_widest_supports():
+    """The unit of the squares has a reciprocal that is a normal number."""
+    for high in (2.0**126, 3e38):
+        x = np.asarray([[0] * 15 + [high]], np.float32)
+        data = rollouts(jnp.asarray(x), jnp.float32(0.1), jnp.float32(0), jnp.float32(high), None, binary=False)
+        got = standard_deviation_up(data, mean_down(data))
+        np.testing.assert_allclose(got, np.std(x.astype(np.float64), ddof=1), rtol=1e-5)
