@@ -16,7 +16,16 @@ PACKAGES = [
     *(f"jaxcert.{found.name}" for found in pkgutil.iter_modules(jaxcert.__path__) if found.ispkg),
 ]
 # What users call: its text is the reference.
-DOCUMENTED = ["jaxcert", "jaxcert.bounds", "jaxcert.rollouts", "jaxcert.tasks.simple_grid", "jaxcert.report"]
+DOCUMENTED = [
+    "jaxcert",
+    "jaxcert.bounds",
+    "jaxcert.numerics",
+    "jaxcert.report",
+    "jaxcert.rollouts",
+    "jaxcert.rollouts.summaries",
+    "jaxcert.sweep",
+    "jaxcert.tasks.simple_grid",
+]
 
 
 def provided(module: ModuleType) -> set[str]:

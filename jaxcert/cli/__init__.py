@@ -1,10 +1,10 @@
-"""The command line: `jaxcert certify FILE ...` and `jaxcert demo`."""
+"""The command line: `jaxcert certify FILE ...`, `jaxcert sweep CONFIG` and `jaxcert demo`."""
 
 import os
 import sys
 from collections.abc import Sequence
 
-from jaxcert.report._extras import import_extra
+from jaxcert._extras import import_extra
 
 __all__ = ["main", "run"]
 

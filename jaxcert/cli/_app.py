@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast
 import typer
 
 import jaxcert
-from jaxcert.cli import _certify, _demo
+from jaxcert.cli import _certify, _demo, _sweep
 
 _app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -111,3 +111,18 @@ def _demo_command(
 ) -> None:
     """Certify an example with a known answer, then two trained policies, each in two ways."""
     _demo.demo(out, quiet=quiet)
+
+
+@_app.command("sweep")
+def _sweep_command(
+    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="TOML file with the tables [data], [grid], [run].")],
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the sweep in the folder that [run] checkpoint names.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say how many certificates and bytes it would be, and stop.")
+    ] = False,
+    quiet: _Quiet = False,
+) -> None:
+    """Certify every combination of the settings in CONFIG, for every seed."""
+    _sweep.sweep_file(config, resume=resume, dry_run=dry_run, quiet=quiet)

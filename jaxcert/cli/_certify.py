@@ -7,13 +7,13 @@ from typing import Any, Literal
 import numpy as np
 
 import jaxcert
+from jaxcert._files import check_output
 from jaxcert.certificates import Certificate
 from jaxcert.cli import _console, _tables
 from jaxcert.report import (
     ReturnsFile,
     certificate_record,
     check_figure_path,
-    check_output,
     plot_certificates,
     read_returns,
     save_figure,

@@ -21,10 +21,15 @@ def output() -> Console:
     return Console(width=width, markup=False, highlight=False, emoji=False)
 
 
+def errors() -> Console:
+    """The console of everything else: on stderr."""
+    return Console(stderr=True, markup=False, highlight=False, emoji=False)
+
+
 @contextlib.contextmanager
 def progress(quiet: bool) -> Iterator[Any]:
     """Give a function that shows what is being done: on stderr, on a terminal, unless `quiet`."""
-    console = Console(stderr=True, markup=False, highlight=False, emoji=False)
+    console = errors()
     if quiet or not console.is_terminal:
         yield lambda _: None
         return

@@ -1,19 +1,20 @@
 """Readers, writers and plots around a certificate; each imports what its extra brings when it is used."""
 
 from jaxcert.report._curve import step_curve
-from jaxcert.report._files import check_output
 from jaxcert.report._plots import check_figure_path, plot_certificates, save_figure
 from jaxcert.report._readers import ReturnsFile, read_returns
+from jaxcert.report._sweeps import check_table_path, write_sweep
 from jaxcert.report._writers import certificate_record, write_certificates
 
 __all__ = [
     "ReturnsFile",
     "certificate_record",
     "check_figure_path",
-    "check_output",
+    "check_table_path",
     "plot_certificates",
     "read_returns",
     "save_figure",
     "step_curve",
     "write_certificates",
+    "write_sweep",
 ]

@@ -1,0 +1,81 @@
+"""Sweeps as tables on disk."""
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxcert._extras import import_extra
+from jaxcert._files import whole_file
+from jaxcert.sweep import SweepResult
+
+_FORMATS = (".parquet", ".csv")
+
+
+def write_sweep(path: str | PathLike[str], result: SweepResult) -> None:
+    """Write the certificates of a sweep, one row each, whole or not at all; the file's suffix says how.
+
+    The columns are seed, num_tasks, num_rollouts, bound, method, beta (the grid's, or the default in use), delta,
+    threshold, epsilon, safety, num_violations, num_valid, status. It goes out seed by seed: beside the result, memory
+    holds the rows of one seed, about 60 bytes each.
+
+    Args:
+        path: the file, `.parquet` or `.csv`, which is replaced if it exists.
+        result: the sweep.
+
+    Raises:
+        ValueError: another suffix, or no file can be written there.
+        ImportError: without pyarrow (`pip install 'jaxcert[io]'`).
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> import jaxcert
+        >>> from jaxcert.sweep import Grid, sweep
+        >>> result = sweep(jaxcert.sample_returns("cheetah"), Grid([400, 500]), support=(0, 1000))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "sweep.csv"
+        ...     write_sweep(path, result)
+        ...     print(path.read_text().splitlines()[0][:40])
+        "seed","num_tasks","num_rollouts","bound
+    """
+    exact = check_table_path(path).suffix.lower() == ".csv"
+    module, writer = ("pyarrow.csv", "CSVWriter") if exact else ("pyarrow.parquet", "ParquetWriter")
+    create = getattr(import_extra(module, "io"), writer)
+    with whole_file(path) as file, create(file, _table(result, 0, exact).schema) as table:
+        for seed in range(len(result.epsilon)):
+            table.write_table(_table(result, seed, exact))
+
+
+def check_table_path(path: str | PathLike[str]) -> Path:
+    """The path, if its suffix is one that `write_sweep` knows.
+
+    Args:
+        path: the file.
+
+    Raises:
+        ValueError: another suffix.
+
+    Example:
+        >>> check_table_path("sweep.parquet").suffix
+        '.parquet'
+    """
+    path = Path(path)
+    if path.suffix.lower() not in _FORMATS:
+        raise ValueError(f"{path}: suffix {path.suffix!r}, expected one of {', '.join(_FORMATS)}")
+    return path
+
+
+def _table(result: SweepResult, seed: int, exact: bool) -> Any:
+    """The rows of one seed as a pyarrow table.
+
+    ``exact`` gives float32 as float64: the shortest decimal of a float32 may lie above it, that of the same number in
+    float64 gives it back.
+    """
+    pyarrow = import_extra("pyarrow", "io")
+    columns: dict[str, Any] = result.columns(slice(seed, seed + 1))
+    if exact:
+        columns = {name: v.astype(np.float64) if v.dtype == np.float32 else v for name, v in columns.items()}
+    for name, names in result.categories().items():
+        columns[name] = pyarrow.DictionaryArray.from_arrays(columns[name], pyarrow.array(names))
+    return pyarrow.table(columns)

@@ -1,0 +1,131 @@
+"""The grid of a sweep: what is certified, in every combination."""
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jaxcert._validation import check_finite, check_open_unit, is_count
+from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._certify import METHODS
+
+# The order of the axes of every result.
+AXES = ("seed", "budget", "bound", "method", "beta", "delta", "threshold")
+
+
+@dataclasses.dataclass(frozen=True, init=False)
+class Grid:
+    """Settings of a sweep; every combination of them is certified, for every seed.
+
+    Each axis is a sequence without repetition, or one value.
+
+    Attributes:
+        thresholds: wanted expected returns B, fixed before the data are seen.
+        bounds: names of per-task bounds, as in ``certify``.
+        methods: "binomial", "scenario".
+        betas: failure probabilities of one lower bound, in (0, 1); None for the default of ``certify``, which depends
+            on the method, delta and the number of tasks.
+        deltas: failure probabilities of a certificate, in (0, 1).
+        budgets: pairs (n, m): certify from the first n tasks and the first m rollouts of each; None for all of them.
+
+    Raises:
+        ValueError: for an unknown name, an empty axis, a repeated or impossible value, by name.
+
+    Example:
+        >>> grid = Grid(thresholds=[0.5, 0.7], bounds=("betting", "dkw"), betas=(0.01, 0.05), deltas=0.01)
+        >>> grid.num_settings
+        8
+    """
+
+    thresholds: tuple[float, ...]
+    bounds: tuple[str, ...]
+    methods: tuple[str, ...]
+    betas: tuple[float | None, ...]
+    deltas: tuple[float, ...]
+    budgets: tuple[tuple[int, int], ...] | None
+
+    def __init__(
+        self,
+        thresholds: ArrayLike,
+        bounds: str | Sequence[str] = "betting",
+        methods: str | Sequence[str] = "binomial",
+        betas: float | Sequence[float | None] | None = None,
+        deltas: ArrayLike = 0.01,
+        budgets: Sequence[tuple[int, int]] | np.ndarray | None = None,
+    ) -> None:
+        axes = {
+            "thresholds": _numbers("thresholds", thresholds),
+            "bounds": _names("bounds", bounds, tuple(BOUNDS)),
+            "methods": _names("methods", methods, METHODS),
+            "betas": _betas(betas),
+            "deltas": _numbers("deltas", deltas),
+            "budgets": None if budgets is None else _budgets(budgets),
+        }
+        for name, values in axes.items():
+            object.__setattr__(self, name, values)
+        check_finite("thresholds", self.thresholds)
+        check_open_unit("deltas", self.deltas)
+        check_open_unit("betas", [0.5 if beta is None else beta for beta in self.betas])
+
+    @property
+    def num_settings(self) -> int:
+        """Certificates per seed."""
+        budgets = 1 if self.budgets is None else len(self.budgets)
+        axes = (self.thresholds, self.bounds, self.methods, self.betas, self.deltas)
+        return budgets * int(np.prod([len(axis) for axis in axes]))
+
+
+def _entries(name: str, values: Any) -> tuple:
+    """The values of one axis as a tuple of Python scalars."""
+    if isinstance(values, str) or values is None or np.ndim(values) == 0:
+        return (values,)
+    entries = tuple(values)
+    if not entries:
+        raise ValueError(f"{name} of the grid is empty; expected at least one value")
+    return entries
+
+
+def _distinct(name: str, entries: tuple) -> tuple:
+    seen = set()
+    for entry in entries:
+        if entry in seen:
+            raise ValueError(f"{name} of the grid holds {entry!r} twice; expected each value once")
+        seen.add(entry)
+    return entries
+
+
+def _numbers(name: str, values: Any) -> tuple[float, ...]:
+    return _distinct(name, tuple(_number(name, entry) for entry in _entries(name, values)))
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, str | bytes | bool) or np.ndim(value) != 0:
+        raise ValueError(f"{name} of the grid holds {value!r}; expected numbers")
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} of the grid holds {value!r}; expected numbers") from None
+
+
+def _betas(values: Any) -> tuple[float | None, ...]:
+    entries = _entries("betas", values)
+    return _distinct("betas", tuple(None if entry is None else _number("betas", entry) for entry in entries))
+
+
+def _names(name: str, values: str | Sequence[str], known: tuple[str, ...]) -> tuple[str, ...]:
+    entries = _entries(name, values)
+    for entry in entries:
+        if entry not in known:
+            raise ValueError(f"{name} of the grid holds {entry!r}; expected {', '.join(known)}")
+    return _distinct(name, entries)
+
+
+def _budgets(values: Iterable[Any]) -> tuple[tuple[int, int], ...]:
+    pairs = []
+    for entry in _entries("budgets", values):
+        if np.shape(entry) != (2,) or not all(map(is_count, entry)):
+            raise ValueError(f"budgets of the grid holds {entry!r}; expected pairs (num_tasks, num_rollouts)")
+        pairs.append((int(entry[0]), int(entry[1])))
+    return _distinct("budgets", tuple(pairs))

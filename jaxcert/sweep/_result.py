@@ -1,0 +1,135 @@
+"""The result of a sweep: labelled arrays."""
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from jaxcert._extras import import_extra
+from jaxcert.certificates._status import Status
+from jaxcert.sweep._grid import AXES, Grid
+from jaxcert.sweep._plan import Plan, beta_values, field_types
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+
+class SeedStatistics(NamedTuple):
+    """Mean and standard deviation over seeds, [budgets, bounds, methods, betas, deltas, thresholds].
+
+    They describe how certificates vary; a mean of certified safeties is itself no certificate.
+
+    Attributes:
+        mean: over seeds.
+        std: unbiased variance's root (divisor seeds - 1); NaN for one seed.
+    """
+
+    mean: np.ndarray
+    std: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SweepResult:
+    """Certificates of a whole grid, on the host.
+
+    Every array has the axes (seed, budget, bound, method, beta, delta, threshold), in the order of the grid.
+
+    Attributes:
+        grid: the settings.
+        support: (a, b).
+        budgets: pairs (n, m) of the budget axis.
+        beta: the failure probabilities in use, [budgets, methods, betas, deltas]: the grid's, or the defaults.
+        epsilon: certified risk.
+        safety: certified P[J >= B] = 1 - epsilon, rounded down.
+        num_violations: k.
+        num_valid: K, as in ``Certificate``.
+        status: codes of ``jaxcert.Status``.
+    """
+
+    grid: Grid
+    support: tuple[float, float]
+    budgets: tuple[tuple[int, int], ...]
+    beta: np.ndarray
+    epsilon: np.ndarray
+    safety: np.ndarray
+    num_violations: np.ndarray
+    num_valid: np.ndarray
+    status: np.ndarray
+
+    def over_seeds(self, field: str = "safety") -> SeedStatistics:
+        """Mean and standard deviation of one array over seeds, computed in float64."""
+        if field not in field_types(self.epsilon.dtype):
+            raise ValueError(f"field is {field!r}; expected {', '.join(field_types(self.epsilon.dtype))}")
+        values = getattr(self, field).astype(np.float64)
+        spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.full(values.shape[1:], np.nan)
+        return SeedStatistics(values.mean(axis=0), spread)
+
+    def coordinates(self) -> dict[str, np.ndarray]:
+        """The labels of each axis; a default beta is NaN there, a budget is written "n x m"."""
+        return {
+            "seed": np.arange(self.epsilon.shape[0]),
+            "budget": np.asarray([f"{n}x{m}" for n, m in self.budgets]),
+            "bound": np.asarray(self.grid.bounds),
+            "method": np.asarray(self.grid.methods),
+            "beta": np.asarray([np.nan if beta is None else beta for beta in self.grid.betas]),
+            "delta": np.asarray(self.grid.deltas),
+            "threshold": np.asarray(self.grid.thresholds),
+        }
+
+    def to_xarray(self) -> "xarray.Dataset":
+        """The arrays with their labels; needs the extra "io".
+
+        Select by a mapping, ``data.sel({"method": "scenario"})``: ``sel(method=...)`` means something else to xarray.
+        """
+        xarray = import_extra("xarray", "io")
+        variables: dict[str, Any] = {name: (AXES, getattr(self, name)) for name in field_types(self.epsilon.dtype)}
+        variables["beta_used"] = (("budget", "method", "beta", "delta"), self.beta)
+        sizes = np.asarray(self.budgets)
+        labels = {**self.coordinates(), "num_tasks": ("budget", sizes[:, 0]), "num_rollouts": ("budget", sizes[:, 1])}
+        return xarray.Dataset(variables, labels, attrs={"support": list(self.support)})
+
+    def to_dataframe(self) -> "pandas.DataFrame":
+        """One row per certificate, seeds slowest and thresholds fastest; needs the extra "io".
+
+        ``beta`` is the grid's, or the default in use; bound, method and status are categories.
+        """
+        pandas = import_extra("pandas", "io")
+        columns: dict[str, Any] = self.columns()
+        for name, names in self.categories().items():
+            columns[name] = pandas.Categorical.from_codes(columns[name], list(names))
+        return pandas.DataFrame(columns)
+
+    def categories(self) -> dict[str, tuple[str, ...]]:
+        """What the codes in ``columns`` stand for."""
+        status = tuple(each.name.lower() for each in sorted(Status, key=lambda each: each.value))
+        return {"bound": self.grid.bounds, "method": self.grid.methods, "status": status}
+
+    def columns(self, seeds: slice = slice(None)) -> dict[str, np.ndarray]:
+        """The rows of ``to_dataframe``, for some seeds, with codes for the categories."""
+        shape = self.epsilon[seeds].shape
+        sizes = np.asarray(self.budgets, np.int32)
+        seed, budget, bound, method, beta, delta, threshold = np.ogrid[tuple(slice(size) for size in shape)]
+        given = self.coordinates()["beta"][beta]
+        columns = {
+            "seed": np.arange(len(self.epsilon), dtype=np.int32)[seeds][seed],
+            "num_tasks": sizes[budget, 0],
+            "num_rollouts": sizes[budget, 1],
+            "bound": bound.astype(np.int8),
+            "method": method.astype(np.int8),
+            "beta": np.where(np.isnan(given), self.beta[budget, method, beta, delta], given),
+            "delta": np.asarray(self.grid.deltas)[delta],
+            "threshold": np.asarray(self.grid.thresholds)[threshold],
+            **{name: getattr(self, name)[seeds] for name in field_types(self.epsilon.dtype)},
+        }
+        columns["status"] = columns["status"].astype(np.int8)
+        return {name: np.broadcast_to(column, shape).ravel() for name, column in columns.items()}
+
+
+def allocate(grid: Grid, plan: Plan, support: Any) -> SweepResult:
+    """An empty result."""
+    axes = (grid.bounds, grid.methods, grid.betas, grid.deltas, grid.thresholds)
+    shape = (plan.num_seeds, len(plan.budgets), *map(len, axes))
+    arrays = {name: np.empty(shape, dtype) for name, dtype in field_types(plan.dtype).items()}
+    beta = np.stack([beta_values(grid, n, plan.dtype) for n, _ in plan.budgets])
+    return SweepResult(grid, (float(support[0]), float(support[1])), plan.budgets, beta, **arrays)

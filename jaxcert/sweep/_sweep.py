@@ -1,0 +1,146 @@
+"""Certificates for every combination of a grid of settings."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.core
+from jax.sharding import NamedSharding
+
+from jaxcert.rollouts._returns import split_support
+from jaxcert.sweep._chunked import ChunkedLowerBounds
+from jaxcert.sweep._grid import Grid
+from jaxcert.sweep._lookup import Lookups, Piece
+from jaxcert.sweep._mesh import ShardedLowerBounds, is_sharded
+from jaxcert.sweep._plan import Plan, make_plan
+from jaxcert.sweep._result import SweepResult, allocate
+from jaxcert.sweep._source import Source
+from jaxcert.sweep._stages import Cells
+from jaxcert.sweep._store import Store, settings_of
+
+
+def sweep(
+    returns: Any,
+    grid: Grid,
+    *,
+    support: tuple[float, float],
+    where: Any = None,
+    sharding: NamedSharding | None = None,
+    max_bytes: int = 2**30,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+    validate: bool = True,
+) -> SweepResult:
+    r"""Certify every combination of a grid, for every seed.
+
+    Each entry of the result is what ``certify`` gives for those settings, that seed, its first n tasks and the first m
+    rollouts of each:
+
+    .. math:: P\big[\, P_{M \sim D}[J_M \ge B] \ge 1 - \hat\varepsilon(B) \,\big] \ge 1 - \delta
+              \quad \text{for each entry by itself (one-sided).}
+
+    Nothing is corrected for the size of the grid: an entry chosen because it came out well is not covered.
+
+    A lower bound is computed once per bound, beta and m, for all seeds and tasks; a table of epsilon once per method,
+    n, beta and delta, for all seeds, bounds and thresholds. Other values of the same shapes do not compile again.
+
+    Args:
+        returns: float[seeds, n, m], or [n, m] for one seed: an array on the host or the device, or anything with
+            ``shape``, ``dtype`` and slicing (``numpy.memmap``, HDF5, Zarr), which is then read in chunks.
+        grid: the settings, a ``Grid``.
+        support: (a, b), as in ``certify``.
+        where: bool, shaped like the returns: which rollouts count; all by default.
+        sharding: how to spread the returns over the devices of a mesh, by seeds or by tasks; each of several processes
+            passes the same returns and gets the same result. By default that of the returns, if they are sharded
+            already. Axes that look swapped are not noticed there.
+        max_bytes: of device memory that one call may take; the work goes through in pieces that fit. On a mesh, what
+            each device holds of the returns and the bounds of all tasks come on top.
+        checkpoint: folder that keeps finished chunks; one folder per sweep.
+        resume: go on with the sweep in that folder. The result is the same, bit for bit, as without interruption.
+        progress: called with (finished chunks, all chunks), first with 0.
+        validate: as in ``certify``.
+
+    Returns:
+        A ``SweepResult`` with arrays [seeds, budgets, bounds, methods, betas, deltas, thresholds] on the host.
+
+    Raises:
+        ValueError: for what ``certify`` refuses, budgets beyond the returns, a ``max_bytes`` that does not hold one
+            task, or a checkpoint of other returns or settings; finished chunks are never lost.
+
+    Example:
+        >>> import jaxcert
+        >>> from jaxcert.sweep import Grid, sweep
+        >>> grid = Grid([400, 500], bounds=("betting", "empirical_bernstein"), budgets=[(50, 100), (200, 50)])
+        >>> result = sweep(jaxcert.sample_returns("cheetah"), grid, support=(0, 1000))
+        >>> result.safety.shape
+        (1, 2, 2, 1, 1, 1, 2)
+        >>> result.safety[0, :, 0, 0, 0, 0, :].round(3)
+        array([[0.907, 0.803],
+               [0.976, 0.904]], dtype=float32)
+    """
+    if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((returns, where, *split_support(support)))):
+        raise ValueError("sweep takes values that can be read; inside jit, vmap or grad use certify")
+    if checkpoint is not None and not os.fspath(checkpoint):
+        raise ValueError("checkpoint is empty; expected the name of a folder")
+    if resume and checkpoint is None:
+        raise ValueError("resume goes on with the chunks in a checkpoint; expected its folder")
+    source = Source(returns, where)
+    plan = make_plan(source.shape, source.dtype, grid, support, max_bytes)
+    step = progress or (lambda done, total: None)
+    if sharding is not None or is_sharded(returns):
+        if checkpoint is not None:
+            raise ValueError("checkpoint keeps chunks, and sharded returns are not chunked; expected one of the two")
+        return _assemble(grid, plan, support, ShardedLowerBounds(source, sharding, plan, support, step, validate))
+    store = None
+    if checkpoint is not None:
+        store = Store(checkpoint, settings_of(grid, plan, source.shape, support, validate), resume=resume)
+    return _assemble(grid, plan, support, ChunkedLowerBounds(source, plan, support, store, step, validate))
+
+
+def plan_sweep(returns: Any, grid: Grid, *, support: tuple[float, float], max_bytes: int = 2**30) -> Plan:
+    """What ``sweep`` would do with these arguments: number of certificates, chunks and bytes; nothing is computed.
+
+    Args:
+        returns: as in ``sweep``; no values are read.
+        grid: the settings.
+        support: (a, b).
+        max_bytes: as in ``sweep``.
+
+    Returns:
+        A ``Plan``.
+
+    Raises:
+        ValueError: as ``sweep``, but for values.
+
+    Example:
+        >>> import numpy as np
+        >>> plan = plan_sweep(np.zeros((10, 200, 1000)), Grid([0.5, 0.7], bounds=("dkw", "betting")), support=(0, 1))
+        >>> plan.num_certificates, plan.num_chunks
+        (40, 2)
+    """
+    source = Source(returns, None)
+    return make_plan(source.shape, source.dtype, grid, support, max_bytes)
+
+
+def _assemble(grid: Grid, plan: Plan, support: Any, bounds: ChunkedLowerBounds | ShardedLowerBounds) -> SweepResult:
+    """From lower bounds to certificates; tables of epsilon are shared by the bounds."""
+    result = allocate(grid, plan, support)
+    lookups = Lookups(grid, plan)
+    for each in plan.passes:
+        lower = bounds.compute(each)
+        for budget, sizes in enumerate(plan.lookups):
+            if sizes.num_rollouts == each.num_rollouts:
+                for method in range(len(grid.methods)):
+                    place = (budget, grid.bounds.index(each.bound), method)
+                    for piece, cells in lookups.certificates(method, sizes, each.betas, lower):
+                        _fill(result, place, piece, cells)
+    return result
+
+
+def _fill(result: SweepResult, place: tuple[int, int, int], piece: Piece, cells: Cells) -> None:
+    """Copy certificates [seeds, betas, deltas, thresholds] of a budget, bound and method to their place."""
+    seeds, thresholds = piece
+    for name in Cells._fields:
+        getattr(result, name)[(seeds, *place, ..., thresholds)] = getattr(cells, name)

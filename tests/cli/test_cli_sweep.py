@@ -1,0 +1,181 @@
+"""`jaxcert sweep`: configuration, table, resumption, against the library."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_harness import command, refused
+
+from jaxcert.sweep import Grid, sweep
+
+pytest.importorskip("pyarrow")
+from pyarrow import csv, parquet
+
+RETURNS = np.random.default_rng(0).uniform(0.2, 0.9, (2, 12, 10)).astype(np.float32)
+CONFIG = """
+[data]
+returns = ["seed0.npz", "seed1.npz"]
+support = [0, 1]
+
+[grid]
+thresholds = { start = 0.1, stop = 0.7, num = 7 }
+bounds = ["hoeffding", "dkw"]
+methods = ["binomial", "scenario"]
+betas = ["default", 0.1]
+deltas = [0.1]
+budgets = [[12, 10], [6, 5]]
+
+[run]
+out = "sweep.parquet"
+checkpoint = "chunks"
+max_bytes = 12000
+"""
+GRID = Grid(
+    np.linspace(0.1, 0.7, 7), ("hoeffding", "dkw"), ("binomial", "scenario"), (None, 0.1), (0.1,), [(12, 10), (6, 5)]
+)
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    for seed, returns in enumerate(RETURNS):
+        np.savez(tmp_path / f"seed{seed}.npz", returns=returns)
+    (tmp_path / "sweep.toml").write_text(CONFIG)
+    return tmp_path
+
+
+def changed(folder: Path, old: str, new: str) -> Path:
+    """The configuration with a part replaced."""
+    assert old in CONFIG
+    path = folder / "changed.toml"
+    path.write_text(CONFIG.replace(old, new))
+    return path
+
+
+def check_table(path: Path) -> None:
+    wanted = sweep(RETURNS, GRID, support=(0, 1), max_bytes=12_000).to_dataframe()
+    table = parquet.read_table(path) if path.suffix == ".parquet" else csv.read_csv(path)
+    assert table.column_names == list(wanted)
+    for name, column in wanted.items():
+        found = table[name].to_pylist()
+        if column.dtype.kind == "f":
+            np.testing.assert_array_equal(np.asarray(found), column.astype(np.float64))
+        else:
+            assert found == column.tolist()
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_the_table_is_what_the_library_gives(folder, suffix):
+    path = changed(folder, "sweep.parquet", f"sweep{suffix}")
+    status, out, err = command("sweep", path)
+    assert (status, err) == (0, "")
+    assert "224 certificates: 2 seeds × 2 budgets × 2 bounds × 2 methods × 2 betas × 1 deltas × 7 thresholds" in out
+    assert "not for the best of many" in out
+    check_table(folder / f"sweep{suffix}")
+
+
+def test_a_dry_run_computes_and_writes_nothing(folder):
+    status, out, err = command("sweep", folder / "sweep.toml", "--dry-run")
+    assert (status, err) == (0, "")
+    assert "224 certificates" in out
+    assert "chunks, at most" in out
+    assert not (folder / "chunks").exists()
+    assert not (folder / "sweep.parquet").exists()
+
+
+def test_resume(folder):
+    assert command("sweep", folder / "sweep.toml").status == 0
+    assert "ask to resume it" in refused("sweep", folder / "sweep.toml")
+    min((folder / "chunks").glob("*.npz")).unlink()
+    (folder / "sweep.parquet").unlink()
+    assert command("sweep", folder / "sweep.toml", "--resume").status == 0
+    check_table(folder / "sweep.parquet")
+    np.savez(folder / "seed1.npz", returns=RETURNS[1] / 2)
+    assert "was computed from other returns" in refused("sweep", folder / "sweep.toml", "--resume")
+    other = changed(folder, "deltas = [0.1]", "deltas = [0.2]")
+    assert "has deltas = [0.1], this one [0.2]" in refused("sweep", other, "--resume")
+
+
+def test_files_of_different_lengths_are_masked(folder):
+    np.savez(folder / "seed1.npz", returns=RETURNS[1, :, :8])
+    path = changed(folder, "budgets = [[12, 10], [6, 5]]", "")
+    assert command("sweep", path).status == 0
+    where = np.ones(RETURNS.shape, bool)
+    where[1, :, 8:] = False
+    grid = Grid(GRID.thresholds, GRID.bounds, GRID.methods, GRID.betas, GRID.deltas)
+    wanted = sweep(RETURNS, grid, support=(0, 1), where=where)
+    found = parquet.read_table(folder / "sweep.parquet")["num_violations"].to_numpy()
+    np.testing.assert_array_equal(found, wanted.num_violations.ravel())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("[data]", "[dat]", "dat is unknown; expected data, grid, run"),
+        ('returns = ["seed0.npz", "seed1.npz"]', "", "[data] returns is missing"),
+        ('returns = ["seed0.npz", "seed1.npz"]', "returns = []", "[data] returns is empty"),
+        ('returns = ["seed0.npz", "seed1.npz"]', "returns = 3", "[data] returns holds 3"),
+        ('"seed1.npz"', '"seed7.npz"', "seed7.npz: no such file"),
+        ("support = [0, 1]", "support = [0]", "[data] support is [0]; expected two numbers"),
+        ("support = [0, 1]", "support = [1, 0]", "expected a < b"),
+        ("support = [0, 1]", "support = [0, 0.5]", "outside the support"),
+        ('"hoeffding"', '"bernstein"', "bounds of the grid holds 'bernstein'"),
+        ('"scenario"', '"exact"', "methods of the grid holds 'exact'"),
+        ("[[12, 10], [6, 5]]", "[[13, 10]]", "the returns have 12 tasks with 10 rollouts"),
+        ("num = 7", "num = 0", "[grid] thresholds num is 0"),
+        ("num = 7", "count = 7", "[grid] thresholds count is unknown"),
+        ("deltas = [0.1]", "delta = [0.1]", "[grid] delta is unknown"),
+        ("deltas = [0.1]", 'deltas = ["0.1"]', "deltas of the grid holds '0.1'; expected numbers"),
+        ('"seed1.npz"', '"./seed0.npz"', "[data] returns holds './seed0.npz' twice"),
+        ("start = 0.1", 'start = "0"', "[grid] thresholds start is '0'; expected a number"),
+        ("stop = 0.7", "stop = inf", "[grid] thresholds stop is inf; expected a number"),
+        ("num = 7", "num = 10_000_000_000", "[grid] thresholds num is 10000000000; expected at most"),
+        (", num = 7", "", "[grid] thresholds num is missing"),
+        ("[6, 5]", "[inf, 5]", "budgets of the grid holds [inf, 5]; expected pairs"),
+        ("max_bytes = 12000", "max_bytes = 10", "max_bytes is 10; expected at least"),
+        ("max_bytes = 12000", "max_bytes = 1.5", "[run] max_bytes is 1.5"),
+        ('out = "sweep.parquet"', 'out = "sweep.xlsx"', "suffix '.xlsx', expected one of .parquet, .csv"),
+        ('out = "sweep.parquet"', 'out = "none/sweep.csv"', "does not exist"),
+        ('out = "sweep.parquet"', "", "[run] out is missing"),
+        ("[grid]", "[grid", "is not TOML"),
+    ],
+)
+def test_bad_configurations(folder, old, new, words):
+    assert words in refused("sweep", changed(folder, old, new))
+    assert not (folder / "sweep.parquet").exists()
+
+
+def test_resume_without_a_checkpoint(folder):
+    path = changed(folder, 'checkpoint = "chunks"', "")
+    assert "--resume needs [run] checkpoint" in refused("sweep", path, "--resume")
+
+
+def test_no_configuration(tmp_path):
+    assert "no such file" in refused("sweep", tmp_path / "none.toml")
+    assert "is a folder" in refused("sweep", tmp_path)
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    assert "is not TOML" in refused("sweep", tmp_path / "binary.toml")
+
+
+def test_an_interrupted_process_goes_on(folder):
+    """A real Ctrl-C in the middle: status 130, one line, finished chunks kept, and --resume ends the work."""
+    config = changed(folder, "max_bytes = 12000", "max_bytes = 9600")
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    arguments = [sys.executable, "-m", "jaxcert", "sweep", str(config)]
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True)
+    deadline = time.monotonic() + 120
+    while not list((folder / "chunks").glob("*.npz")):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    if process.returncode:  # else it was done before the signal came
+        assert process.returncode == 130
+        assert err.strip().splitlines()[-1] == "error: interrupted"
+    assert command("sweep", config, "--resume").status == 0
+    check_table(folder / "sweep.parquet")

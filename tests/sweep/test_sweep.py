@@ -1,0 +1,231 @@
+"""A sweep against one certificate at a time, its memory, its compilations."""
+
+import dataclasses
+import itertools
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxcert
+from jaxcert.bounds._registry import BOUNDS
+from jaxcert.sweep import Grid, _memory, _stages, sweep
+from jaxcert.sweep._plan import make_plan
+
+FIELDS = ("epsilon", "safety", "num_violations", "num_valid", "status")
+RNG = np.random.default_rng(0)
+X = (RNG.beta(4, 2, (2, 24, 1)) * RNG.beta(20, 1, (2, 24, 16))).astype(np.float32)
+MASK = np.arange(16) < RNG.integers(2, 17, (2, 24, 1))
+GRID = Grid(
+    thresholds=np.linspace(0, 1, 70),
+    bounds=("betting", "empirical_bernstein"),
+    methods=("binomial", "scenario"),
+    betas=(None, 0.2),
+    deltas=(0.1, 0.3),
+    budgets=[(24, 16), (12, 16)],
+)
+
+
+def one_by_one(x, grid: Grid, where=None):
+    """Each entry of the grid by ``certify``, with its place."""
+    axes = (range(len(x)), grid.budgets, grid.bounds, grid.methods, grid.betas, grid.deltas)
+    for place in itertools.product(*(range(len(axis)) for axis in axes)):
+        seed, (n, m), bound, method, beta, delta = (axis[i] for axis, i in zip(axes, place, strict=True))
+        mask = None if where is None else where[seed, :n, :m]
+        settings = {"bound": bound, "method": method, "beta": beta, "delta": delta, "where": mask}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            yield place, jaxcert.certify(x[seed, :n, :m], grid.thresholds, support=(0, 1), **settings)
+
+
+CHEAP = dataclasses.replace(GRID, bounds=("hoeffding",), budgets=((12, 16),))
+
+
+@pytest.mark.parametrize(
+    ("grid", "where"),
+    [
+        pytest.param(CHEAP, MASK, id="one budget, masked"),
+        pytest.param(GRID, MASK, id="masked", marks=pytest.mark.slow),
+        pytest.param(GRID, None, id="all", marks=pytest.mark.slow),
+    ],
+)
+def test_every_entry_is_what_certify_gives(grid, where):
+    result = sweep(X, grid, support=(0, 1), where=where)
+    assert result.safety.size == len(X) * grid.num_settings
+    for place, certificate in one_by_one(X, grid, where):
+        for field in FIELDS:
+            np.testing.assert_array_equal(getattr(result, field)[place], getattr(certificate, field))
+        _, budget, _, method, beta, delta = place
+        assert result.beta[budget, method, beta, delta] == certificate.beta
+
+
+@pytest.mark.parametrize("where", [None, MASK], ids=["all", "masked"])
+@pytest.mark.parametrize("size", [20_000, 40_000])
+def test_chunks_do_not_change_the_certificates(size, where, precision):
+    x = X.astype(precision)
+    max_bytes = size * x.itemsize // 4
+    grid = Grid(GRID.thresholds, betas=(0.1, 0.2), bounds=("betting", "dkw", "hoeffding"))
+    whole = sweep(x, grid, support=(0, 1), where=where)
+    parts = sweep(x, grid, support=(0, 1), where=where, max_bytes=max_bytes)
+    plan = make_plan(x.shape, x.dtype, grid, (0, 1), max_bytes)
+    assert plan.num_chunks > 3
+    assert plan.device_bytes <= max_bytes
+    # A bound may move by its last bit where the compiler lays out a chunk differently; thresholds lie elsewhere.
+    for field in FIELDS:
+        np.testing.assert_array_equal(getattr(parts, field), getattr(whole, field))
+
+
+def test_anything_that_can_be_sliced_is_read_in_chunks(tmp_path):
+    np.save(tmp_path / "returns.npy", X)
+
+    class Reader:
+        """Notes the largest piece that was asked for."""
+
+        shape, dtype, largest = X.shape, X.dtype, 0
+
+        def __getitem__(self, index):
+            piece = np.load(tmp_path / "returns.npy", mmap_mode="r")[index]
+            Reader.largest = max(Reader.largest, piece.size)
+            return piece
+
+    grid = Grid([0.3, 0.5])
+    wanted = sweep(X, grid, support=(0, 1))
+    for source in (Reader(), np.load(tmp_path / "returns.npy", mmap_mode="r"), jnp.asarray(X), X.tolist()):
+        got = sweep(source, grid, support=(0, 1), max_bytes=9500)
+        np.testing.assert_array_equal(got.num_violations, wanted.num_violations)
+    assert 0 < Reader.largest < X.size / 4
+
+
+def test_float64_returns_are_rounded_down_where_64_bit_types_are_off():
+    x = np.full((5, 8), 0.1 + 1e-12)
+    exact = jaxcert.certify(x, [0.05], support=(0, 1), delta=0.1)
+    np.testing.assert_array_equal(sweep(x, Grid([0.05], deltas=0.1), support=(0, 1)).epsilon.ravel(), exact.epsilon)
+
+
+def test_other_values_do_not_compile_again(caplog):
+    def run(x, low, **settings):
+        grid = Grid(bounds=("dkw", "hoeffding"), methods=("binomial", "scenario"), **settings)
+        return sweep(x, grid, support=(low, 1))
+
+    run(X, 0, thresholds=[0.2, 0.4], betas=(0.01, 0.1), deltas=0.1)
+    with jax.log_compiles():
+        run(X / 2, -1, thresholds=[0.3, 0.5], betas=(0.02, 0.2), deltas=0.2)
+    assert not [record for record in caplog.records if "Finished XLA compilation" in record.getMessage()]
+
+
+def total_bytes(lowered) -> int:
+    memory = lowered.compile().memory_analysis()
+    return memory.argument_size_in_bytes + memory.temp_size_in_bytes + memory.output_size_in_bytes
+
+
+def shaped(*shape: int, dtype=np.float32) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(shape, dtype)
+
+
+@pytest.mark.parametrize("bound", ["betting", "clopper_pearson", "dkw", "empirical_bernstein", "hoeffding"])
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("num_betas", [1, 4])
+@pytest.mark.parametrize("num_rollouts", [1000, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.slow)])
+def test_a_bound_takes_no_more_memory_than_planned(bound, masked, num_betas, num_rollouts, dtype):
+    with jax.enable_x64(dtype == np.float64):
+        lowered = lowered_bound(bound, masked, num_betas, num_rollouts, dtype)
+        assert total_bytes(lowered) <= _memory.bound_bytes(100, num_rollouts, num_betas, np.dtype(dtype))
+
+
+def lowered_bound(bound, masked, num_betas, num_rollouts, dtype):
+    shape = (1, 100, num_rollouts)
+    where = shaped(*shape, dtype=bool) if masked else None
+    betas, end = shaped(num_betas, dtype=dtype), shaped(dtype=dtype)
+    return _stages.lower_bounds.lower(BOUNDS[bound], shaped(*shape, dtype=dtype), betas, end, end, where)
+
+
+@pytest.mark.parametrize(("method", "size"), [("binomial", 20_000), ("scenario", 300), ("scenario", 20_000)])
+def test_a_table_takes_no_more_memory_than_planned(method, size):
+    pairs = shaped(2, 3)
+    lowered = _stages.tables.lower(method, size, shaped(), pairs, pairs)
+    assert total_bytes(lowered) <= _memory.table_bytes(6, size, np.dtype(np.float32))
+
+
+@pytest.mark.parametrize("n", [20, 2000])
+@pytest.mark.parametrize("num_thresholds", [5, 63, 2000])
+def test_a_lookup_takes_no_more_memory_than_planned(n, num_thresholds):
+    lower, levels, chosen = shaped(3, 4, n), shaped(2, 3), shaped(2, 3, dtype=np.int32)
+    column = (2, 3, n + 100)
+    table = _stages.Table(shaped(*column), shaped(*column, dtype=np.int32), shaped(*column, dtype=bool))
+    lowered = _stages.certificates.lower("scenario", lower, chosen, table, levels, levels, shaped(num_thresholds))
+    assert total_bytes(lowered) <= _memory.lookup_bytes(4, num_thresholds, n, 3, 6, n + 100, np.dtype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("max_bytes", "message"),
+    [(1000, "one task with 16 rollouts at 6 betas"), (4000, "epsilon for each number of violations among 24 tasks")],
+)
+def test_a_memory_budget_that_holds_no_call_is_refused(max_bytes, message):
+    with pytest.raises(ValueError, match=f"max_bytes is {max_bytes}; expected at least .*{message} needs"):
+        sweep(X, GRID, support=(0, 1), max_bytes=max_bytes)
+
+
+def test_progress_counts_chunks():
+    seen = []
+    sweep(X, Grid([0.5]), support=(0, 1), max_bytes=9500, progress=lambda done, total: seen.append((done, total)))
+    total = seen[0][1]
+    assert total > 3
+    assert seen == [(done, total) for done in range(total + 1)]
+
+
+def test_a_sweep_inside_a_transformation_is_refused():
+    with pytest.raises(ValueError, match="inside jit, vmap or grad use certify"):
+        jax.jit(lambda x: sweep(x, Grid([0.5]), support=(0, 1)).epsilon)(X)
+
+
+# --- results ----------------------------------------------------------------------------------------------------------
+
+
+RESULT_GRID = dataclasses.replace(GRID, bounds=("dkw", "hoeffding"))
+
+
+@pytest.fixture(scope="module")
+def result():
+    return sweep(X, RESULT_GRID, support=(0, 1))
+
+
+def test_statistics_over_seeds(result):
+    mean, std = result.over_seeds()
+    values = result.safety.astype(np.float64)
+    np.testing.assert_allclose(mean, values.sum(axis=0) / 2)
+    np.testing.assert_allclose(std, np.abs(values[0] - values[1]) / np.sqrt(2))
+    assert np.isnan(sweep(X[0], RESULT_GRID, support=(0, 1)).over_seeds("epsilon").std).all()
+
+
+def test_labelled_arrays(result):
+    pytest.importorskip("xarray")
+    data = result.to_xarray()
+    picked = data.sel({"seed": 1, "budget": "12x16", "bound": "dkw", "method": "scenario", "beta": 0.2, "delta": 0.3})
+    np.testing.assert_array_equal(picked.epsilon, result.epsilon[1, 1, 0, 1, 1, 1])
+    np.testing.assert_array_equal(data.num_tasks, [24, 12])
+    default = data.beta_used.sel({"budget": "12x16", "method": "scenario", "delta": 0.1}).isel(beta=0)
+    assert default == result.beta[1, 1, 0, 0]
+    np.testing.assert_allclose(default, 0.1 / 12, rtol=1e-6)
+
+
+def test_unknown_fields_are_refused(result):
+    with pytest.raises(ValueError, match="field is 'risk'; expected epsilon"):
+        result.over_seeds("risk")
+
+
+def test_rows(result):
+    pytest.importorskip("pandas")
+    frame = result.to_dataframe()
+    assert len(frame) == result.safety.size
+    place = (1, 0, 1, 0, 1, 0, 33)
+    row = frame.iloc[np.ravel_multi_index(place, result.safety.shape)]
+    assert row.safety == result.safety[place]
+    assert (row.seed, row.num_tasks, row.num_rollouts) == (1, 24, 16)
+    assert (row.bound, row.method, row.delta) == ("hoeffding", "binomial", 0.1)
+    assert row.beta == 0.2
+    assert row.threshold == GRID.thresholds[33]
+    assert frame.beta.iloc[0] == np.float32(0.05)
+    assert row.status == jaxcert.Status(result.status[place]).name.lower()
