@@ -24,7 +24,7 @@ docs: $(STAMP)
 	$(BIN)/mkdocs build --strict
 
 benchmark: $(STAMP)
-	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.speed --out benchmarks/results/speed.csv --plot docs/speed.png
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "jaxcert needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Use make PYTHON=/path/to/python3")'

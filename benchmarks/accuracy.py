@@ -25,7 +25,7 @@ import numpy as np
 
 import jaxcert
 from benchmarks.errors import ERRORS, Problem
-from benchmarks.speed import machine
+from benchmarks.speed.timing import machine
 from jaxcert import numerics
 
 RANGES = ((1, 100), (100, 10_000), (10_000, 1_000_000))
