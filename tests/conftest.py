@@ -23,9 +23,9 @@ def x64_context(enabled: bool) -> contextlib.AbstractContextManager:
     return enable_x64() if enabled else disable_x64()
 
 
-@pytest.fixture(params=["float32", "float64"])
+@pytest.fixture(params=["float32", pytest.param("float64", marks=pytest.mark.slow)])
 def precision(request: pytest.FixtureRequest):
-    """Run the test once with 64-bit types off and once with them on; gives the dtype's name."""
+    """Run the test with 64-bit types off, and among the long tests with them on; gives the dtype's name."""
     with x64_context(request.param == "float64"):
         yield request.param
 

@@ -160,10 +160,10 @@ ARRAYS_ONLY -= {"clopper_pearson", *(name for name in CERTIFICATES if name.start
 
 def cases() -> list:
     """Names of subjects and precisions."""
-    once = {*CERTIFICATES, *TAILS, "scenario_epsilon"} - {"certify-betting-binomial"}
+    quick = {"certify-betting-binomial", "empirical_bernstein"}
     return [
         pytest.param(name, precision, marks=pytest.mark.slow if name in slow else (), id=f"{name}-{precision}")
-        for precision, slow in (("float32", LONG), ("float64", once))
+        for precision, slow in (("float32", LONG), ("float64", set(SUBJECTS) - quick))
         for name in SUBJECTS
     ]
 

@@ -84,6 +84,7 @@ def test_vmap_and_jit(precision):
     assert_equal(pairs, whole(precision))
 
 
+@pytest.mark.slow
 @PRECISIONS
 def test_all_but_the_violations_as_numbers(precision):
     n, beta, delta = 150, 1e-4, 0.01

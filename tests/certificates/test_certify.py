@@ -116,9 +116,9 @@ def test_ragged_rollouts_through_where():
 
 
 def test_default_betas():
-    x = returns_for("betting")
-    assert float(certify(x, 1.0, support=SUPPORT, delta=0.1).beta) == np.float32(0.05)
-    scenario = certify(x, 1.0, support=SUPPORT, delta=0.1, method="scenario")
+    x = returns_for("hoeffding")
+    assert float(certify(x, 1.0, support=SUPPORT, delta=0.1, bound="hoeffding").beta) == np.float32(0.05)
+    scenario = certify(x, 1.0, support=SUPPORT, delta=0.1, bound="hoeffding", method="scenario")
     np.testing.assert_allclose(scenario.beta, 0.1 / 40, rtol=1e-6)
     assert Status.OUT_OF_RANGE not in np.asarray(scenario.status)
 
@@ -241,13 +241,13 @@ def test_the_sentence_of_a_concrete_certificate():
 
 
 def test_printing_works_on_batches_and_tracers():
-    x = returns_for("betting", (2, 20, 30))
-    assert "shape (2, 1)" in str(certify(x, 5.0, support=SUPPORT, delta=0.1))
+    x = returns_for("hoeffding", (2, 20, 30))
+    assert "shape (2, 1)" in str(certify(x, 5.0, support=SUPPORT, delta=0.1, bound="hoeffding"))
     seen = []
 
     @jax.jit
     def traced(x):
-        got = certify(x, 5.0, support=SUPPORT, delta=0.1)
+        got = certify(x, 5.0, support=SUPPORT, delta=0.1, bound="hoeffding")
         seen.append(f"{got} {got!r}")
         return got.safety
 
