@@ -119,6 +119,7 @@ def _count(summary: Histogram, x: jax.Array, counted: jax.Array, valid: jax.Arra
     return _counted(summary, rows.reshape(summary.counts.shape), summary.valid & valid)
 
 
+@jax.jit
 def _counted(summary: Histogram, counts: jax.Array, valid: jax.Array) -> Histogram:
     """With these counts, sums of two that int32 could hold: beyond its range the new total wraps to a negative one."""
     total = jnp.sum(counts, axis=-1, dtype=jnp.int32)
