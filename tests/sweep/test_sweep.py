@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from conftest import x64_context
 
 import jaxcert
 from jaxcert.bounds._registry import BOUNDS
@@ -130,7 +131,7 @@ def shaped(*shape: int, dtype=np.float32) -> jax.ShapeDtypeStruct:
 @pytest.mark.parametrize("num_rollouts", [1000, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.slow)])
 def test_a_bound_takes_no_more_memory_than_planned(bound, masked, num_betas, num_rollouts, dtype):
-    with jax.enable_x64(dtype == np.float64):
+    with x64_context(dtype == np.float64):
         lowered = lowered_bound(bound, masked, num_betas, num_rollouts, dtype)
         assert total_bytes(lowered) <= _memory.bound_bytes(100, num_rollouts, num_betas, np.dtype(dtype))
 
