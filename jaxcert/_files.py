@@ -57,7 +57,17 @@ def whole_file(path: str | os.PathLike[str], *, replace: bool = True) -> Iterato
         if replace:
             os.replace(temporary, target)
         else:
-            os.link(temporary, target)
+            _place_new(temporary, target)
     finally:
         with contextlib.suppress(FileNotFoundError):
             temporary.unlink()
+
+
+def _place_new(temporary: Path, target: Path) -> None:
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        with open(target, "xb") as file:
+            file.write(temporary.read_bytes())

@@ -64,13 +64,14 @@ class ShardedLowerBounds:
         validate: bool,
     ) -> None:
         self._source, self._plan, self._support = source, plan, support
-        self._progress = progress
-        sharding = check_sharding(tuple(source.returns.shape), sharding or source.returns.sharding)
-        if validate:
+        self._validate, self._progress = validate, progress
+        self._on_device = isinstance(source.returns, jax.Array)
+        self._sharding = check_sharding(tuple(source.returns.shape), sharding or source.returns.sharding)
+        if validate and not self._on_device:
             for bound in {(each.binary, each.min_rollouts): each for each in self._bounds()}.values():
-                self._check(bound, sharding)
-        self._x = _place(source.returns, sharding, source.dtype)
-        self._where = None if source.where is None else _place(source.where, sharding, np.dtype(bool))
+                self._check(bound)
+        self._x = _place(source.returns, self._sharding, source.dtype)
+        self._where = None if source.where is None else _place(source.where, self._sharding, np.dtype(bool))
         self._done = 0
         progress(0, len(plan.passes))
 
@@ -83,6 +84,9 @@ class ShardedLowerBounds:
         betas, low, high = map(np.asarray, (betas, low, high))
         rows = each.seeds_per_chunk * each.tasks_per_chunk
         lower = np.asarray(_on_mesh(bound, self._x.sharding, each.num_rollouts, rows, x, betas, low, high, where))
+        # What is on the devices is fetched only where something is wrong with it.
+        if self._validate and self._on_device and np.isneginf(lower).any():
+            self._check(bound)
         self._done += 1
         self._progress(self._done, len(self._plan.passes))
         return lower if self._x.ndim == 3 else lower[:, None]
@@ -90,13 +94,13 @@ class ShardedLowerBounds:
     def _bounds(self) -> list[Bound]:
         return [BOUNDS[each.bound] for each in self._plan.passes]
 
-    def _check(self, bound: Bound, sharding: NamedSharding) -> None:
+    def _check(self, bound: Bound) -> None:
         """Refuse bad returns as they came, part by part; every process looks at all parts, so that all refuse alike."""
         x: Any = self._source.returns
         where: Any = self._source.where
         if is_concrete(x, where):
             x, where = (np.asarray(array) if isinstance(array, jax.Array) else array for array in (x, where))
-            parts = sharding.devices_indices_map(tuple(x.shape)).values()
+            parts = self._sharding.devices_indices_map(tuple(x.shape)).values()
             for first, part in {tuple(axis.start or 0 for axis in part): part for part in parts}.items():
                 mask = None if where is None else np.asarray(where[part])
                 check_returns(bound, np.asarray(x[part]), self._support, mask, first=first)

@@ -64,8 +64,8 @@ class Store:
             return None
         if stored != digest:
             raise ValueError(
-                f"{path}: was computed from other returns; expected those that the sweep was started with (nothing "
-                "was changed)"
+                f"{path}: was computed from other returns, or for another chunk or sweep; expected what the sweep was "
+                "started with (nothing was changed)"
             )
         fits = lower.shape == (len(each.betas), *chunk.shape) and lower.dtype.kind == "f" and not np.isnan(lower).any()
         return lower if fits else None

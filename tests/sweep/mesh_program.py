@@ -55,6 +55,8 @@ def on_devices() -> None:
     bad = X.copy()
     bad[1, 20, 3] = np.nan
     refused("task (1, 20), rollout 3 is nan", lambda: sweep(bad, GRID, support=(0, 1), sharding=sharding))
+    placed = jax.device_put(bad, sharding)
+    refused("task (1, 20), rollout 3 is nan", lambda: sweep(placed, GRID, support=(0, 1)))
     odd = X[:, :22]
     refused("splits num_tasks = 22 into 8 parts", lambda: sweep(odd, Grid(0.5), support=(0, 1), sharding=sharding))
     across = NamedSharding(mesh, P(None, None, "tasks"))

@@ -134,6 +134,17 @@ def test_two_sweeps_that_begin_at_once_do_not_share_a_folder(tmp_path, monkeypat
         sweep(X, Grid([0.5], betas=0.9), checkpoint=tmp_path, **SETTINGS)
 
 
+def test_a_file_system_without_hard_links(tmp_path, monkeypatch):
+    def link(source, target):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", link)
+    assert_same(sweep(X, GRID, checkpoint=tmp_path, **SETTINGS), sweep(X, GRID, **SETTINGS))
+    with pytest.raises(ValueError, match="holds a sweep already"):
+        sweep(X, GRID, checkpoint=tmp_path, **SETTINGS)
+    assert not list(tmp_path.glob(".*"))
+
+
 def test_other_chunks_give_the_same_result(started):
     changed = {**SETTINGS, "max_bytes": 12_000}
     assert_same(sweep(X, GRID, checkpoint=started, resume=True, **changed), sweep(X, GRID, **SETTINGS))
