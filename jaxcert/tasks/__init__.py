@@ -1,5 +1,5 @@
 """Task distributions and environments, one module each."""
 
-from jaxcert.tasks import simple_grid
+from jaxcert.tasks import bridge_world, simple_grid
 
-__all__ = ["simple_grid"]
+__all__ = ["bridge_world", "simple_grid"]

@@ -1,0 +1,35 @@
+"""BridgeWorld: two bridges over an abyss, a safe detour or a slippery short cut, with the exact safety S(B).
+
+A task is the pair of slip probabilities of the bridges. The agent has to reach the goal behind them; on a bridge a move
+along it may become a step to the left, and whoever steps off the bridge falls.
+
+Reference:
+    Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task Reinforcement
+    Learning, ICML 2026, arXiv 2602.02098, fig. 4a. The size of its larger world is not published; ``LARGE`` is ours.
+"""
+
+from jaxcert.tasks.bridge_world._chain import chain, transition_probabilities
+from jaxcert.tasks.bridge_world._environment import State, reset, step
+from jaxcert.tasks.bridge_world._exact import crossing_probability, performance, safety
+from jaxcert.tasks.bridge_world._policies import left_policy, right_policy
+from jaxcert.tasks.bridge_world._rollouts import rollout, sample_tasks, trajectories
+from jaxcert.tasks.bridge_world._world import LARGE, STANDARD, World
+
+__all__ = [
+    "LARGE",
+    "STANDARD",
+    "State",
+    "World",
+    "chain",
+    "crossing_probability",
+    "left_policy",
+    "performance",
+    "reset",
+    "right_policy",
+    "rollout",
+    "safety",
+    "sample_tasks",
+    "step",
+    "trajectories",
+    "transition_probabilities",
+]

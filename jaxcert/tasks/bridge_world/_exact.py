@@ -1,0 +1,134 @@
+"""The exact performance of a task, and the exact safety S(B)."""
+
+import functools
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+
+from jaxcert.numerics import binomial_cdf, clopper_pearson_upper
+from jaxcert.tasks.bridge_world._chain import chain, transition_probabilities
+from jaxcert.tasks.bridge_world._environment import as_tasks, is_possible
+from jaxcert.tasks.bridge_world._policies import left_policy, right_policy
+from jaxcert.tasks.bridge_world._world import STANDARD, World
+
+Side = Literal["left", "right"]
+_POLICIES = {"left": left_policy, "right": right_policy}
+
+
+def performance(tasks: ArrayLike, policy: ArrayLike, *, world: World = STANDARD) -> jax.Array:
+    r"""Success probability J of any policy in each task, by dynamic programming.
+
+    .. math:: V_0 = 1_{\text{goal}}, \qquad V_{t+1}(s) = \sum_{s'} P(s' \mid s, \pi(s)) V_t(s') \text{ off the ends},
+              \qquad J = V_{\text{horizon}}(\text{start})
+
+    Args:
+        tasks: slip probabilities of the left and the right bridge, [..., 2].
+        policy: the action in each cell, int [num_cells], not traced.
+        world: the map.
+
+    Returns:
+        Performance J, float [...], to rounding; NaN where a slip probability is NaN or outside [0, 1].
+
+    Raises:
+        ValueError: if a task is not two numbers, or the policy does not have one action for each cell.
+
+    Example:
+        >>> from jaxcert.tasks.bridge_world import left_policy
+        >>> print(f"{performance([0.25, 0.1], left_policy()):.4f}")
+        0.6328
+    """
+    graph, tasks = chain(policy, world=world), as_tasks(tasks)
+    probabilities = transition_probabilities(tasks, policy, world=world)
+    value = _performance(probabilities, graph.successors, graph.payoff, world)
+    return jnp.where(is_possible(tasks), value, jnp.nan)
+
+
+@functools.partial(jax.jit, static_argnums=3)
+def _performance(probabilities: jax.Array, successors: jax.Array, payoff: jax.Array, world: World) -> jax.Array:
+    start = jnp.broadcast_to(jnp.asarray(payoff, probabilities.dtype), probabilities.shape[:-1])
+    goes_on = jnp.broadcast_to(successors[:, 0] >= 0, start.shape)
+
+    def backup(_: jax.Array, value: jax.Array) -> jax.Array:
+        expected = jnp.sum(probabilities * value[..., successors], axis=-1)
+        return jnp.where(goes_on, expected, start)
+
+    return jax.lax.fori_loop(0, world.horizon, backup, start)[..., world.start_cell]
+
+
+def crossing_probability(slip: ArrayLike, *, world: World = STANDARD) -> jax.Array:
+    r"""Performance of the left or the right policy from the slip probability of its own bridge, in closed form.
+
+    A crossing needs :math:`\ell` moves up and survives at most :math:`w` slips from the middle of a bridge that is
+    :math:`2 w + 1` wide and :math:`\ell` long, so among :math:`\ell + w` attempts:
+
+    .. math:: J = P[\mathrm{Bin}(\ell + w, p) \le w], \quad \text{in the standard world } (1 - p)^4 (1 + 4 p).
+
+    Args:
+        slip: p, [...].
+        world: the map, whose horizon must be long enough for both ways with all slips.
+
+    Returns:
+        Performance J, float [...]; NaN where p is NaN or outside [0, 1].
+
+    Raises:
+        ValueError: if the horizon is too short.
+
+    Example:
+        >>> print(f"{crossing_probability(0.25):.4f}")
+        0.6328
+    """
+    for side in _POLICIES:
+        _check_horizon(side, world)
+    spare = world.bridge_width // 2
+    return binomial_cdf(spare, world.bridge_length + spare, slip)
+
+
+def safety(threshold: ArrayLike, side: Side, *, world: World = STANDARD) -> jax.Array:
+    r"""Exact safety S(B) = P[J >= B] of the left or the right policy.
+
+    .. math:: S(B) = P[p \le p(B)], \qquad P[\mathrm{Bin}(\ell + w, p(B)) \le w] = B,
+
+    with the slip probability p of that bridge uniform on its range.
+
+    Args:
+        threshold: B, [...].
+        side: "left" or "right", the policy.
+        world: the map, whose horizon must be long enough for that way with all slips.
+
+    Returns:
+        Safety S(B), float [...], to rounding; NaN where B is NaN.
+
+    Raises:
+        ValueError: for another side, or if the horizon is too short.
+
+    Example:
+        >>> print(f"{safety(0.6, 'left'):.4f} {safety(0.8, 'right'):.4f}")
+        0.6557 0.8430
+    """
+    if side not in _POLICIES:
+        raise ValueError(f"side is {side!r}; expected 'left' or 'right'")
+    _check_horizon(side, world)
+    low, high = world.slip_ranges[side == "right"]
+    threshold = jnp.asarray(threshold, jnp.result_type(float))
+    inside = (threshold > 0) & (threshold < 1)
+    spare = world.bridge_width // 2
+    largest = clopper_pearson_upper(spare, world.bridge_length + spare, jnp.where(inside, threshold, 0.5))
+    share = jnp.clip((largest - low) / (high - low), 0, 1)
+    # Performance 1 is reached without slips only, which has probability zero.
+    share = jnp.where(inside, share, jnp.where(threshold <= 0, 1.0, 0.0))
+    return jnp.where(jnp.isnan(threshold), jnp.nan, share)
+
+
+@functools.cache
+def _check_horizon(side: Side, world: World) -> None:
+    """The closed form counts every crossing, however many slips it takes."""
+    graph = chain(_POLICIES[side](world=world), world=world)
+    here = np.array([graph.initial])
+    for _ in range(world.horizon):
+        here = np.unique(graph.successors[here])
+        here = here[here >= 0]
+    if np.any(graph.successors[here] >= 0):
+        raise ValueError(f"horizon is {world.horizon}, too short for the way over the {side} bridge")

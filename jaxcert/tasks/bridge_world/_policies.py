@@ -1,0 +1,79 @@
+"""The two policies: over the left bridge, or over the right one."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+
+from jaxcert._validation import is_concrete
+from jaxcert.tasks.bridge_world._world import LEFT, RIGHT, STANDARD, UP, World
+
+
+def left_policy(*, world: World = STANDARD) -> np.ndarray:
+    """Align with the left bridge, then go up.
+
+    Args:
+        world: the map.
+
+    Returns:
+        The action in each cell, int32[num_cells].
+
+    Example:
+        >>> left_policy().reshape(8, 10)[7]
+        array([0, 0, 3, 2, 2, 2, 2, 2, 2, 2], dtype=int32)
+    """
+    _, column = world.cells()
+    return _upwards(world, _towards(column, world.bridge_centres[0]))
+
+
+def right_policy(*, world: World = STANDARD) -> np.ndarray:
+    """Align with the right bridge, go up, and once above it left until over the goal's columns.
+
+    Args:
+        world: the map.
+
+    Returns:
+        The action in each cell, int32[num_cells].
+
+    Example:
+        >>> right_policy().reshape(8, 10)[[1, 7]]
+        array([[3, 3, 3, 3, 2, 2, 2, 2, 2, 2],
+               [0, 0, 0, 0, 0, 0, 0, 3, 2, 2]], dtype=int32)
+    """
+    row, column = world.cells()
+    above = row < world.bridge_rows[0]
+    home = np.where(column > world.goal_columns[1], LEFT, UP)
+    return _upwards(world, np.where(above, home, _towards(column, world.bridge_centres[1])))
+
+
+def _towards(column: np.ndarray, centre: int) -> np.ndarray:
+    return np.where(column < centre, RIGHT, np.where(column > centre, LEFT, UP))
+
+
+def _upwards(world: World, action: np.ndarray) -> np.ndarray:
+    """On a bridge always up, also after a slip."""
+    return np.where(world.bridge_of() > 0, UP, action).astype(np.int32)
+
+
+def check_policy(policy: ArrayLike, world: World) -> np.ndarray:
+    """One action for each cell, known here and now.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    if not is_concrete(policy):
+        raise ValueError("policy is traced; expected a table that is known when the function is traced")
+    table = np.asarray(policy)
+    if table.shape != (world.num_cells,) or table.dtype.kind not in "iu" or not np.all((table >= 0) & (table < 4)):
+        raise ValueError(f"policy is {policy!r}; expected an action, 0 to 3, for each of {world.num_cells} cells")
+    return table
+
+
+def as_policy(policy: ArrayLike, world: World) -> jax.Array:
+    """The same for a table that may be traced: then its values cannot be checked."""
+    if is_concrete(policy):
+        return jnp.asarray(check_policy(policy, world), jnp.int32)
+    table = jnp.asarray(policy)
+    if table.shape != (world.num_cells,) or not jnp.issubdtype(table.dtype, jnp.integer):
+        raise ValueError(f"policy is {policy!r}; expected an action, 0 to 3, for each of {world.num_cells} cells")
+    return table

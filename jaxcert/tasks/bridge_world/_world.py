@@ -1,0 +1,144 @@
+"""The map: two bridges over an abyss, a goal behind them."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jaxcert._validation import is_count
+
+RIGHT, DOWN, LEFT, UP = range(4)
+_MOVES = np.array([(0, 1), (1, 0), (0, -1), (-1, 0)])
+
+
+@dataclasses.dataclass(frozen=True)
+class World:
+    r"""Sizes of a world; the defaults are the paper's.
+
+    Cells are numbered row by row, row 0 at the top. The rows of the bridges hold abyss beside them, which ends an
+    episode without success. On a bridge a vertical move is replaced, with the slip probability of that bridge, by one
+    step to the left. Moves end at the border. The goal lies in row 0.
+
+    Attributes:
+        num_rows, num_columns: size of the map.
+        bridge_rows: first and last row of both bridges.
+        bridge_width: cells across a bridge, an odd number.
+        bridge_centres: middle columns of the left and the right bridge, which have abyss to their left.
+        start: row and column.
+        goal_columns: first and last column of the goal.
+        horizon: most steps of an episode.
+        slip_ranges: the ends of the uniform distributions of the left and the right slip probability.
+
+    Raises:
+        ValueError: for sizes that make no world.
+
+    Example:
+        >>> World().num_cells
+        80
+    """
+
+    num_rows: int = 8
+    num_columns: int = 10
+    bridge_rows: tuple[int, int] = (2, 5)
+    bridge_width: int = 3
+    bridge_centres: tuple[int, int] = (2, 7)
+    start: tuple[int, int] = (7, 1)
+    goal_columns: tuple[int, int] = (1, 3)
+    horizon: int = 50
+    slip_ranges: tuple[tuple[float, float], tuple[float, float]] = ((0.2, 0.3), (0.0, 0.2))
+
+    def __post_init__(self) -> None:
+        for checks in (_types, _sizes):
+            for name, fits in checks(self).items():
+                if not fits:
+                    raise ValueError(f"{name} is {getattr(self, name)!r}, which does not fit the world {self!r}")
+
+    @property
+    def num_cells(self) -> int:
+        """Number of states."""
+        return self.num_rows * self.num_columns
+
+    @property
+    def bridge_length(self) -> int:
+        """Rows of a bridge."""
+        return self.bridge_rows[1] - self.bridge_rows[0] + 1
+
+    @property
+    def start_cell(self) -> int:
+        """Where episodes begin."""
+        return self.start[0] * self.num_columns + self.start[1]
+
+    def cells(self) -> tuple[np.ndarray, np.ndarray]:
+        """Row and column of each cell, int [num_cells] each."""
+        return np.divmod(np.arange(self.num_cells), self.num_columns)
+
+    def bridge_of(self) -> np.ndarray:
+        """For each cell: 0 off the bridges, 1 on the left one, 2 on the right one."""
+        row, column = self.cells()
+        over = (row >= self.bridge_rows[0]) & (row <= self.bridge_rows[1])
+        sides = [over & (abs(column - centre) <= self.bridge_width // 2) for centre in self.bridge_centres]
+        return np.select(sides, [1, 2], 0)
+
+    def goal(self) -> np.ndarray:
+        """Which cells end an episode with success."""
+        row, column = self.cells()
+        return (row == 0) & (column >= self.goal_columns[0]) & (column <= self.goal_columns[1])
+
+    def abyss(self) -> np.ndarray:
+        """Which cells end an episode without success."""
+        row, _ = self.cells()
+        over = (row >= self.bridge_rows[0]) & (row <= self.bridge_rows[1])
+        return over & (self.bridge_of() == 0)
+
+    def neighbours(self) -> np.ndarray:
+        """The cell that each action leads to, int [num_cells, 4]; the border holds."""
+        places = np.stack(self.cells(), axis=-1)[:, None] + _MOVES
+        row, column = np.clip(places, 0, (self.num_rows - 1, self.num_columns - 1)).transpose(2, 0, 1)
+        return row * self.num_columns + column
+
+
+def _types(world: World) -> dict[str, bool]:
+    """Whole numbers and tuples of them, so that a world can be a static argument."""
+    pairs = ("bridge_rows", "bridge_centres", "start", "goal_columns")
+    scalars = ("num_rows", "num_columns", "bridge_width", "horizon")
+    return {
+        **{name: is_count(getattr(world, name)) for name in scalars},
+        **{name: _is_pair(getattr(world, name), lambda end: is_count(end) or end == 0) for name in pairs},
+        "slip_ranges": _is_pair(
+            world.slip_ranges, lambda ends: _is_pair(ends, lambda end: isinstance(end, int | float))
+        ),
+    }
+
+
+def _is_pair(value: object, fits: Callable[[Any], bool]) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and all(map(fits, value))
+
+
+def _sizes(world: World) -> dict[str, bool]:
+    """Abyss on both sides of a bridge on which slips can end, and an open row before and behind."""
+    first, last = world.bridge_rows
+    half, (left, right) = world.bridge_width // 2, world.bridge_centres
+    goal = world.goal_columns
+    return {
+        "bridge_rows": 0 < first <= last < world.num_rows - 1,
+        "bridge_width": world.bridge_width % 2 == 1,
+        "bridge_centres": half < left and left + half + 1 < right - half and right + half < world.num_columns,
+        "start": last < world.start[0] < world.num_rows and world.start[1] < world.num_columns,
+        "goal_columns": goal[0] <= left <= goal[1] < right,
+        "slip_ranges": all(0 <= low < high <= 1 for low, high in world.slip_ranges),
+    }
+
+
+STANDARD = World()
+
+LARGE = World(
+    num_rows=40,
+    num_columns=44,
+    bridge_rows=(2, 25),
+    bridge_width=17,
+    bridge_centres=(11, 32),
+    start=(39, 5),
+    goal_columns=(3, 19),
+    horizon=200,
+)

@@ -1,0 +1,290 @@
+"""BridgeWorld against its closed form, exact arithmetic, and frequencies."""
+
+import time
+from fractions import Fraction
+from math import comb
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from jaxcert.tasks import bridge_world
+from jaxcert.tasks.bridge_world import LARGE, STANDARD, World
+
+POLICIES = {"left": bridge_world.left_policy, "right": bridge_world.right_policy}
+WORLDS = {"standard": STANDARD, "large": LARGE}
+# Every cell of the standard world: start, goal, left and right bridge, abyss.
+MAP = """
+.GGG......
+..........
+XLLLXXRRRX
+XLLLXXRRRX
+XLLLXXRRRX
+XLLLXXRRRX
+..........
+.S........
+"""
+
+
+def letters(world: World) -> str:
+    row = np.select(
+        [world.goal(), world.abyss(), world.bridge_of() == 1, world.bridge_of() == 2], ["G", "X", "L", "R"], "."
+    )
+    row[world.start_cell] = "S"
+    return "\n".join("".join(line) for line in row.reshape(world.num_rows, world.num_columns))
+
+
+def exact_performance(p: Fraction, world: World) -> Fraction:
+    """By hand: the crossing ends with its last move up, after at most w slips."""
+    length, spare = world.bridge_length, world.bridge_width // 2
+    return (1 - p) ** length * sum(comb(length - 1 + slips, slips) * p**slips for slips in range(spare + 1))
+
+
+def test_the_map_of_the_standard_world():
+    assert letters(STANDARD) == MAP.strip()
+
+
+def test_the_large_world_is_twenty_times_as_large():
+    counts = {}
+    for name, world in WORLDS.items():
+        ends = world.goal() | world.abyss()
+        slippery = 2 * (world.bridge_of() > 0)  # the two vertical actions have a second outcome
+        counts[name] = world.num_cells, (~ends).sum(), ((4 + slippery) * ~ends).sum()
+    assert np.all(np.divide(counts["large"], counts["standard"]) >= 20)
+    assert LARGE.bridge_length > STANDARD.bridge_length
+    assert LARGE.bridge_width > STANDARD.bridge_width
+
+
+@pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
+@pytest.mark.parametrize("side", POLICIES)
+def test_performance_is_the_closed_form(side, world, precision):
+    slips = np.linspace(0, 1, 21)
+    tasks = np.stack([slips, slips[::-1]], axis=-1)
+    own = slips if side == "left" else slips[::-1]
+    wanted = [float(exact_performance(Fraction(float(p)), world)) for p in own]
+    tolerance = 1e-12 if precision == "float64" else 2e-5
+    got = bridge_world.performance(tasks, POLICIES[side](world=world), world=world)
+    assert got.dtype == precision
+    np.testing.assert_allclose(got, wanted, atol=tolerance)
+    np.testing.assert_allclose(bridge_world.crossing_probability(own, world=world), wanted, atol=tolerance)
+
+
+def test_the_closed_form_of_the_paper():
+    p = np.linspace(0, 1, 11)
+    np.testing.assert_allclose(bridge_world.crossing_probability(p), (1 - p) ** 4 * (1 + 4 * p), atol=1e-6)
+
+
+@pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
+@pytest.mark.parametrize("side", POLICIES)
+def test_safety_is_the_share_of_tasks(side, world):
+    low, high = world.slip_ranges[side == "right"]
+    slips = np.linspace(low, high, 200_001)
+    performance = np.asarray(
+        stats.binom.cdf(world.bridge_width // 2, world.bridge_length + world.bridge_width // 2, slips)
+    )
+    thresholds = np.linspace(0, 1, 101)
+    wanted = [(performance >= threshold).mean() for threshold in thresholds]
+    got = np.asarray(bridge_world.safety(thresholds, side, world=world))
+    np.testing.assert_allclose(got[:-1], wanted[:-1], atol=2e-5)
+    assert got[-1] == 0
+    assert np.isnan(bridge_world.safety(np.nan, side))
+    assert bridge_world.safety(-1.0, side) == 1
+    assert bridge_world.safety(2.0, side) == 0
+
+
+def test_tasks_are_uniform(precision):
+    tasks = np.asarray(bridge_world.sample_tasks(jax.random.key(0), 20_000))
+    assert tasks.dtype == precision
+    for column, (low, high) in zip(tasks.T, STANDARD.slip_ranges, strict=True):
+        assert stats.kstest(column, stats.uniform(low, high - low).cdf).pvalue > 1e-3
+    assert stats.pearsonr(*tasks.T).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("world", [STANDARD, pytest.param(LARGE, marks=pytest.mark.slow)], ids=WORLDS)
+@pytest.mark.parametrize("side", POLICIES)
+def test_success_frequency(side, world):
+    tasks = np.array([[0.2, 0.0], [0.25, 0.1], [0.3, 0.2], [0.0, 1.0], [1.0, 0.5]], np.float32)
+    policy = POLICIES[side](world=world)
+    found = np.asarray(bridge_world.rollout(jax.random.key(1), tasks, 20_000, policy, world=world))
+    assert set(np.unique(found)) <= {0, 1}
+    exact = np.asarray(bridge_world.performance(tasks, policy, world=world), float)
+    for successes, performance in zip(found, exact, strict=True):
+        assert stats.binomtest(int(successes.sum()), successes.size, min(max(performance, 0), 1)).pvalue > 1e-4
+
+
+@pytest.mark.slow
+def test_ten_million_trajectories_agree_within_a_minute():
+    """Over tasks and rollouts together, each task once."""
+    policies = {side: policy() for side, policy in POLICIES.items()}
+    for side, policy in policies.items():
+        wins = expected = variance = 0.0
+        begin = time.perf_counter()
+        for part in range(10):
+            key_tasks, key_rollouts = jax.random.split(jax.random.key(part))
+            tasks = bridge_world.sample_tasks(key_tasks, 1000)
+            found = bridge_world.rollout(key_rollouts, tasks, 1000, policy)
+            exact = np.asarray(bridge_world.performance(tasks, policy), float)
+            wins += float(found.sum(dtype=int))
+            expected += 1000 * exact.sum()
+            variance += 1000 * (exact * (1 - exact)).sum()
+        assert time.perf_counter() - begin < 60, side
+        assert abs(wins - expected) < 4 * np.sqrt(variance)
+
+
+def test_trajectories_are_the_episodes_of_rollout():
+    tasks = bridge_world.sample_tasks(jax.random.key(0), 5)
+    for policy in (POLICIES["left"](), POLICIES["right"]()):
+        cells = np.asarray(bridge_world.trajectories(jax.random.key(1), tasks, 50, policy))
+        assert cells.shape == (5, 50, STANDARD.horizon + 1)
+        assert np.all(cells[..., 0] == STANDARD.start_cell)
+        last = np.take_along_axis(cells, (cells >= 0).sum(-1, keepdims=True) - 1, axis=-1)[..., 0]
+        returns = np.asarray(bridge_world.rollout(jax.random.key(1), tasks, 50, policy))
+        np.testing.assert_array_equal(STANDARD.goal()[last], returns == 1)
+        # What has ended stays ended.
+        assert np.all((cells[..., 1:] >= 0) <= (cells[..., :-1] >= 0))
+
+
+def test_every_move_is_one_of_the_graph():
+    tasks = bridge_world.sample_tasks(jax.random.key(0), 5)
+    for policy in (POLICIES["left"](), POLICIES["right"](), np.arange(80) % 4):
+        graph = bridge_world.chain(policy)
+        cells = np.asarray(bridge_world.trajectories(jax.random.key(1), tasks, 50, policy))
+        source, target = cells[..., :-1].ravel(), cells[..., 1:].ravel()
+        moved = target >= 0
+        assert np.all((graph.successors[source[moved]] == target[moved][:, None]).any(axis=1))
+
+
+def test_performance_of_any_policy_by_enumeration():
+    """A policy that runs into the border and over the bridge and back, by a plain loop over the distribution."""
+    world = World(horizon=12)
+    policy = np.random.default_rng(5).integers(0, 4, world.num_cells)
+    probabilities = np.asarray(bridge_world.transition_probabilities([0.3, 0.2], policy, world=world), float)
+    graph = bridge_world.chain(policy, world=world)
+    mass, wins = {world.start_cell: 1.0}, 0.0
+    for _ in range(world.horizon):
+        following: dict[int, float] = {}
+        for cell, share in mass.items():
+            for target, chance in zip(graph.successors[cell], probabilities[cell], strict=True):
+                if target >= 0 and world.goal()[target]:
+                    wins += share * chance
+                elif target >= 0:
+                    following[int(target)] = following.get(int(target), 0.0) + share * chance
+        mass = following
+    got = float(bridge_world.performance([0.3, 0.2], policy, world=world))
+    assert got == pytest.approx(wins, abs=1e-6)
+
+
+def test_episodes_end_at_the_horizon():
+    world = World(horizon=9)
+    policy = POLICIES["right"](world=world)
+    assert float(bridge_world.rollout(jax.random.key(0), [[0.0, 0.0]], 4, policy, world=world).sum()) == 0
+    assert float(bridge_world.performance([0.0, 0.0], policy, world=world)) == 0
+
+
+def test_impossible_slips_and_actions_give_nan():
+    tasks = np.array([[np.nan, 0.1], [0.2, 1.5], [-0.1, 0.1], [0.2, 0.1]])
+    policy = POLICIES["left"]()
+    cells = bridge_world.trajectories(jax.random.key(0), tasks, 3, policy)
+    assert (cells < 0).all(axis=(1, 2)).tolist() == [True, True, True, False]
+    for function, none in ((bridge_world.rollout, np.isnan), (bridge_world.trajectories, lambda cells: cells < 0)):
+        call = jax.jit(lambda policy, function=function: function(jax.random.key(0), tasks[3:], 3, policy))
+        assert not none(np.asarray(call(policy))).all()
+        for wrong in (policy + 4, policy - 4):
+            assert none(np.asarray(call(wrong))).all()
+    for got in (
+        bridge_world.rollout(jax.random.key(0), tasks, 3, policy)[:, 0],
+        bridge_world.performance(tasks, policy),
+    ):
+        assert np.isnan(np.asarray(got)).tolist() == [True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"bridge_width": 2}, "bridge_width is 2"),
+        ({"bridge_rows": (0, 5)}, r"bridge_rows is \(0, 5\)"),
+        ({"bridge_centres": (2, 4)}, r"bridge_centres is \(2, 4\)"),
+        ({"bridge_centres": (2, 5)}, r"bridge_centres is \(2, 5\)"),
+        ({"bridge_centres": (1, 7)}, r"bridge_centres is \(1, 7\)"),
+        ({"bridge_centres": (2.5, 7)}, r"bridge_centres is \(2.5, 7\)"),
+        ({"bridge_rows": [2, 5]}, r"bridge_rows is \[2, 5\]"),
+        ({"num_rows": "8"}, "num_rows is '8'"),
+        ({"slip_ranges": ((0.1, 0.2), 0.3)}, "slip_ranges is"),
+        ({"start": (3, 1)}, r"start is \(3, 1\)"),
+        ({"goal_columns": (5, 6)}, r"goal_columns is \(5, 6\)"),
+        ({"horizon": 0}, "horizon is 0"),
+        ({"slip_ranges": ((0.3, 0.2), (0, 0.2))}, "slip_ranges is"),
+    ],
+)
+def test_worlds_without_meaning_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        World(**change)
+
+
+def test_arguments_without_meaning_are_refused():
+    policy = POLICIES["left"]()
+    with pytest.raises(ValueError, match="num_tasks is 0; expected a whole number"):
+        bridge_world.sample_tasks(jax.random.key(0), 0)
+    with pytest.raises(ValueError, match="num_rollouts is 0; expected a whole number"):
+        bridge_world.rollout(jax.random.key(0), [[0.1, 0.1]], 0, policy)
+    with pytest.raises(ValueError, match="expected an action"):
+        bridge_world.rollout(jax.random.key(0), [[0.1, 0.1]], 1, policy[:-1])
+    with pytest.raises(ValueError, match="expected an action, 0 to 3"):
+        bridge_world.performance([0.1, 0.1], policy + 4)
+    with pytest.raises(ValueError, match="expected an action, 0 to 3"):
+        bridge_world.rollout(jax.random.key(0), [[0.1, 0.1]], 1, policy + 4)
+    with pytest.raises(ValueError, match="expected an action"):
+        bridge_world.rollout(jax.random.key(0), [[0.1, 0.1]], 1, policy.astype(float))
+    with pytest.raises(ValueError, match="policy is traced"):
+        jax.jit(lambda policy: bridge_world.performance([0.1, 0.1], policy))(policy)
+    with pytest.raises(ValueError, match="side is 'up'"):
+        bridge_world.safety(0.5, "up")
+    for tasks in ([[0.1]], [[0.1, 0.2, 0.3]], np.full((2, 200), 0.1)):
+        for function in (
+            lambda tasks: bridge_world.performance(tasks, policy),
+            lambda tasks: bridge_world.rollout(jax.random.key(0), tasks, 1, policy),
+        ):
+            with pytest.raises(ValueError, match=r"expected \[..., 2\]"):
+                function(tasks)
+    with pytest.raises(ValueError, match=r"tasks have shape \(2,\); expected \[..., n, 2\]"):
+        bridge_world.rollout(jax.random.key(0), [0.1, 0.2], 1, policy)
+
+
+def test_a_short_horizon_has_no_closed_form():
+    """The shortest that is long enough, found from the exact performance, is accepted; one step less is not."""
+    tasks = [[0.25, 0.1]]
+    for side, policy in POLICIES.items():
+        own = tasks[0][side == "right"]
+        wanted = float(bridge_world.performance(tasks, policy())[0])
+        values = {h: float(bridge_world.performance(tasks, policy(), world=World(horizon=h))[0]) for h in range(5, 25)}
+        enough = min(h for h, value in values.items() if value == pytest.approx(wanted, abs=1e-6))
+        bridge_world.safety(0.5, side, world=World(horizon=enough))
+        with pytest.raises(ValueError, match=f"horizon is {enough - 1}, too short for the way over the {side} bridge"):
+            bridge_world.safety(0.5, side, world=World(horizon=enough - 1))
+        with pytest.raises(ValueError, match="too short"):
+            bridge_world.crossing_probability(own, world=World(horizon=enough - 1))
+
+
+def test_step_by_hand():
+    """Up on the bridge slips left with its own probability; beside the bridges nothing slips."""
+    state = bridge_world.reset(shape=(10_000,))._replace(cell=jnp.full(10_000, 57, jnp.int32))
+    after = bridge_world.step(jax.random.key(0), state, jnp.int32(3), jnp.array([0.9, 0.25]))
+    counts = dict(zip(*np.unique(np.asarray(after.cell), return_counts=True), strict=True))
+    assert set(counts) == {47, 56}
+    assert stats.binomtest(int(counts[56]), 10_000, 0.25).pvalue > 1e-4
+    along = bridge_world.step(jax.random.key(0), state, jnp.int32(0), jnp.array([0.9, 0.25]))
+    assert set(np.asarray(along.cell).tolist()) == {58}
+    fallen = bridge_world.step(jax.random.key(0), along, jnp.int32(0), jnp.array([0.9, 0.25]))
+    assert np.all(fallen.done)
+    assert not np.any(fallen.success)
+    still = bridge_world.step(jax.random.key(0), fallen, jnp.int32(3), jnp.array([0.9, 0.25]))
+    np.testing.assert_array_equal(still.cell, fallen.cell)
+    np.testing.assert_array_equal(still.num_steps, 2)
+
+
+@pytest.mark.parametrize(("action", "slip"), [(4, 0.1), (-1, 0.1), (3, np.nan), (3, -0.1), (0, 1.1)])
+def test_a_step_without_meaning_ends_the_episode(action, slip):
+    after = bridge_world.step(jax.random.key(0), bridge_world.reset(), action, [0.1, slip])
+    assert (int(after.cell), bool(after.done), bool(after.success)) == (STANDARD.start_cell, True, False)
