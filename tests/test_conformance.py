@@ -21,7 +21,8 @@ from jaxcert import (
     rollouts,
     scenario_epsilon,
 )
-from jaxcert.tasks import simple_grid
+from jaxcert.baselines import interval_mdp
+from jaxcert.tasks import bridge_world, simple_grid
 
 COMPILED: list[float] = []
 
@@ -42,7 +43,7 @@ class Subject:
         function: takes the arguments in their order.
         arguments: host arrays and Python numbers, as a user gives them.
         others: the same with other values.
-        dtype: of the floats that come out; that of the arguments by default.
+        dtype: of the floats that come out, or of all if there are none; that of the arguments by default.
     """
 
     function: Callable
@@ -144,7 +145,65 @@ TASKS = {
     "performance": Subject(simple_grid.performance, (np.full(3, 0.2),), (np.full(3, 0.7),)),
     "safety": Subject(simple_grid.safety, (np.array([0.6, 0.8]),), (np.array([0.7, 0.9]),)),
 }
-SUBJECTS = {**BOUNDS, **EPSILONS, **TAILS, **CERTIFICATES, **METRICS, **TASKS}
+POLICY = bridge_world.left_policy()
+CHAIN = bridge_world.chain(POLICY)
+SLIPS = [np.full((3, 2), slip) for slip in (0.1, 0.3)]
+EPISODES = [np.asarray(bridge_world.trajectories(key, SLIPS[1], 60, POLICY)) for key in KEYS]
+COUNTS = [
+    np.asarray(interval_mdp.count_transitions(episodes, CHAIN.successors, max_visits=None)) for episodes in EPISODES
+]
+INTERVALS = [interval_mdp.probability_intervals(counts, CHAIN, 0.1, max_visits=None) for counts in COUNTS]
+WINS = [np.array([0.6, 0.8]), np.array([0.7, 0.9])]
+WORLD = {
+    "step": Subject(
+        lambda key, action, slip: bridge_world.step(key, bridge_world.reset(shape=(3,)), action, slip).cell,
+        (KEYS[0], np.full(3, 0), SLIPS[0]),
+        (KEYS[1], np.full(3, 3), SLIPS[1]),
+        dtype="int32",
+    ),
+    "sample_tasks-bridge_world": Subject(lambda key: bridge_world.sample_tasks(key, 5), (KEYS[0],), (KEYS[1],)),
+    "rollout-bridge_world": Subject(
+        lambda key, tasks: bridge_world.rollout(key, tasks, 9, POLICY), (KEYS[0], SLIPS[0]), (KEYS[1], SLIPS[1])
+    ),
+    "trajectories": Subject(
+        lambda key, tasks: bridge_world.trajectories(key, tasks, 9, POLICY),
+        (KEYS[0], SLIPS[0]),
+        (KEYS[1], SLIPS[1]),
+        dtype="int32",
+    ),
+    "performance-bridge_world": Subject(
+        lambda tasks: bridge_world.performance(tasks, POLICY), (SLIPS[0],), (SLIPS[1],)
+    ),
+    "transition_probabilities": Subject(
+        lambda tasks: bridge_world.transition_probabilities(tasks, POLICY), (SLIPS[0],), (SLIPS[1],)
+    ),
+    "crossing_probability": Subject(bridge_world.crossing_probability, (SLIPS[0],), (SLIPS[1],)),
+    "safety-bridge_world": Subject(lambda wins: bridge_world.safety(wins, "right"), (WINS[0],), (WINS[1],)),
+}
+INTERVAL_MDP = {
+    "count_transitions": Subject(
+        lambda episodes: interval_mdp.count_transitions(episodes, CHAIN.successors, max_visits=None),
+        (EPISODES[0],),
+        (EPISODES[1],),
+        dtype="int32",
+    ),
+    "probability_intervals": Subject(
+        lambda counts, beta: interval_mdp.probability_intervals(counts, CHAIN, beta, max_visits=None),
+        (COUNTS[0], 0.1),
+        (COUNTS[1], 0.2),
+    ),
+    "robust_value": Subject(
+        lambda low, high: interval_mdp.robust_value(interval_mdp.Intervals(low, high), CHAIN),
+        tuple(np.asarray(a, float) for a in INTERVALS[0]),
+        tuple(np.asarray(a, float) for a in INTERVALS[1]),
+    ),
+    "lower_bound": Subject(
+        lambda episodes, beta: interval_mdp.lower_bound(episodes, beta, CHAIN, max_visits=None),
+        (EPISODES[0], 0.1),
+        (EPISODES[1], 0.2),
+    ),
+}
+SUBJECTS = {**BOUNDS, **EPSILONS, **TAILS, **CERTIFICATES, **METRICS, **TASKS, **WORLD, **INTERVAL_MDP}
 # Certificates take seconds to compile: the product of bounds and methods is left to long runs.
 LONG = set(CERTIFICATES) - {
     "certify-betting-binomial",
@@ -199,7 +258,10 @@ def assert_trees_close(found: Any, wanted: Any, precision: str) -> None:
 def test_every_public_function_on_arrays_is_here():
     here = {name.split("-")[0] for name in SUBJECTS}
     helpers = {"MetricProperties", "metric_properties", "return_support", "sample_returns"}
-    public = {*bounds.__all__, *rollouts.__all__, *simple_grid.__all__} - helpers - {"SimpleGridParams"}
+    types = {"Chain", "Intervals", "SimpleGridParams", "State", "World", "LARGE", "STANDARD"}
+    of_static_arguments = {"chain", "left_policy", "reset", "right_policy"}
+    rooms = (bounds, rollouts, simple_grid, bridge_world, interval_mdp)
+    public = {name for room in rooms for name in room.__all__} - helpers - types - of_static_arguments
     public |= {name for name in jaxcert.__all__ if inspect.isfunction(inspect.unwrap(getattr(jaxcert, name)))} - helpers
     assert public <= here
 
@@ -209,7 +271,7 @@ def test_conforms(name, precision):
     subject = SUBJECTS[name]
     arguments, others = (on_device(a, precision) for a in (subject.arguments, subject.others))
     found, other = subject.function(*arguments), subject.function(*others)
-    assert {str(leaf.dtype) for leaf in floats(found)} == {subject.dtype or precision}
+    assert {str(leaf.dtype) for leaf in floats(found) or jax.tree.leaves(found)} == {subject.dtype or precision}
     assert any(np.any(f != o) for f, o in zip(*map(jax.tree.leaves, (found, other)), strict=True))
     check_other_values_do_not_compile_again(subject)
     if name in ARRAYS_ONLY:

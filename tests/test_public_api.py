@@ -18,12 +18,14 @@ PACKAGES = [
 # What users call: its text is the reference.
 DOCUMENTED = [
     "jaxcert",
+    "jaxcert.baselines.interval_mdp",
     "jaxcert.bounds",
     "jaxcert.numerics",
     "jaxcert.report",
     "jaxcert.rollouts",
     "jaxcert.rollouts.summaries",
     "jaxcert.sweep",
+    "jaxcert.tasks.bridge_world",
     "jaxcert.tasks.simple_grid",
 ]
 

@@ -1,0 +1,146 @@
+"""Confidence intervals of transition probabilities."""
+
+import functools
+from typing import Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+
+from jaxcert._validation import check_open_unit, is_concrete
+from jaxcert.baselines.interval_mdp._counts import as_integers, check_max_visits
+from jaxcert.numerics import clopper_pearson_lower, clopper_pearson_upper
+from jaxcert.numerics._elementary import log
+from jaxcert.numerics._rounding import cast, compute_dtype, unit_roundoff
+from jaxcert.tasks._chain import Chain
+
+Kind = Literal["clopper_pearson", "hoeffding"]
+_KINDS = ("clopper_pearson", "hoeffding")
+
+
+class Intervals(NamedTuple):
+    """Bounds of transition probabilities, both [..., S, K]; 0 where a chain has no successor.
+
+    Attributes:
+        lower: at most the probabilities.
+        upper: at least the probabilities.
+    """
+
+    lower: jax.Array
+    upper: jax.Array
+
+
+def probability_intervals(
+    counts: ArrayLike, chain: Chain, beta: ArrayLike, *, kind: Kind = "clopper_pearson", max_visits: int | None
+) -> Intervals:
+    r"""Intervals that hold all transition probabilities of a task at once, with probability at least 1 - beta.
+
+    Each unknown probability has a two-sided interval at level beta / (number of unknown probabilities):
+    Clopper-Pearson's, or Hoeffding's
+
+    .. math:: \hat p \pm \sqrt{\ln(2 / \alpha) / (2 N)}.
+
+    How often a state is visited is random. With ``max_visits`` fixed beforehand, and counts of the first so many
+    visits, the outcomes are independent and the level holds; where there were fewer visits the interval is [0, 1].
+    With None the counts of all visits are taken as if their number had been fixed: the usual form, without proof.
+
+    Args:
+        counts: of ``count_transitions`` with the same ``max_visits``, int[..., S, K].
+        chain: the graph; only states that can be reached count as unknown.
+        beta: failure probability per task, in (0, 1); broadcasts to [...].
+        kind: "clopper_pearson" or "hoeffding".
+        max_visits: as the counts were taken.
+
+    Returns:
+        ``Intervals``, rounded outwards. NaN for a task whose counts have no meaning: negative, of a transition that the
+        graph does not have, more than ``max_visits`` or than 2**31 - 1 visits of a state; and where a traced beta is
+        not in (0, 1).
+
+    Raises:
+        ValueError: for an unknown kind, a shape or type that does not fit, ``max_visits`` below 1, or a beta outside
+            (0, 1).
+
+    Example:
+        >>> import numpy as np
+        >>> graph = Chain(np.array([[1, 2], [-1, -1], [-1, -1]]), np.array([0.0, 1.0, 0.0]), initial=0, horizon=5)
+        >>> found = probability_intervals(np.array([[80, 20], [0, 0], [0, 0]]), graph, 0.05, max_visits=100)
+        >>> print([f"{low:.3f} to {high:.3f}" for low, high in zip(found.lower[0], found.upper[0])])
+        ['0.708 to 0.873', '0.127 to 0.292']
+
+    Reference: Schnitzer, Abate & Parker (2025), section 4.
+    """
+    if kind not in _KINDS:
+        raise ValueError(f"kind is {kind!r}; expected {' or '.join(_KINDS)}")
+    counts, limit = as_integers("counts", counts), check_max_visits(max_visits)
+    if counts.shape[-2:] != chain.successors.shape:
+        raise ValueError(f"counts have shape {counts.shape}; expected [..., {chain.successors.shape}]")
+    dtype = compute_dtype(beta)
+    if is_concrete(beta):
+        check_open_unit("beta", beta, dtype=dtype)
+    beta = jnp.broadcast_to(cast(beta, dtype, "down"), counts.shape[:-2])
+    return _intervals(counts, beta, limit, jnp.asarray(chain.successors), *_unknown(chain), kind=kind)
+
+
+def _unknown(chain: Chain) -> tuple[np.ndarray, int]:
+    """The states with unknown probabilities, and how many those are: one for two successors, else each."""
+    rows = np.flatnonzero(chain.uncertain())
+    width = (chain.successors[rows] >= 0).sum(axis=1)
+    return rows, int(np.where(width == 2, 1, width).sum())
+
+
+@functools.partial(jax.jit, static_argnames="kind")
+def _intervals(
+    counts: jax.Array,
+    beta: jax.Array,
+    max_visits: jax.Array | None,
+    successors: jax.Array,
+    rows: jax.Array,
+    num_unknown: jax.Array,
+    *,
+    kind: Kind,
+) -> Intervals:
+    exists = jnp.broadcast_to(successors >= 0, counts.shape)
+    bad = _without_meaning(counts, max_visits, exists) | ~((beta > 0) & (beta < 1))[..., None, None]
+    lower, upper = _of_states(counts[..., rows, :], beta[..., None, None], max_visits, num_unknown, kind)
+    # Elsewhere the only successor has probability one, and states that are not reached do not matter.
+    single = jnp.sum(exists, axis=-1, keepdims=True) == 1
+    lower = jnp.where(exists & single, 1, 0).astype(lower.dtype).at[..., rows, :].set(lower)
+    upper = jnp.ones_like(lower).at[..., rows, :].set(upper)
+    return Intervals(*(jnp.where(bad, jnp.nan, jnp.where(exists, end, 0)) for end in (lower, upper)))
+
+
+def _without_meaning(counts: jax.Array, max_visits: jax.Array | None, exists: jax.Array) -> jax.Array:
+    """Which tasks have counts that no episodes have, [..., 1, 1]."""
+    most = 2**31 - 1 if max_visits is None else max_visits
+    # The sum of integers may have wrapped around; the float is off by far less than a half.
+    wrapped = jnp.sum(counts.astype(jnp.float32), axis=-1, keepdims=True) > 1.5 * 2**31
+    wrong = (counts < 0) | ((counts > 0) & ~exists) | wrapped
+    visits = jnp.sum(counts, axis=-1, keepdims=True, dtype=jnp.int32)
+    return jnp.any(wrong | (visits < 0) | (visits > most), axis=(-1, -2), keepdims=True)
+
+
+def _of_states(
+    counts: jax.Array, beta: jax.Array, max_visits: jax.Array | None, num_unknown: jax.Array, kind: Kind
+) -> tuple[jax.Array, jax.Array]:
+    # On either side half of the level; conversion, division and product each lose at most one u.
+    level = beta / (2 * num_unknown).astype(beta.dtype) * (1 - 4 * unit_roundoff(beta.dtype))
+    visits = jnp.sum(counts, axis=-1, keepdims=True, dtype=jnp.int32)
+    enough = visits >= (1 if max_visits is None else max_visits)
+    limits = _clopper_pearson if kind == "clopper_pearson" else _hoeffding
+    lower, upper = limits(*jnp.broadcast_arrays(counts, jnp.maximum(visits, 1), level))
+    return jnp.where(enough, lower, 0), jnp.where(enough, upper, 1)
+
+
+def _clopper_pearson(k: jax.Array, n: jax.Array, level: jax.Array) -> tuple[jax.Array, jax.Array]:
+    return clopper_pearson_lower(k, n, level), clopper_pearson_upper(k, n, level)
+
+
+def _hoeffding(k: jax.Array, n: jax.Array, level: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Quotient, product and last sum lose u each, the radius three u at most: less than is taken off and added."""
+    u, dtype = unit_roundoff(level.dtype), level.dtype
+    n_low = cast(n, dtype, "down")
+    radius = jnp.sqrt(-log(level) / (2 * n_low)) * (1 + 8 * u)
+    lower = cast(k, dtype, "down") / cast(n, dtype, "up") * (1 - 6 * u) - radius
+    upper = cast(k, dtype, "up") / n_low * (1 + 6 * u) + radius
+    return jnp.maximum(lower, 0), jnp.minimum(upper, 1)

@@ -1,0 +1,88 @@
+"""Robust value iteration: the least value that the intervals allow."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+
+from jaxcert.baselines.interval_mdp._intervals import Intervals
+from jaxcert.numerics._rounding import cast, unit_roundoff
+from jaxcert.tasks._chain import Chain
+
+
+def robust_value(intervals: Intervals, chain: Chain) -> jax.Array:
+    r"""At most the expected return under any transition probabilities in the intervals, chosen anew in every step.
+
+    .. math:: V_{t+1}(s) = \min_{p \in [\underline p_s, \overline p_s],\ \sum_i p_i = 1} \sum_i p_i V_t(s_i)
+              = \max_z \Big( z + \sum_i \underline p_i (V_t(s_i) - z)^+ - \sum_i \overline p_i (z - V_t(s_i))^+ \Big),
+
+    the dual of the linear program, whose maximum lies at one of the values :math:`V_t(s_i)`. Every z gives a lower
+    bound, and each step is rounded down.
+
+    Args:
+        intervals: of the successors of each state, [..., S, K].
+        chain: the graph, the returns at the ends, the first state, the horizon.
+
+    Returns:
+        Values of the first state, float [...]; NaN where an interval is, and where those of a state with several
+        successors are not within [0, 1] or hold no distribution.
+
+    Raises:
+        ValueError: for intervals that are no floats of the shape of the graph.
+
+    Example:
+        >>> import numpy as np
+        >>> graph = Chain(np.array([[1, 2], [-1, -1], [-1, -1]]), np.array([0.0, 1.0, 0.0]), initial=0, horizon=5)
+        >>> limits = Intervals(jnp.array([[0.7, 0.1], [0, 0], [0, 0]]), jnp.array([[0.9, 0.3], [0, 0], [0, 0]]))
+        >>> print(f"{robust_value(limits, graph):.4f}")
+        0.7000
+
+    Reference: Iyengar (2005), Robust dynamic programming; Nilim & El Ghaoui (2005).
+    """
+    intervals = Intervals(*map(jnp.asarray, intervals))
+    for end in intervals:
+        if end.shape[-2:] != chain.successors.shape or end.shape != intervals.lower.shape:
+            raise ValueError(f"intervals have shape {end.shape}; expected [..., {chain.successors.shape}]")
+        if not jnp.issubdtype(end.dtype, jnp.floating) or end.dtype != intervals.lower.dtype:
+            raise ValueError(f"intervals have type {end.dtype}; expected floats of one type")
+    payoff = cast(chain.payoff, intervals.lower.dtype, "down")
+    return _value(intervals, jnp.asarray(chain.successors), payoff, chain.initial, chain.horizon)
+
+
+@functools.partial(jax.jit, static_argnames=("initial", "horizon"))
+def _value(intervals: Intervals, successors: jax.Array, payoff: jax.Array, initial: int, horizon: int) -> jax.Array:
+    exists = jnp.broadcast_to(successors >= 0, intervals.lower.shape)
+    start = jnp.broadcast_to(payoff, intervals.lower.shape[:-1])
+    ends, single = ~exists[..., 0], jnp.sum(exists, axis=-1) == 1
+
+    def backup(_: int, value: jax.Array) -> jax.Array:
+        following = value[..., jnp.maximum(successors, 0)]
+        least = jnp.where(single, following[..., 0], _least_expectation(intervals, following))
+        return jnp.where(ends, start, least)
+
+    value = jax.lax.fori_loop(0, horizon, backup, start)[..., initial]
+    sound = jnp.all(ends | single | _hold_a_distribution(intervals, exists), axis=-1)
+    known = ~jnp.any(jnp.isnan(intervals.lower) | jnp.isnan(intervals.upper), axis=(-1, -2))
+    return jnp.where(sound & known, value, jnp.nan)
+
+
+def _hold_a_distribution(intervals: Intervals, exists: jax.Array) -> jax.Array:
+    """Which states, up to the rounding of probabilities that are meant exactly."""
+    lower, upper = intervals
+    room = 2 * lower.shape[-1] * unit_roundoff(lower.dtype)
+    ordered = jnp.where(exists, (lower >= 0) & (lower <= upper) & (upper <= 1), (lower == 0) & (upper == 0))
+    sums = (jnp.sum(lower, axis=-1) <= 1 + room) & (jnp.sum(upper, axis=-1) >= 1 - room)
+    return jnp.all(ordered, axis=-1) & sums
+
+
+def _least_expectation(intervals: Intervals, values: jax.Array) -> jax.Array:
+    """The dual at each of the values, and the largest of them: [..., S, K] to [..., S], rounded down, at least 0."""
+    width, u = values.shape[-1], unit_roundoff(values.dtype)
+    z, values = values[..., :, None], values[..., None, :]
+    above = jnp.sum(intervals.lower[..., None, :] * jnp.maximum(values - z, 0), axis=-1)
+    below = jnp.sum(intervals.upper[..., None, :] * jnp.maximum(z - values, 0), axis=-1)
+    z = z[..., 0]
+    # Difference, product, the sum of `width` terms in any order, and the two last additions; and what is flushed to 0.
+    lost = 2 * (width + 2) * float(jnp.finfo(values.dtype).tiny)
+    dual = z + above - below - (width + 5) * u * (z + above + below) - lost
+    return jnp.maximum(jnp.max(dual, axis=-1), 0)

@@ -1,0 +1,417 @@
+"""PAC-IMDP: counts by hand, the Bellman step against a linear program, intervals against SciPy, coverage."""
+
+import dataclasses
+import itertools
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize, stats
+
+from jaxcert.baselines.interval_mdp import (
+    Chain,
+    Intervals,
+    _counts,
+    _intervals,
+    count_transitions,
+    lower_bound,
+    probability_intervals,
+    robust_value,
+)
+from jaxcert.tasks import bridge_world
+
+FORK = Chain(np.array([[1, 2], [-1, -1], [-1, -1]], np.int32), np.array([0.0, 1.0, 0.0]), 0, 5)
+
+
+def random_chain(rng, num_states: int, width: int) -> Chain:
+    """Any graph, with ends, dead ends and loops."""
+    successors = np.full((num_states, width), -1)
+    for state in range(num_states - 2):
+        chosen = rng.choice(num_states, rng.integers(1, width + 1), replace=False)
+        successors[state, : len(chosen)] = chosen
+    return Chain(successors.astype(np.int32), rng.random(num_states), 0, int(rng.integers(1, 8)))
+
+
+def random_intervals(rng, chain: Chain) -> tuple[np.ndarray, np.ndarray]:
+    """Around a random distribution, some empty of width, some [0, 1]."""
+    exists = chain.successors >= 0
+    p = np.where(exists, rng.exponential(size=exists.shape), 0)
+    p = p / np.maximum(p.sum(axis=1, keepdims=True), 1e-9)
+    reach = rng.choice([0, 0.1, 0.5, 1], size=(*p.shape[:1], 1)) * rng.random(p.shape)
+    return np.where(exists, np.clip(p - reach, 0, 1), 0), np.where(exists, np.clip(p + reach, 0, 1), 0)
+
+
+def program(values, lower, upper) -> float:
+    """The least expectation by a linear program."""
+    found = optimize.linprog(values, A_eq=np.ones((1, len(values))), b_eq=[1], bounds=np.stack([lower, upper], axis=1))
+    assert found.success
+    return found.fun
+
+
+def value_by_programs(chain: Chain, lower, upper) -> float:
+    value = chain.payoff.copy()
+    for _ in range(chain.horizon):
+        following = chain.payoff.copy()
+        for state, row in enumerate(chain.successors):
+            real = row >= 0
+            if real.any():
+                following[state] = program(value[row[real]], lower[state, real], upper[state, real])
+        value = following
+    return value[chain.initial]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_robust_value_is_that_of_linear_programs(seed, precision):
+    rng = np.random.default_rng(seed)
+    chain = random_chain(rng, 7, 4)
+    lower, upper = (a.astype(precision) for a in random_intervals(rng, chain))
+    # In single precision the rounded ends may leave no distribution; then widen by a hair.
+    lower, upper = np.maximum(lower - 1e-6, 0), np.where(chain.successors >= 0, np.minimum(upper + 1e-6, 1), 0)
+    wanted = value_by_programs(chain, lower.astype(float), upper.astype(float))
+    got = float(robust_value(Intervals(jnp.asarray(lower), jnp.asarray(upper)), chain))
+    tolerance = 1e-9 if precision == "float64" else 1e-4
+    assert wanted - tolerance <= got <= wanted + 1e-9
+
+
+def test_robust_value_of_exact_probabilities_is_the_performance(precision):
+    """Below that of the same probabilities in exact arithmetic, and close to it."""
+    policy = bridge_world.left_policy()
+    chain = bridge_world.chain(policy)
+    tasks = bridge_world.sample_tasks(jax.random.key(0), 5)
+    exact = bridge_world.transition_probabilities(tasks, policy)
+    got = np.asarray(robust_value(Intervals(exact, exact), chain))
+    for value, probabilities in zip(got, np.asarray(exact), strict=True):
+        wanted = value_in_fractions(chain, probabilities)
+        assert Fraction(float(value)) <= wanted
+        assert float(value) == pytest.approx(float(wanted), rel=1e-12 if precision == "float64" else 1e-5)
+
+
+def value_in_fractions(chain: Chain, probabilities: np.ndarray) -> Fraction:
+    """Two rounded probabilities may add up to a little less than one; the rounding of the value covers that."""
+    value = [Fraction(float(r)) for r in chain.payoff]
+    for _ in range(chain.horizon):
+        expected = [
+            sum(Fraction(float(p)) * value[s] for s, p in zip(*row, strict=True) if s >= 0)
+            for row in zip(chain.successors, probabilities, strict=True)
+        ]
+        goes_on = chain.successors[:, 0] >= 0
+        value = [new if more else old for old, new, more in zip(value, expected, goes_on, strict=True)]
+    return value[chain.initial]
+
+
+def test_without_unknown_probabilities_the_value_is_exact():
+    line = Chain(np.array([[1], [2], [-1]]), np.array([0, 0, 0.7]), 0, 2)
+    assert float(lower_bound(np.array([[[0, 1, 2]]]), 0.1, line, max_visits=None)[0]) == np.float32(0.7) - (
+        np.spacing(np.float32(0.7)) if np.float32(0.7) > 0.7 else 0
+    )
+    assert np.isneginf(lower_bound(np.array([[[0, 2, -1]]]), 0.1, line, max_visits=None)[0])
+
+
+def test_values_are_not_negative():
+    nothing = Intervals(np.zeros((3, 2), np.float32), np.ones((3, 2), np.float32))
+    assert float(robust_value(nothing, FORK)) == 0
+
+
+# --- counts -----------------------------------------------------------------------------------------------------------
+
+
+def counts_by_hand(episodes, graph, max_visits):
+    counts = np.zeros(graph.shape, int)
+    seen = np.zeros(len(graph), int)
+    for episode in episodes:
+        for source, target in itertools.pairwise(episode):
+            if source < 0 or target < 0:
+                break
+            if max_visits is None or seen[source] < max_visits:
+                counts[source, list(graph[source]).index(target)] += 1
+            seen[source] += 1
+    return counts
+
+
+@given(seed=st.integers(0, 2**32 - 1), max_visits=st.sampled_from([None, 1, 2, 5, 1000]))
+@settings(max_examples=25)
+def test_counts(seed, max_visits):
+    rng = np.random.default_rng(seed)
+    graph = np.array([[1, 2, 0], [0, 3, -1], [2, 3, -1], [-1, -1, -1]])
+    episodes = np.full((2, 6, 9), -1)
+    for episode in episodes.reshape(-1, 9):
+        episode[0] = 0
+        for step in range(1, 9):
+            following = graph[episode[step - 1]]
+            if not (following >= 0).any():
+                break
+            episode[step] = rng.choice(following[following >= 0])
+    got = np.asarray(count_transitions(episodes, graph, max_visits=max_visits))
+    for one, found in zip(episodes, got, strict=True):
+        np.testing.assert_array_equal(found, counts_by_hand(one, graph, max_visits))
+
+
+def test_transitions_that_the_graph_does_not_have_certify_nothing():
+    good, bad = [[0, 1, -1]], [[1, 0, -1]]
+    counts = count_transitions(np.array([good, bad]), FORK.successors, max_visits=None)
+    assert counts[0].tolist() == [[1, 0], [0, 0], [0, 0]]
+    assert counts[1, 1].tolist() == [-1, -1]
+    bounds = lower_bound(np.array([good, bad, [[7, 0, -1]], [[0, 9, -1]]]), 0.1, FORK, max_visits=None)
+    assert np.isneginf(np.asarray(bounds)).tolist() == [False, True, True, True]
+
+
+@pytest.mark.parametrize("episode", [[0, -1, -1], [0, -1, 1], [-1, -1, -1], [-1, 0, 1], [0, 2, 2]])
+def test_episodes_that_the_graph_does_not_have_certify_nothing(episode):
+    """Cut off before their end, with gaps, begun elsewhere, going on after the end."""
+    line = Chain(np.array([[1, 2], [-1, -1], [-1, -1]]), np.array([0, 1.0, 1.0]), 0, 2)
+    assert float(lower_bound(np.array([[[0, 1, -1]]]), 0.1, line, max_visits=None)[0]) > 0.99
+    assert np.isneginf(lower_bound(np.array([[[0, 1, -1], episode]]), 0.1, line, max_visits=None)[0])
+
+
+def test_an_episode_may_stop_at_a_fixed_step():
+    loop = np.array([[0, 1], [-1, -1]])
+    assert count_transitions(np.array([[[0, 0, 0]]]), loop, max_visits=None)[0].tolist() == [[2, 0], [0, 0]]
+
+
+def test_narrow_integers_do_not_wrap():
+    graph = np.full((70, 2), -1)
+    graph[0], graph[64], graph[6] = (64, 1), (6, 1), (7, 8)
+    chain = Chain(graph, np.arange(70) == 8, 0, 3)
+    episodes = np.tile(np.array([0, 64, 6, 7], np.int8), (1, 40, 1))
+    for one in (episodes, jnp.asarray(episodes), episodes.astype(np.uint16), episodes.astype(np.int64)):
+        assert count_transitions(one, graph, max_visits=None)[0, [0, 64, 6]].tolist() == [[40, 0]] * 3
+        assert float(lower_bound(one, 0.1, chain, max_visits=None)[0]) == 0
+
+
+# --- intervals --------------------------------------------------------------------------------------------------------
+
+
+def test_intervals_against_scipy(precision):
+    k = np.arange(0, 41)
+    counts = np.zeros((41, 3, 2), np.int32)
+    counts[:, 0] = np.stack([k, 40 - k], axis=-1)
+    lower, upper = (np.asarray(a) for a in probability_intervals(counts, FORK, 0.05, max_visits=None))
+    exact = [stats.binomtest(int(i), 40).proportion_ci(0.95, method="exact") for i in k]
+    low, high = np.array([(ci.low, ci.high) for ci in exact]).T
+    tolerance = 1e-9 if precision == "float64" else 2e-5
+    np.testing.assert_allclose(lower[:, 0, 0], low, atol=tolerance)
+    np.testing.assert_allclose(upper[:, 0, 0], high, atol=tolerance)
+    assert np.all(lower[:, 0, 0] <= low + 1e-12)
+    assert np.all(upper[:, 0, 0] >= high - 1e-12)
+    np.testing.assert_allclose(lower[:, 0, 1], 1 - upper[:, 0, 0], atol=tolerance)
+    wide = probability_intervals(counts, FORK, 0.05, kind="hoeffding", max_visits=None)
+    radius = np.sqrt(np.log(2 / 0.05) / 80)
+    np.testing.assert_allclose(wide.lower[:, 0, 0], np.maximum(k / 40 - radius, 0), atol=tolerance)
+    np.testing.assert_allclose(wide.upper[:, 0, 0], np.minimum(k / 40 + radius, 1), atol=tolerance)
+
+
+@given(successes=st.integers(0, 2**31 - 2), failures=st.integers(0, 2**20), beta=st.floats(1e-8, 0.5))
+@settings(max_examples=30, deadline=None)
+def test_hoeffding_is_rounded_outwards(successes, failures, beta):
+    """Also where a count is beyond the integers of single precision."""
+    successes = min(successes, 2**31 - 1 - failures)
+    counts = np.zeros((3, 2), np.int32)
+    counts[0] = successes, failures
+    found = probability_intervals(counts, FORK, beta, kind="hoeffding", max_visits=None)
+    visits = successes + failures
+    if visits == 0:
+        assert (float(found.lower[0, 0]), float(found.upper[0, 0])) == (0, 1)
+        return
+    with mpmath.workdps(40):
+        share, radius = mpmath.mpf(successes) / visits, mpmath.sqrt(mpmath.log(2 / mpmath.mpf(beta)) / (2 * visits))
+        low, high = max(share - radius, 0), min(share + radius, 1)
+        assert low - 1e-6 <= mpmath.mpf(float(found.lower[0, 0])) <= low
+        assert high <= mpmath.mpf(float(found.upper[0, 0])) <= high + 1e-6
+
+
+@pytest.mark.parametrize("failures", [0, 3, 2**25 + 1])
+def test_clopper_pearson_of_counts_beyond_single_precision(failures):
+    counts = np.zeros((3, 2), np.int32)
+    counts[0] = 2**25 + 3, failures
+    found = probability_intervals(counts, FORK, 0.05, max_visits=None)
+    exact = stats.beta.ppf([0.025, 0.975], [counts[0, 0], counts[0, 0] + 1], [failures + 1, max(failures, 1)])
+    low, high = exact[0], exact[1] if failures else 1.0
+    assert low - 1e-5 <= float(found.lower[0, 0]) <= low
+    assert high <= float(found.upper[0, 0]) <= high + 1e-5
+
+
+def test_the_level_is_shared_by_what_is_unknown():
+    """Two binary states and one with three successors: 1 + 1 + 3 unknown probabilities; one is never reached."""
+    successors = np.array([[1, 2, -1], [3, 4, -1], [3, 4, 5], [-1] * 3, [-1] * 3, [-1] * 3, [3, 4, -1]], np.int32)
+    chain = Chain(successors, np.array([0, 0, 0, 1, 0, 0, 0.0]), 0, 4)
+    counts = np.zeros((7, 3), np.int32)
+    counts[0, :2] = 30, 10
+    got = probability_intervals(counts, chain, 0.1, max_visits=None)
+    exact = stats.binomtest(30, 40).proportion_ci(1 - 0.1 / 5, method="exact")
+    assert float(got.lower[0, 0]) == pytest.approx(exact.low, abs=1e-5)
+    assert float(got.upper[0, 0]) == pytest.approx(exact.high, abs=1e-5)
+    # Nothing is known of what was not visited.
+    assert got.lower[2].tolist() == [0, 0, 0]
+    assert got.upper[2].tolist() == [1, 1, 1]
+
+
+def test_fewer_visits_than_fixed_say_nothing():
+    counts = np.array([[[9, 0], [0, 0], [0, 0]], [[10, 0], [0, 0], [0, 0]]], np.int32)
+    got = probability_intervals(counts, FORK, 0.1, max_visits=10)
+    assert got.lower[0, 0].tolist() == [0, 0]
+    assert float(got.lower[1, 0, 0]) > 0.7
+
+
+@pytest.mark.parametrize("kind", ["clopper_pearson", "hoeffding"])
+def test_bounds_fail_no_more_often_than_beta_by_enumeration(kind, precision):
+    """One unknown probability, 12 rollouts: every possible outcome, weighted exactly. The lower side has beta / 2."""
+    wins, beta = np.arange(13), 0.5
+    episodes = np.where(np.arange(12) < wins[:, None], 1, 2)
+    bounds = np.asarray(lower_bound(_from_start(episodes), beta, FORK, max_visits=12, kind=kind), float)
+    chance = np.linspace(0.01, 0.99, 197)
+    failure = [stats.binom.pmf(wins, 12, p)[bounds > p].sum() for p in chance]
+    assert max(failure) <= beta / 2
+    assert max(failure) > (beta / 2.5 if kind == "clopper_pearson" else beta / 10)
+
+
+def _from_start(ends: np.ndarray) -> np.ndarray:
+    return np.stack([np.zeros_like(ends), ends], axis=-1)
+
+
+@pytest.mark.parametrize("kind", ["clopper_pearson", "hoeffding"])
+def test_bounds_fail_no_more_often_than_beta_where_visits_are_random(kind):
+    """A state that is left with success only after a random time: the number of its visits says how it went."""
+    loop = Chain(np.array([[0, 1], [-1, -1]]), np.array([0.0, 1.0]), 0, 3)
+    chance, beta, num_tasks, num_rollouts, max_visits = 0.35, 0.5, 20_000, 8, 10
+    left = np.random.default_rng(0).random((num_tasks, num_rollouts, 3)) < chance
+    gone = np.cumsum(left, axis=-1)
+    cells = np.where(gone == 0, 0, np.where((gone == 1) & left, 1, -1))
+    episodes = np.concatenate([np.zeros_like(cells[..., :1]), cells], axis=-1)
+    bounds = np.asarray(lower_bound(episodes, beta, loop, max_visits=max_visits, kind=kind))
+    failures = int((bounds > 1 - (1 - chance) ** 3).sum())
+    assert stats.binomtest(failures, num_tasks, beta / 2, alternative="greater").pvalue > 1e-3
+    assert failures > num_tasks * beta / 50
+
+
+def test_intervals_hold_all_probabilities_at_once():
+    """BridgeWorld, whose unknown probabilities share beta; the bound itself is far below."""
+    policy, beta = bridge_world.left_policy(), 0.9
+    chain = bridge_world.chain(policy)
+    tasks = jnp.tile(jnp.array([[0.25, 0.1]]), (2000, 1))
+    counts = count_transitions(
+        bridge_world.trajectories(jax.random.key(0), tasks, 30, policy), chain.successors, max_visits=3
+    )
+    lower, upper = map(np.asarray, probability_intervals(counts, chain, beta, max_visits=3))
+    exact = np.asarray(bridge_world.transition_probabilities(tasks, policy))
+    missed = ((exact < lower) | (exact > upper))[:, chain.uncertain()].any(axis=(1, 2))
+    assert stats.binomtest(int(missed.sum()), 2000, beta, alternative="greater").pvalue > 1e-3
+    assert missed.sum() > 100
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"successors": np.zeros(3, int)}, r"successors have shape \(3,\)"),
+        ({"successors": np.zeros((3, 2))}, "successors have shape .* float64; expected int"),
+        ({"successors": np.array([[1, 3], [-1, -1], [-1, -1]])}, r"successors of state 0 are \[1, 3\]"),
+        ({"successors": np.array([[1, 2], [-1, 0], [-1, -1]])}, r"successors of state 1 are \[-1, 0\]"),
+        (
+            {"successors": np.array([[1, 2], [0, 0], [-1, -1]])},
+            r"successors of state 1 are \[0, 0\]",
+        ),
+        ({"payoff": np.array([0.0, -1.0, 0.0])}, "payoff is .* expected a return of at least 0"),
+        ({"payoff": np.zeros(2)}, "payoff is .* for each of 3 states"),
+        ({"payoff": np.array([0.0, np.nan, 0.0])}, "payoff is"),
+        ({"initial": 3}, "initial is 3; expected one of 3 states"),
+        ({"initial": -1}, "initial is -1"),
+        ({"horizon": 0}, "horizon is 0; expected a whole number"),
+    ],
+)
+def test_chains_without_meaning_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        dataclasses.replace(FORK, **change)
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="kind is 'wald'; expected clopper_pearson or hoeffding"):
+        probability_intervals(np.zeros((3, 2), int), FORK, 0.1, kind="wald", max_visits=None)
+    with pytest.raises(ValueError, match="counts have shape"):
+        probability_intervals(np.zeros((4, 2), int), FORK, 0.1, max_visits=None)
+    with pytest.raises(ValueError, match="max_visits is 0; expected a whole number"):
+        count_transitions(np.zeros((1, 1, 2), int), FORK.successors, max_visits=0)
+    with pytest.raises(ValueError, match="trajectories have shape"):
+        count_transitions(np.zeros((1, 2), int), FORK.successors, max_visits=None)
+    with pytest.raises(ValueError, match=r"max_visits is 2147483648; expected a whole number from 1 to 2\*\*31 - 1"):
+        count_transitions(np.zeros((1, 1, 2), int), FORK.successors, max_visits=2**31)
+    with pytest.raises(ValueError, match=r"trajectories have shape \(2, 0, 3\)"):
+        count_transitions(np.zeros((2, 0, 3), int), FORK.successors, max_visits=None)
+    with pytest.raises(ValueError, match="trajectories are float64; expected integers"):
+        count_transitions(np.zeros((1, 1, 2)), FORK.successors, max_visits=None)
+    with pytest.raises(ValueError, match="counts are float64; expected integers"):
+        probability_intervals(np.zeros((3, 2)), FORK, 0.1, max_visits=None)
+    with pytest.raises(ValueError, match="successors have shape"):
+        count_transitions(np.zeros((1, 1, 2), int), np.zeros((3, 0), int), max_visits=None)
+    for beta in (0.0, 1.0, 1.5, np.nan):
+        with pytest.raises(ValueError, match=r"beta is .* expected a probability in"):
+            lower_bound(np.array([[[0, 1]]]), beta, FORK, max_visits=None)
+    with pytest.raises(ValueError, match=r"intervals have shape \(3, 1\)"):
+        robust_value(Intervals(np.zeros((3, 1)), np.zeros((3, 1))), FORK)
+    with pytest.raises(ValueError, match="intervals have type int32; expected floats"):
+        robust_value(Intervals(np.zeros((3, 2), np.int32), np.ones((3, 2), np.int32)), FORK)
+
+
+@pytest.mark.parametrize("beta", [0.0, 1.0, 7.0, np.nan])
+def test_a_traced_beta_without_meaning_certifies_nothing(beta):
+    policy = bridge_world.left_policy()
+    chain = bridge_world.chain(policy)
+    episodes = bridge_world.trajectories(jax.random.key(0), [[0.25, 0.1]], 100, policy)
+    found = jax.jit(lambda b: lower_bound(episodes, b, chain, max_visits=None))(beta)
+    assert np.isneginf(found).all()
+
+
+def test_counts_without_meaning_give_nan():
+    """Of transitions that do not exist, of more visits than were counted, beyond 32 bits."""
+    three = Chain(np.array([[1, 2, 3], *[[-1] * 3] * 3]), np.array([0, 1.0, 0, 0]), 0, 5)
+    full = 2**31 - 1
+    for chain, row, max_visits in (
+        (FORK, [6, 5], 10),
+        (FORK, [-1, 5], None),
+        (FORK, [full, 1], None),
+        (FORK, [2**32 + 50, 2**32 + 1], None),
+        (three, [full] * 3, None),
+    ):
+        counts = np.zeros(chain.successors.shape, np.int64)
+        counts[0] = row
+        found = probability_intervals(counts, chain, 0.05, max_visits=max_visits)
+        assert np.isnan(found.lower).all()
+        assert np.isnan(found.upper).all()
+        assert np.isnan(robust_value(found, chain))
+    ended = np.array([[9, 1], [1, 0], [0, 0]])
+    assert np.isnan(probability_intervals(ended, FORK, 0.05, max_visits=None).lower).all()
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"),
+    [
+        ([0.9, 0.1], [0.1, 0.05]),
+        ([0.9, 0.9], [1, 1]),
+        ([0.1, 0.1], [0.2, 0.2]),
+        ([2, -1], [3, 5]),
+        ([np.nan, 0], [1, 1]),
+    ],
+)
+def test_intervals_that_hold_no_distribution_give_nan(lower, upper):
+    ends = np.zeros((2, 3, 2), np.float32)
+    ends[:, 0] = lower, upper
+    assert np.isnan(robust_value(Intervals(*ends), FORK))
+
+
+def test_values_that_underflow_are_rounded_down():
+    halves = np.zeros((3, 2), np.float32)
+    halves[0] = 0.5
+    for height in (2e-38, 1e-37, 1e-30):
+        chain = Chain(FORK.successors, np.array([0, height, 0]), 0, 1)
+        assert float(robust_value(Intervals(halves, halves), chain)) <= height / 2
+
+
+def test_another_number_of_visits_does_not_compile_again():
+    episodes = np.array([[[0, 1]] * 5])
+    lower_bound(episodes, 0.1, FORK, max_visits=3)
+    sizes = [function._cache_size() for function in (_counts._count, _intervals._intervals)]
+    lower_bound(episodes, 0.2, FORK, max_visits=4)
+    assert [function._cache_size() for function in (_counts._count, _intervals._intervals)] == sizes

@@ -1,0 +1,70 @@
+"""A thousand repetitions of the whole experiment: how often a certificate lies above the exact safety."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from jaxcert import certify, certify_lower_bounds
+from jaxcert.baselines import interval_mdp
+from jaxcert.rollouts.summaries import Histogram
+from jaxcert.tasks import bridge_world
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:scenario at beta")]
+REPETITIONS, NUM_TASKS, NUM_ROLLOUTS, DELTA = 1000, 200, 100, 0.01
+THRESHOLDS = np.linspace(0.03, 0.99, 33)
+POLICIES = {"left": bridge_world.left_policy(), "right": bridge_world.right_policy()}
+METHODS = pytest.mark.parametrize("method", ["binomial", "scenario"])
+
+
+def check(safety: np.ndarray, side: str) -> None:
+    """[repetitions, t] against S(B); the level of the test is shared by the thresholds."""
+    exact = np.asarray(bridge_world.safety(THRESHOLDS, side))
+    assert safety.shape == (REPETITIONS, len(THRESHOLDS))
+    for failures in (safety > exact).sum(axis=0):
+        assert stats.binomtest(int(failures), REPETITIONS, DELTA, alternative="greater").pvalue > 1e-3 / len(THRESHOLDS)
+    # A certificate that says nothing would pass, too.
+    assert safety[:, 0].max() > 0.5
+
+
+@METHODS
+@pytest.mark.parametrize("beta", [1e-4, 0.05])
+@pytest.mark.parametrize("side", POLICIES)
+def test_rollout_bounds(side, beta, method):
+    """Successes of a task are binomial: drawn as such, which is what episodes would give."""
+    rng = np.random.default_rng(0)
+    low, high = bridge_world.STANDARD.slip_ranges[side == "right"]
+    performance = np.asarray(bridge_world.crossing_probability(rng.uniform(low, high, (REPETITIONS, NUM_TASKS))), float)
+    wins = rng.binomial(NUM_ROLLOUTS, np.clip(performance, 0, 1))
+    empty = Histogram.empty(wins.shape, support=(0, 1), num_bins=1)
+    counts = jnp.asarray(np.stack([NUM_ROLLOUTS - wins, wins], axis=-1), jnp.int32)
+    summary = Histogram(empty.values, empty.high, counts, empty.valid)
+    settings = {"delta": DELTA, "beta": beta, "bound": "clopper_pearson", "method": method}
+    check(np.asarray(certify(summary, THRESHOLDS, **settings).safety), side)
+
+
+@pytest.mark.parametrize("max_visits", [None, 20])
+@pytest.mark.parametrize("side", POLICIES)
+def test_interval_mdp(side, max_visits):
+    bounds = interval_bounds(side, max_visits, beta=0.05)
+    for method in ("binomial", "scenario"):
+        options = {"beta": 0.05, "delta": DELTA, "method": method, "validate": False}
+        certificate = jax.vmap(lambda lower, options=options: certify_lower_bounds(lower, THRESHOLDS, **options))(
+            bounds
+        )
+        check(np.asarray(certificate.safety), side)
+
+
+def interval_bounds(side: str, max_visits: int | None, beta: float) -> jax.Array:
+    """[repetitions, n]."""
+    policy = POLICIES[side]
+    chain = bridge_world.chain(policy)
+
+    def repetition(key: jax.Array) -> jax.Array:
+        key_tasks, key_rollouts = jax.random.split(key)
+        tasks = bridge_world.sample_tasks(key_tasks, NUM_TASKS)
+        episodes = bridge_world.trajectories(key_rollouts, tasks, NUM_ROLLOUTS, policy)
+        return interval_mdp.lower_bound(episodes, beta, chain, max_visits=max_visits)
+
+    return jax.lax.map(repetition, jax.random.split(jax.random.key(0), REPETITIONS))
