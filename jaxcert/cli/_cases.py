@@ -1,15 +1,16 @@
 """The data of the demonstration, and the two ways in which each is certified."""
 
 import dataclasses
+from typing import Literal
 
 import jax
 import numpy as np
 
 import jaxcert
 from jaxcert.cli._certify import Settings
-from jaxcert.tasks import simple_grid
+from jaxcert.tasks import bridge_world, simple_grid
 
-NAMES = ("simple_grid", "cheetah", "walker")
+NAMES = ("simple_grid", "bridge_world_left", "bridge_world_right", "cheetah", "walker")
 _SEED = 0
 _DELTA = 0.01
 _RETURN = "return of 1000 steps, over tasks of random mass and size"
@@ -29,7 +30,11 @@ class Case:
 
 def load_case(name: str) -> Case:
     """One of `NAMES`."""
-    return _grid() if name == "simple_grid" else _sample(name)
+    if name == "simple_grid":
+        return _grid()
+    if name.startswith("bridge_world"):
+        return _bridge(name, "left" if name.endswith("left") else "right")
+    return _sample(name)
 
 
 def _grid() -> Case:
@@ -42,6 +47,18 @@ def _grid() -> Case:
     ways = _ways((0.0, 1.0), paper="clopper_pearson", default="clopper_pearson")
     title = "simple_grid: success probability of 5 steps with random slips"
     return Case("simple_grid", title, returns, (0.5, 0.6, 0.7, 0.8, 0.85, 0.9), ways, exact)
+
+
+def _bridge(name: str, side: Literal["left", "right"]) -> Case:
+    """BridgeWorld with the policy over one of the bridges: 200 tasks, 1000 rollouts each, simulated here."""
+    key_tasks, key_rollouts = jax.random.split(jax.random.key(_SEED))
+    policy = bridge_world.left_policy() if side == "left" else bridge_world.right_policy()
+    returns = bridge_world.rollout(key_rollouts, bridge_world.sample_tasks(key_tasks, 200), 1000, policy)
+    performance = np.linspace(0.0, 1.0, 1001)
+    exact = (performance, np.asarray(bridge_world.safety(performance, side)))
+    ways = _ways((0.0, 1.0), paper="clopper_pearson", default="clopper_pearson")
+    thresholds = (0.5, 0.55, 0.6, 0.65, 0.7) if side == "left" else (0.7, 0.75, 0.8, 0.85, 0.9)
+    return Case(name, f"{name}: success of the policy over the {side} bridge", returns, thresholds, ways, exact)
 
 
 def _sample(name: str) -> Case:

@@ -1,4 +1,4 @@
-"""`jaxcert demo`: an example with a known answer, then two trained policies."""
+"""`jaxcert demo`: examples with a known answer, then two trained policies."""
 
 import dataclasses
 import warnings

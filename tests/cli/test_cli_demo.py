@@ -12,7 +12,7 @@ from cli_harness import command, refused
 
 import jaxcert
 from jaxcert.cli import _demo
-from jaxcert.cli._cases import load_case
+from jaxcert.cli._cases import NAMES, load_case
 
 ROOT = Path(jaxcert.__file__).parents[1]
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -24,7 +24,7 @@ def figures(line: str) -> list[float]:
 
 @pytest.fixture
 def grid_in_the_default_way_only(monkeypatch):
-    """One case and one way instead of three and two: the rest is the same code and takes long to compile."""
+    """One case and one way instead of five and two: the rest is the same code and takes long to compile."""
     case = load_case("simple_grid")
     case = dataclasses.replace(case, ways={"default": case.ways["default"]})
     monkeypatch.setattr(_demo, "NAMES", ("simple_grid",))
@@ -59,6 +59,16 @@ def test_the_cases_are_those_of_the_paper():
     assert [way.beta for way in walker.ways.values()] == [1e-4, None]
 
 
+def test_bridge_world_beside_its_truth():
+    left, right = (load_case(f"bridge_world_{side}") for side in ("left", "right"))
+    assert left.returns.shape == right.returns.shape == (200, 1000)
+    for case in (left, right):
+        certificate = jaxcert.certify(case.returns, case.thresholds, **dataclasses.asdict(case.ways["default"]))
+        exact = np.interp(case.thresholds, *case.exact)
+        assert np.all(np.asarray(certificate.safety) <= exact)
+        assert np.any(np.asarray(certificate.safety) > 0.5)
+
+
 def test_where_no_plots_can_go(tmp_path):
     (tmp_path / "file").write_text("")
     assert "is not a folder" in refused("demo", "--out", tmp_path / "file")
@@ -77,6 +87,7 @@ def test_the_whole_demonstration(tmp_path):
     )
     assert (done.returncode, done.stderr) == (0, "")
     certified = [figures(line) for line in done.stdout.splitlines() if line.startswith("on 90% of tasks")]
-    assert [[round(value) for value in row] for row in certified[1:]] == [[196, 520], [405, 667]]
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["cheetah.png", "simple_grid.png", "walker.png"]
+    assert [[round(value) for value in row] for row in certified[-2:]] == [[196, 520], [405, 667]]
+    assert all(0 < value <= exact for exact, *row in certified[:3] for value in row)
+    assert sorted(file.stem for file in tmp_path.iterdir()) == sorted(NAMES)
     assert all(file.read_bytes().startswith(PNG) for file in tmp_path.iterdir())
