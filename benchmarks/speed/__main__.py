@@ -10,6 +10,7 @@ floors      each bound over the least that any implementation has to do over the
 growth      the time against one size at a time, with the exponent from the first size; among them the certified risk
             at every k
 summaries   10^6 tasks with 10^3 rollouts each, in batches, in the memory stated
+tasks       BridgeWorld: 10^7 episodes, and [200, 1000] rollouts with their certificate in one call
 
 First calls, which compile, are apart; every timing waits for its result; figures are medians, but for the plain SciPy
 reference and the summaries, which run once; a bound and its floor take turns, so that a noisy machine slows both.
@@ -26,9 +27,10 @@ from benchmarks.speed.floors import floors
 from benchmarks.speed.growth import draw, growth
 from benchmarks.speed.summaries import summaries
 from benchmarks.speed.sweeps import sweeps
+from benchmarks.speed.tasks import tasks
 from benchmarks.speed.timing import Row, machine
 
-PARTS = ("certify", "sweep", "floors", "growth", "summaries")
+PARTS = ("certify", "sweep", "floors", "growth", "summaries", "tasks")
 
 
 def main() -> None:
@@ -46,6 +48,7 @@ def main() -> None:
         "floors": lambda: floors(options.megabytes),
         "growth": growth,
         "summaries": summaries,
+        "tasks": tasks,
     }
     rows = []
     for name in options.only:
