@@ -1,0 +1,1 @@
+"""The paper's discrete experiments, from rollouts to figures, beside the exact safety."""

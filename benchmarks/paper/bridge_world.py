@@ -1,0 +1,90 @@
+"""BridgeWorld: rollout bounds and PAC-IMDP beside the exact safety, both policies, both worlds (figures 4a and 5).
+
+    python -m benchmarks.paper.bridge_world [--out bridge_world.csv] [--plot bridge_world.png]
+
+n = 200 tasks, m = 1000 rollouts, delta = 0.01, ten seeds fixed beforehand; mean and one standard deviation over seeds.
+"""
+
+from typing import Any, Literal, NamedTuple
+
+import jax
+import numpy as np
+
+from benchmarks.paper.curves import (
+    DELTA,
+    PAPER_BETA,
+    SEEDS,
+    THRESHOLDS,
+    Curve,
+    empirical,
+    rollout_certificates,
+    run,
+)
+from jaxcert import certify_lower_bounds
+from jaxcert.baselines import interval_mdp
+from jaxcert.tasks import bridge_world
+
+NUM_TASKS, NUM_ROLLOUTS, MAX_VISITS = 200, 1000, 100
+Side = Literal["left", "right"]
+WORLDS = {"standard": bridge_world.STANDARD, "large": bridge_world.LARGE}
+POLICIES = {"left": bridge_world.left_policy, "right": bridge_world.right_policy}
+SIDES: tuple[Side, ...] = ("left", "right")
+
+
+class Variant(NamedTuple):
+    """A form of PAC-IMDP and the certificates that are drawn for it."""
+
+    max_visits: int | None
+    kind: Literal["clopper_pearson", "hoeffding"]
+    methods: tuple[str, ...]
+
+
+VARIANTS = {
+    "all visits": Variant(None, "clopper_pearson", ("scenario", "binomial")),
+    f"first {MAX_VISITS} visits": Variant(MAX_VISITS, "clopper_pearson", ("scenario",)),
+    "all visits, Hoeffding": Variant(None, "hoeffding", ("scenario",)),
+}
+
+
+def curves(size: str, side: Side) -> list[Curve]:
+    """All methods in one world for one policy."""
+    world, policy = WORLDS[size], POLICIES[side](world=WORLDS[size])
+    exact = np.asarray(bridge_world.safety(THRESHOLDS, side, world=world))
+    drawn = [_draw(seed, policy, world) for seed in SEEDS]
+    returns = np.stack([returns for returns, _ in drawn])
+    (rollouts,) = rollout_certificates(returns, ((NUM_TASKS, NUM_ROLLOUTS),))
+    intervals = _interval_certificates([bounds for _, bounds in drawn])
+    found = {"empirical": empirical(returns), **rollouts, **intervals}
+    return [Curve(f"{size} world, {side} policy", method, safety, exact) for method, safety in found.items()]
+
+
+def _draw(seed: int, policy: np.ndarray, world: bridge_world.World) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Returns, and the lower bounds of PAC-IMDP from the same episodes."""
+    key_tasks, key_rollouts = jax.random.split(jax.random.key(seed))
+    tasks = bridge_world.sample_tasks(key_tasks, NUM_TASKS, world=world)
+    episodes = bridge_world.trajectories(key_rollouts, tasks, NUM_ROLLOUTS, policy, world=world)
+    graph = bridge_world.chain(policy, world=world)
+    bounds = {
+        name: interval_mdp.lower_bound(episodes, PAPER_BETA, graph, max_visits=form.max_visits, kind=form.kind)
+        for name, form in VARIANTS.items()
+    }
+    returns = bridge_world.rollout(key_rollouts, tasks, NUM_ROLLOUTS, policy, world=world)
+    return np.asarray(returns), {name: np.asarray(bound) for name, bound in bounds.items()}
+
+
+def _interval_certificates(drawn: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    settings: dict[str, Any] = {"beta": PAPER_BETA, "delta": DELTA}
+    return {
+        f"PAC-IMDP, {name}, {method}": np.stack(
+            [
+                np.asarray(certify_lower_bounds(bounds[name], THRESHOLDS, method=method, **settings).safety)
+                for bounds in drawn
+            ]
+        )
+        for name, form in VARIANTS.items()
+        for method in form.methods
+    }
+
+
+if __name__ == "__main__":
+    run((curves(size, side) for size in WORLDS for side in SIDES), __doc__)

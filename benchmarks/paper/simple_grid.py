@@ -1,0 +1,38 @@
+"""The illustrative grid beside its exact safety: figure 2c, and the four budgets of figure 3.
+
+    python -m benchmarks.paper.simple_grid [--out simple_grid.csv] [--plot simple_grid.png]
+
+delta = 0.01, ten seeds fixed beforehand; mean and one standard deviation over seeds.
+"""
+
+import jax
+import numpy as np
+
+from benchmarks.paper.curves import SEEDS, THRESHOLDS, Curve, empirical, rollout_certificates, run
+from jaxcert.tasks import simple_grid
+
+BUDGETS = ((250, 1000), (30, 100), (30, 1000), (100, 100), (100, 1000))
+
+
+def panels() -> list[list[Curve]]:
+    """One panel per budget; the smaller ones use the first tasks and rollouts of the largest."""
+    returns = np.stack([_draw(seed) for seed in SEEDS])
+    exact = np.asarray(simple_grid.safety(THRESHOLDS))
+    certified = rollout_certificates(returns, BUDGETS)
+    return [
+        [
+            Curve(f"n = {n}, m = {m}", method, safety, exact)
+            for method, safety in {"empirical": empirical(returns[:, :n, :m]), **found}.items()
+        ]
+        for (n, m), found in zip(BUDGETS, certified, strict=True)
+    ]
+
+
+def _draw(seed: int) -> np.ndarray:
+    key_tasks, key_rollouts = jax.random.split(jax.random.key(seed))
+    slips = simple_grid.sample_tasks(key_tasks, BUDGETS[0][0])
+    return np.asarray(simple_grid.rollout(key_rollouts, slips, BUDGETS[0][1]))
+
+
+if __name__ == "__main__":
+    run(panels(), __doc__)

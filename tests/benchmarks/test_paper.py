@@ -1,0 +1,65 @@
+"""The curves of the paper's experiments: what is said of them, files, and a small run from rollouts to picture."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from benchmarks.paper import bridge_world, curves, simple_grid
+from benchmarks.paper.curves import THRESHOLDS, Curve
+
+
+def line(*heights: float) -> np.ndarray:
+    return np.stack([np.full(len(THRESHOLDS), height) for height in heights])
+
+
+def test_what_a_curve_says():
+    curve = Curve("experiment", "method", line(0.2, 0.4, 0.6), line(0.5)[0])
+    np.testing.assert_allclose(curve.mean, 0.4)
+    np.testing.assert_allclose(curve.std, 0.2)
+    assert curve.gap == pytest.approx(0.1)
+    assert curve.above == 1
+
+
+def test_the_empirical_share_of_tasks():
+    returns = np.array([[[1, 1], [1, 0], [0, 0]]])
+    share = curves.empirical(returns)[0]
+    assert share[THRESHOLDS == 0].item() == 1
+    assert share[np.isclose(THRESHOLDS, 0.5)].item() == pytest.approx(2 / 3)
+    assert share[np.isclose(THRESHOLDS, 0.51)].item() == pytest.approx(1 / 3)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:scenario at beta")
+def test_a_small_run_of_both_policies(tmp_path, monkeypatch):
+    monkeypatch.setattr(bridge_world, "SEEDS", range(2))
+    panels = [bridge_world.curves("standard", side) for side in bridge_world.SIDES]
+    left, right = panels
+    assert [curve.method for curve in left] == [curve.method for curve in right]
+    for lower, higher in zip(left, right, strict=True):
+        assert lower.safety.shape == (2, len(THRESHOLDS))
+        # The right policy is the better one, and every method says so.
+        assert np.all(higher.mean >= lower.mean - 1e-6)
+        assert np.any(higher.mean > lower.mean + 0.1)
+        if lower.method != "empirical":
+            assert lower.above == higher.above == 0
+    curves.plot(panels, tmp_path / "curves.png")
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+    curves.write([*left, *right], tmp_path / "curves.csv")
+    with (tmp_path / "curves.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2 * len(left) * len(THRESHOLDS)
+    assert {row["experiment"] for row in rows} == {"standard world, left policy", "standard world, right policy"}
+
+
+@pytest.mark.slow
+def test_a_small_run_of_the_illustrative_grid(monkeypatch):
+    monkeypatch.setattr(simple_grid, "SEEDS", range(2))
+    with pytest.warns(UserWarning, match="scenario at beta"):
+        panels = simple_grid.panels()
+    assert [panel[0].experiment for panel in panels] == [f"n = {n}, m = {m}" for n, m in simple_grid.BUDGETS]
+    gaps = {panel[0].experiment: [curve.gap for curve in panel[1:]] for panel in panels}
+    assert all(curve.above == 0 for panel in panels for curve in panel[1:])
+    # More tasks and more rollouts both help, whatever the method.
+    assert np.all(np.less(gaps["n = 100, m = 100"], gaps["n = 30, m = 100"]))
+    assert np.all(np.less(gaps["n = 100, m = 1000"], gaps["n = 100, m = 100"]))
