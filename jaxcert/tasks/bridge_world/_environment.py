@@ -65,14 +65,14 @@ def step(key: jax.Array, state: State, action: ArrayLike, slip: ArrayLike, *, wo
         >>> int(step(jax.random.key(0), reset(), 3, jnp.array([0.2, 0.1])).cell)
         61
     """
-    bridge, neighbours = jnp.asarray(world.bridge_of()), jnp.asarray(world.neighbours())
+    bridge, neighbours = jnp.asarray(world.bridge_of()), jnp.asarray(world.neighbours(), jnp.int32)
     action, slip = jnp.asarray(action), as_tasks(slip)
     possible = is_possible(slip) & (action >= 0) & (action < 4)
     vertical = (action == UP) | (action == DOWN)
     probability = jnp.where(vertical, slip_probability(slip, bridge[state.cell]), 0)
     slips = jax.random.uniform(key, state.cell.shape, probability.dtype) < probability
     moved = neighbours[state.cell, jnp.where(slips, LEFT, action)]
-    cell = jnp.where(state.done | ~possible, state.cell, moved).astype(jnp.int32)
+    cell = jnp.where(state.done | ~possible, state.cell, moved)
     num_steps = jnp.where(state.done, state.num_steps, state.num_steps + 1)
     success = jnp.asarray(world.goal())[cell]
     lost = jnp.asarray(world.abyss())[cell] | ~possible
