@@ -204,8 +204,8 @@ INTERVAL_MDP = {
     ),
 }
 SUBJECTS = {**BOUNDS, **EPSILONS, **TAILS, **CERTIFICATES, **METRICS, **TASKS, **WORLD, **INTERVAL_MDP}
-# Certificates take seconds to compile: the product of bounds and methods is left to long runs.
-LONG = set(CERTIFICATES) - {
+# Certificates and limits take seconds to compile: most of them are left to long runs.
+LONG = {*CERTIFICATES, "probability_intervals", "lower_bound"} - {
     "certify-betting-binomial",
     "certify-clopper_pearson-binomial",
     "certify-betting-scenario",

@@ -55,8 +55,7 @@ def test_a_small_run_of_both_policies(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_a_small_run_of_the_illustrative_grid(monkeypatch):
     monkeypatch.setattr(simple_grid, "SEEDS", range(2))
-    with pytest.warns(UserWarning, match="scenario at beta"):
-        panels = simple_grid.panels()
+    panels = simple_grid.panels()
     assert [panel[0].experiment for panel in panels] == [f"n = {n}, m = {m}" for n, m in simple_grid.BUDGETS]
     gaps = {panel[0].experiment: [curve.gap for curve in panel[1:]] for panel in panels}
     assert all(curve.above == 0 for panel in panels for curve in panel[1:])
