@@ -211,6 +211,7 @@ def test_impossible_slips_and_actions_give_nan():
         ({"bridge_centres": (2.5, 7)}, r"bridge_centres is \(2.5, 7\)"),
         ({"bridge_rows": [2, 5]}, r"bridge_rows is \[2, 5\]"),
         ({"num_rows": "8"}, "num_rows is '8'"),
+        ({"start": (7, 0.0)}, r"start is \(7, 0.0\)"),
         ({"slip_ranges": ((0.1, 0.2), 0.3)}, "slip_ranges is"),
         ({"start": (3, 1)}, r"start is \(3, 1\)"),
         ({"goal_columns": (5, 6)}, r"goal_columns is \(5, 6\)"),

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
-from jaxcert.baselines.interval_mdp._counts import count_transitions
+from jaxcert.baselines.interval_mdp._counts import as_integers, count_transitions
 from jaxcert.baselines.interval_mdp._intervals import Kind, probability_intervals
 from jaxcert.baselines.interval_mdp._value import robust_value
 from jaxcert.tasks._chain import Chain
@@ -45,8 +45,9 @@ def lower_bound(
 
     Reference: Schnitzer, Abate & Parker (2025).
     """
+    trajectories = as_integers("trajectories", trajectories)
     counts = count_transitions(trajectories, chain.successors, max_visits=max_visits)
     intervals = probability_intervals(counts, chain, beta, kind=kind, max_visits=max_visits)
     value = robust_value(intervals, chain)
-    begun = jnp.all(jnp.asarray(trajectories)[..., 0] == chain.initial, axis=-1)
+    begun = jnp.all(trajectories[..., 0] == chain.initial, axis=-1)
     return jnp.where(begun & ~jnp.isnan(value), value, -jnp.inf)

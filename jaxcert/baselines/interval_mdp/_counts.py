@@ -68,6 +68,8 @@ def as_integers(name: str, values: ArrayLike) -> jax.Array:
     array = values if isinstance(values, jax.Array) else np.asarray(values)
     if not jnp.issubdtype(array.dtype, jnp.integer):
         raise ValueError(f"{name} are {array.dtype}; expected integers")
+    if array.dtype == np.int32:
+        return jnp.asarray(array)
     own, info = jnp.iinfo(array.dtype), jnp.iinfo(jnp.int32)
     low, high = max(own.min, info.min), min(own.max, info.max)
     xp = jnp if isinstance(array, jax.Array) else np

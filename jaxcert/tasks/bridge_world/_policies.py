@@ -1,5 +1,7 @@
 """The two policies: over the left bridge, or over the right one."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -63,17 +65,18 @@ def check_policy(policy: ArrayLike, world: World) -> np.ndarray:
     """
     if not is_concrete(policy):
         raise ValueError("policy is traced; expected a table that is known when the function is traced")
-    table = np.asarray(policy)
-    if table.shape != (world.num_cells,) or table.dtype.kind not in "iu" or not np.all((table >= 0) & (table < 4)):
-        raise ValueError(f"policy is {policy!r}; expected an action, 0 to 3, for each of {world.num_cells} cells")
-    return table
+    return np.asarray(_table(policy, world))
 
 
 def as_policy(policy: ArrayLike, world: World) -> jax.Array:
     """The same for a table that may be traced: then its values cannot be checked."""
-    if is_concrete(policy):
-        return jnp.asarray(check_policy(policy, world), jnp.int32)
-    table = jnp.asarray(policy)
-    if table.shape != (world.num_cells,) or not jnp.issubdtype(table.dtype, jnp.integer):
+    return jnp.asarray(_table(policy, world)).astype(jnp.int32)
+
+
+def _table(policy: ArrayLike, world: World) -> Any:
+    known = is_concrete(policy)
+    table: Any = np.asarray(policy) if known else policy
+    fits = table.shape == (world.num_cells,) and jnp.issubdtype(table.dtype, jnp.integer)
+    if not fits or (known and not np.all((table >= 0) & (table < 4))):
         raise ValueError(f"policy is {policy!r}; expected an action, 0 to 3, for each of {world.num_cells} cells")
     return table

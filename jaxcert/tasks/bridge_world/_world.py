@@ -104,7 +104,10 @@ def _types(world: World) -> dict[str, bool]:
     scalars = ("num_rows", "num_columns", "bridge_width", "horizon")
     return {
         **{name: is_count(getattr(world, name)) for name in scalars},
-        **{name: _is_pair(getattr(world, name), lambda end: is_count(end) or end == 0) for name in pairs},
+        **{
+            name: _is_pair(getattr(world, name), lambda end: is_count(end) or (type(end) is int and end == 0))
+            for name in pairs
+        },
         "slip_ranges": _is_pair(
             world.slip_ranges, lambda ends: _is_pair(ends, lambda end: isinstance(end, int | float))
         ),
