@@ -4,11 +4,13 @@ from jaxcert import bounds, numerics
 from jaxcert._version import __version__
 from jaxcert.certificates import (
     Certificate,
+    PolicyCertificate,
     ScenarioSolution,
     Status,
     binomial_epsilon,
     certify,
     certify_lower_bounds,
+    certify_policy,
     certify_safety_level,
     scenario_epsilon,
 )
@@ -16,6 +18,7 @@ from jaxcert.rollouts import sample_returns
 
 __all__ = [
     "Certificate",
+    "PolicyCertificate",
     "ScenarioSolution",
     "Status",
     "__version__",
@@ -23,6 +26,7 @@ __all__ = [
     "bounds",
     "certify",
     "certify_lower_bounds",
+    "certify_policy",
     "certify_safety_level",
     "numerics",
     "sample_returns",

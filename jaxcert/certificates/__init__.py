@@ -3,16 +3,19 @@
 from jaxcert.certificates._binomial import binomial_epsilon
 from jaxcert.certificates._certificate import Certificate, confidence, floor_to, sentence
 from jaxcert.certificates._certify import certify, certify_lower_bounds, certify_safety_level
+from jaxcert.certificates._policy import PolicyCertificate, certify_policy
 from jaxcert.certificates._scenario import ScenarioSolution, scenario_epsilon
 from jaxcert.certificates._status import Status
 
 __all__ = [
     "Certificate",
+    "PolicyCertificate",
     "ScenarioSolution",
     "Status",
     "binomial_epsilon",
     "certify",
     "certify_lower_bounds",
+    "certify_policy",
     "certify_safety_level",
     "confidence",
     "floor_to",

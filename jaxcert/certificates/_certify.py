@@ -87,7 +87,7 @@ def certify(
     levels = _thresholds(thresholds, arrays[1].dtype, validate)
     certificate = certify_returns(description, method, levels, *arrays)
     if validate:
-        _warn_out_of_range(certificate)
+        warn_out_of_range(certificate)
     return certificate
 
 
@@ -141,7 +141,7 @@ def certify_lower_bounds(
     levels = _thresholds(thresholds, dtype, validate)
     certificate = certify_given("given", method, levels, lower, cast(beta, dtype, "up"), cast(delta, dtype, "down"))
     if validate:
-        _warn_out_of_range(certificate)
+        warn_out_of_range(certificate)
     return certificate
 
 
@@ -202,7 +202,7 @@ def certify_safety_level(
     wanted = _row("safety", cast(safety, arrays[1].dtype, "up"))
     certificate = certify_level(description, method, wanted, *arrays)
     if validate:
-        _warn_out_of_range(certificate)
+        warn_out_of_range(certificate)
     return certificate
 
 
@@ -274,7 +274,7 @@ def _row(name: str, values: jax.Array) -> jax.Array:
     return values.reshape(-1)
 
 
-def _warn_out_of_range(certificate: Certificate) -> None:
+def warn_out_of_range(certificate: Certificate) -> None:
     if certificate.method != "scenario" or not is_concrete(certificate.beta, certificate.delta):
         return
     if np.any(beyond_range(np.asarray(certificate.beta), np.asarray(certificate.delta), certificate.num_tasks)):

@@ -1,5 +1,7 @@
-"""Trajectory metrics, from rewards and events to one number per rollout, and the shipped sample returns."""
+"""From policies, and from rewards and events, to one number per rollout; and the shipped sample returns."""
 
+from jaxcert.rollouts._collect import collect
+from jaxcert.rollouts._gymnasium import collect_gymnasium
 from jaxcert.rollouts._metric_type import MetricProperties, metric_properties
 from jaxcert.rollouts._metrics import (
     discounted_return,
@@ -8,12 +10,17 @@ from jaxcert.rollouts._metrics import (
     truncated_return,
     undiscounted_return,
 )
+from jaxcert.rollouts._policy import Policy, brax_policy
 from jaxcert.rollouts._reach import reach, reach_avoid
 from jaxcert.rollouts._samples import sample_returns
 from jaxcert.rollouts._support import return_support
 
 __all__ = [
     "MetricProperties",
+    "Policy",
+    "brax_policy",
+    "collect",
+    "collect_gymnasium",
     "discounted_return",
     "metric_properties",
     "reach",

@@ -1,5 +1,6 @@
-"""Task distributions and environments, one module each."""
+"""Task distributions and environments, one module each, and what environments of other libraries become here."""
 
-from jaxcert.tasks import bridge_world, simple_grid
+from jaxcert.tasks import bridge_world, pendulum, simple_grid
+from jaxcert.tasks._multi_task import MultiTaskEnv
 
-__all__ = ["bridge_world", "simple_grid"]
+__all__ = ["MultiTaskEnv", "bridge_world", "pendulum", "simple_grid"]

@@ -1,0 +1,152 @@
+"""From a policy to its certificate in one compiled call."""
+
+import dataclasses
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxcert._validation import is_concrete, require_real
+from jaxcert.certificates._certificate import Certificate
+from jaxcert.certificates._certify import certify, warn_out_of_range
+from jaxcert.certificates._status import Status
+from jaxcert.numerics._rounding import cast
+from jaxcert.rollouts._collect import collect
+from jaxcert.rollouts._policy import Policy, as_policy, key_apart
+from jaxcert.tasks._multi_task import MultiTaskEnv
+
+
+@functools.partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["certificate", "returns", "tasks"],
+    meta_fields=["deterministic"],
+)
+@dataclasses.dataclass(frozen=True)
+class PolicyCertificate:
+    """A certificate with what it comes from.
+
+    Attributes:
+        certificate: at the thresholds.
+        returns: [n, m].
+        tasks: a pytree of arrays [n, ...].
+        deterministic: whether the certified policy was deterministic, as it says itself; None if it does not.
+    """
+
+    certificate: Certificate
+    returns: jax.Array
+    tasks: Any
+    deterministic: bool | None
+
+    def __str__(self) -> str:
+        """The sentences of the certificate."""
+        return str(self.certificate)
+
+
+def certify_policy(
+    env: MultiTaskEnv,
+    policy: Any,
+    key: jax.Array,
+    thresholds: Any,
+    *,
+    num_tasks: int,
+    num_rollouts: int,
+    delta: Any,
+    beta: Any = None,
+    bound: str = "betting",
+    method: str = "binomial",
+    max_bytes: int = 2**30,
+    validate: bool = True,
+) -> PolicyCertificate:
+    """Sample tasks, run a fixed policy on them, and certify it: one compiled call, in which returns stay on the device.
+
+    The statement is that of ``certify`` for the undiscounted return and ``env.support``. It holds for the policy as it
+    is run: sampled actions certify the policy that samples, the mode certifies that of the mode.
+
+    Args:
+        env: the tasks and their environments.
+        policy: a ``rollouts.Policy`` or a function, as in ``rollouts.collect``; fixed before the key is drawn.
+        key: a JAX random key, fresh: the choice of the policy did not see it, and no other certificate uses it.
+        thresholds: as in ``certify``.
+        num_tasks: n.
+        num_rollouts: m per task.
+        delta: as in ``certify``.
+        beta: as in ``certify``.
+        bound: as in ``certify``.
+        method: as in ``certify``.
+        max_bytes: as in ``rollouts.collect``.
+        validate: refuse bad values by message where they can be read.
+
+    Returns:
+        A ``PolicyCertificate``.
+
+    Raises:
+        TypeError: if the policy is no function.
+        ValueError: as ``certify`` and ``rollouts.collect``.
+
+    Example:
+        >>> import jax
+        >>> import jax.numpy as jnp
+        >>> from jaxcert.tasks import pendulum
+        >>> policy = lambda obs, key: jnp.sign(obs[2:3])  # push the way it swings
+        >>> found = certify_policy(
+        ...     pendulum.ENV, policy, jax.random.key(0), 40.0, num_tasks=100, num_rollouts=10, delta=0.01
+        ... )
+        >>> print(found.returns.shape, f"{found.certificate.safety[0]:.2f}")
+        (100, 10) 0.70
+
+    Reference: as ``certify``.
+    """
+    budget = {"num_tasks": num_tasks, "num_rollouts": num_rollouts, "max_bytes": max_bytes}
+    names = {"bound": bound, "method": method}
+    # To the safe side here: what goes into a compiled call as a number is rounded to nearest.
+    levels = _rounded(thresholds, delta, beta)
+    found = _certify_policy(env, as_policy(policy), key, *levels, **budget, **names)
+    status = found.certificate.status
+    if not validate or not is_concrete(status):
+        return found
+    if jnp.any(status == Status.OUT_OF_RANGE):
+        warn_out_of_range(found.certificate)
+    if jnp.any(status == Status.INVALID_INPUT):
+        _say_what_is_wrong(env, policy, key, found, thresholds, max_bytes, {"delta": delta, "beta": beta, **names})
+    return found
+
+
+def _rounded(thresholds: Any, delta: Any, beta: Any) -> tuple[jax.Array, jax.Array, jax.Array | None]:
+    dtype = jnp.result_type(float)
+    for name, value in {"thresholds": thresholds, "delta": delta, "beta": 0.5 if beta is None else beta}.items():
+        require_real(name, value)
+    return (
+        cast(thresholds, dtype, "up"),
+        cast(delta, dtype, "down"),
+        None if beta is None else cast(beta, dtype, "down"),
+    )
+
+
+@functools.partial(jax.jit, static_argnames=("env", "num_tasks", "num_rollouts", "max_bytes", "bound", "method"))
+def _certify_policy(
+    env: MultiTaskEnv,
+    policy: Policy,
+    key: jax.Array,
+    thresholds: Any,
+    delta: Any,
+    beta: Any,
+    *,
+    num_tasks: int,
+    num_rollouts: int,
+    max_bytes: int,
+    **names: str,
+) -> PolicyCertificate:
+    key_tasks, key_rollouts = jax.random.split(key_apart(key))
+    tasks = env.sample_tasks(key_tasks, num_tasks)
+    returns = collect(env, policy, tasks, key_rollouts, num_rollouts=num_rollouts, max_bytes=max_bytes, validate=False)
+    levels = {"delta": delta, "beta": beta}
+    certificate = certify(returns, thresholds, support=env.support, validate=False, **levels, **names)
+    return PolicyCertificate(certificate, returns, tasks, policy.deterministic)
+
+
+def _say_what_is_wrong(env, policy, key, found: PolicyCertificate, thresholds, max_bytes: int, settings: dict) -> None:
+    """Once more, with the checks that a compiled call cannot make."""
+    num_rollouts, key_rollouts = found.returns.shape[1], jax.random.split(key_apart(key))[1]
+    collect(env, policy, found.tasks, key_rollouts, num_rollouts=num_rollouts, max_bytes=max_bytes)
+    certify(found.returns, thresholds, support=env.support, **settings)

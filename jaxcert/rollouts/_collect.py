@@ -1,0 +1,188 @@
+"""Rollouts of a policy on tasks, all on the device."""
+
+import functools
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.typing import ArrayLike
+
+from jaxcert._validation import is_concrete, is_count
+from jaxcert.rollouts._policy import Policy, as_policy
+from jaxcert.tasks._multi_task import MultiTaskEnv
+
+# States, actions and temporaries of a step, as multiples of a state.
+_STATES_AT_ONCE = 4
+# So that episodes share no key with tasks that were sampled from the same one.
+_OF_EPISODES = 0x65706973
+
+
+def collect(
+    env: MultiTaskEnv,
+    policy: Any,
+    tasks: Any,
+    key: jax.Array,
+    *,
+    num_rollouts: int,
+    discount: ArrayLike = 1.0,
+    max_bytes: int = 2**30,
+    validate: bool = True,
+) -> jax.Array:
+    r"""Returns of a policy on tasks, in one compiled call.
+
+    .. math:: X_{ij} = \sum_{t=1}^{T_{ij}} \gamma^{t-1} r_{ijt}
+
+    with T the first step that is done, or the episode length; 0 for an episode that is over before its first step.
+    Every episode has a random key of its own, so the returns do not depend on the memory budget.
+
+    Args:
+        env: the tasks' environments.
+        policy: a ``Policy``, or a function of an observation and a JAX random key that gives an action. New parameters
+            of a ``Policy`` do not compile again, a new function does. What changes inside an object that a function
+            reads, goes unseen: parameters that are trained belong into a ``Policy``.
+        tasks: a pytree of arrays with a leading axis [n], as of ``env.sample_tasks``.
+        key: a JAX random key; fresh, no part of training.
+        num_rollouts: m.
+        discount: the factor per step, in [0, 1].
+        max_bytes: about how much memory the states of episodes may take; what does not fit runs one after the other.
+        validate: refuse actions and dones that are not finite by message, where they can be read.
+
+    Returns:
+        Returns, float [n, m], on the device; NaN where an action, a reward or a done was not finite.
+
+    Raises:
+        TypeError: if the policy is no function.
+        ValueError: for numbers or shapes that do not fit, and actions or dones that are not finite.
+
+    Example:
+        >>> import jax
+        >>> import jax.numpy as jnp
+        >>> from jaxcert.tasks import pendulum
+        >>> tasks = pendulum.ENV.sample_tasks(jax.random.key(0), 4)
+        >>> collect(pendulum.ENV, lambda obs, key: jnp.zeros(1), tasks, jax.random.key(1), num_rollouts=3).shape
+        (4, 3)
+    """
+    if not is_count(num_rollouts):
+        raise ValueError(f"num_rollouts is {num_rollouts!r}; expected a whole number of at least 1")
+    if isinstance(discount, (int, float)) and not 0 <= discount <= 1:
+        raise ValueError(f"discount is {discount}; expected a number in [0, 1]")
+    policy, num_tasks = as_policy(policy), count_tasks(tasks)
+    state_bytes = check_shapes(env, policy, tasks)
+    batch = batch_size(state_bytes, num_tasks * num_rollouts, max_bytes)
+    returns, finite = _collect(env, policy, tasks, key, discount, num_rollouts, batch)
+    if validate and is_concrete(finite) and not finite.all():
+        task, rollout = (int(i) for i in jnp.argwhere(~finite)[0])
+        place = f"task {task}, rollout {rollout}"
+        raise ValueError(f"an action of the policy, or the done of the environment, is not finite, in {place}")
+    return returns
+
+
+def count_tasks(tasks: Any) -> int:
+    """The leading axis that all arrays share.
+
+    Raises:
+        ValueError: if they do not, or there is none.
+    """
+    shapes = {jnp.shape(leaf) for leaf in jax.tree.leaves(tasks)}
+    lengths = {shape[0] if shape else 0 for shape in shapes}
+    if len(lengths) != 1 or lengths == {0}:
+        raise ValueError(f"tasks have arrays of shapes {sorted(shapes)}; expected one leading axis [n] for all")
+    return lengths.pop()
+
+
+def check_shapes(env: MultiTaskEnv, policy: Policy, tasks: Any) -> int:
+    """Trace one step of one episode, which computes nothing, and give the bytes of its state and task.
+
+    Raises:
+        ValueError: if policy and environment do not fit each other.
+    """
+    task = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(jnp.shape(leaf)[1:], jnp.result_type(leaf)), tasks)
+    params = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(jnp.shape(leaf), jnp.result_type(leaf)), policy.params)
+    leaves, structure = jax.tree.flatten((task, params))
+    return _check_shapes(env, policy.apply, structure, tuple(leaves))
+
+
+@functools.lru_cache(maxsize=64)  # tracing a physics engine takes a second
+def _check_shapes(env: MultiTaskEnv, apply: Any, structure: Any, leaves: tuple) -> int:
+    task, params = jax.tree.unflatten(structure, leaves)
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    state = jax.eval_shape(lambda task, key: env.environment(task).reset(key), task, key)
+    try:
+        action = jax.eval_shape(apply, params, state.obs, key)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"the policy does not take an observation of {_described(state.obs)}: {error}") from error
+    size = jax.eval_shape(lambda task: jnp.zeros(env.environment(task).action_size), task).shape
+    if getattr(action, "shape", None) != size:
+        raise ValueError(f"the policy gives {_described(action)}; expected an action of shape {size}")
+    if state.reward.shape or state.done.shape:
+        raise ValueError(f"reward and done have shapes {state.reward.shape}, {state.done.shape}; expected scalars")
+    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves((state, task)))
+
+
+def _described(tree: Any) -> str:
+    return ", ".join(f"{leaf.dtype}{list(leaf.shape)}" for leaf in jax.tree.leaves(tree)) or "nothing"
+
+
+def batch_size(state_bytes: int, num_episodes: int, max_bytes: int) -> int:
+    """How many episodes run side by side: in as few batches as fit, of sizes as equal as can be."""
+    most = max(1, int(max_bytes) // max(_STATES_AT_ONCE * state_bytes, 1))
+    return math.ceil(num_episodes / math.ceil(num_episodes / most))
+
+
+@functools.partial(jax.jit, static_argnames=("env", "num_rollouts", "batch"))
+def _collect(
+    env: MultiTaskEnv, policy: Policy, tasks: Any, key: jax.Array, discount: ArrayLike, num_rollouts: int, batch: int
+) -> tuple[jax.Array, jax.Array]:
+    """Returns and whether all actions were finite, both [n, m]."""
+    num_tasks = count_tasks(tasks)
+    total = num_tasks * num_rollouts
+    num_batches = math.ceil(total / batch)
+    # The last batch is filled up with episodes that have been.
+    episode = jnp.minimum(jnp.arange(num_batches * batch), total - 1).reshape(num_batches, batch)
+    keys = jax.random.split(jax.random.fold_in(key, _OF_EPISODES), total)
+
+    def run(episode: jax.Array) -> tuple[jax.Array, jax.Array]:
+        chosen = jax.tree.map(lambda leaf: jnp.asarray(leaf)[episode // num_rollouts], tasks)
+        return _episodes(env, policy, chosen, keys[episode], jnp.asarray(discount, jnp.result_type(float)))
+
+    found = jax.lax.map(run, episode)
+    returns, finite = (a.reshape(-1)[:total].reshape(num_tasks, num_rollouts) for a in found)
+    return jnp.where(finite, returns, jnp.nan), finite
+
+
+def _episodes(
+    env: MultiTaskEnv, policy: Policy, tasks: Any, keys: jax.Array, discount: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """A batch until all are over. What is over is stepped on, and ignored."""
+    keys = jax.vmap(lambda key: jax.random.split(key))(keys)
+    states = jax.vmap(lambda task, key: env.environment(task).reset(key))(tasks, keys[:, 0])
+
+    def step(task: Any, key: jax.Array, state: Any) -> tuple[Any, jax.Array]:
+        action = policy.apply(policy.params, state.obs, key)
+        return env.environment(task).step(state, action), jnp.all(jnp.isfinite(action))
+
+    def more(carry: tuple) -> jax.Array:
+        t, *_, alive, _ = carry
+        return (t < env.episode_length) & jnp.any(alive)
+
+    def advance(carry: tuple) -> tuple:
+        t, weight, states, returns, alive, finite = carry
+        now = jax.vmap(lambda key: jax.random.fold_in(key, t))(keys[:, 1])
+        states, good = jax.vmap(step)(tasks, now, states)
+        # An end that is NaN is one in the middle: what would have come may have been worse.
+        good = good & ~jnp.isnan(states.done.astype(float))
+        returns = returns + jnp.where(alive, weight * states.reward.astype(returns.dtype), 0)
+        return t + 1, weight * discount, states, returns, alive & ~_is_done(states.done), finite & (good | ~alive)
+
+    known = ~jnp.isnan(states.done.astype(float))
+    alive = known & ~_is_done(states.done)
+    returns = jnp.zeros(alive.shape, jnp.result_type(float))
+    start = (jnp.int32(0), jnp.ones_like(discount), states, returns, alive, known)
+    *_, returns, _, finite = jax.lax.while_loop(more, advance, start)
+    return returns, finite
+
+
+def _is_done(done: jax.Array) -> jax.Array:
+    """NaN is an end, too."""
+    return ~(done.astype(float) == 0)

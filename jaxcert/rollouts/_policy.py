@@ -1,0 +1,130 @@
+"""Policies as data: a function that stays, and parameters that change."""
+
+import contextlib
+import dataclasses
+import functools
+import inspect
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+
+
+@functools.partial(jax.tree_util.register_dataclass, data_fields=["params"], meta_fields=["apply", "deterministic"])
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """A fixed policy; a pytree of its parameters, so that new ones do not compile again.
+
+    Attributes:
+        apply: from parameters, an observation and a JAX random key to an action, for one episode.
+        params: any pytree of arrays.
+        deterministic: whether the action ignores the key, as far as that is known; goes into what is recorded.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> policy = Policy(lambda gain, obs, key: gain * obs[:1], jnp.float32(0.5), deterministic=True)
+        >>> print(policy.apply(policy.params, jnp.ones(3), None))
+        [0.5]
+    """
+
+    apply: Callable[[Any, Any, jax.Array], jax.Array]
+    params: Any
+    deterministic: bool | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class _Made:
+    """Brax's way: parameters make a policy. Equal for equal makers, so that checkpoints share a compilation."""
+
+    make_policy: Callable[..., Callable]
+    deterministic: bool
+
+    def __call__(self, params: Any, obs: Any, key: jax.Array) -> jax.Array:
+        return self.make_policy(params, deterministic=self.deterministic)(obs, key)[0]
+
+
+def brax_policy(make_policy: Callable[..., Callable], params: Any, *, deterministic: bool = True) -> Policy:
+    """The policy of Brax's training: of what ``ppo.train`` returns, or hands to ``policy_params_fn``.
+
+    Args:
+        make_policy: from parameters to a policy, with an argument ``deterministic``.
+        params: parameters.
+        deterministic: take the mode of the distribution instead of a sample.
+
+    Returns:
+        A ``Policy``.
+
+    Example:
+        >>> def make_policy(params, deterministic=False):
+        ...     return lambda obs, key: (params * obs, {})
+        >>> brax_policy(make_policy, 2.0).deterministic
+        True
+    """
+    return Policy(_Made(make_policy, deterministic), params, deterministic)
+
+
+# Larger than any number of keys that are split from one.
+_APART = 0x6A61782B
+
+
+def key_apart(key: jax.Array) -> jax.Array:
+    """A key that training does not come to when it starts from the same one.
+
+    Splitting a key gives what folding in 0, 1, 2, ... gives, so a certificate that did either could meet the tasks that
+    the policy was trained on.
+    """
+    return jax.random.fold_in(key, _APART)
+
+
+def as_policy(policy: Any) -> Policy:
+    """A function of observation and key is a policy without parameters.
+
+    Raises:
+        TypeError: for what is no function, or a method, whose object may change unseen.
+    """
+    if isinstance(policy, Policy):
+        return policy
+    if isinstance(policy, types.MethodType) or not callable(policy):
+        raise TypeError(
+            f"policy is {policy!r}; expected a Policy(apply, params), or a function of an observation and a key"
+        )
+    return Policy(_Plain(policy, tuple(map(_Same, _captured(policy)))), ())
+
+
+@dataclasses.dataclass(frozen=True)
+class _Same:
+    """Equal to itself alone."""
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Plain:
+    """A function with what its outer variables hold now: where they are set anew, it is another policy."""
+
+    function: Callable[[Any, jax.Array], Any]
+    captured: tuple[_Same, ...]
+
+    def __call__(self, params: tuple[()], obs: Any, key: jax.Array) -> Any:
+        return self.function(obs, key)
+
+
+def _captured(function: Any) -> Iterator[Any]:
+    function = inspect.unwrap(function)
+    if not isinstance(function, types.FunctionType):
+        return
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):  # not set yet
+            yield cell.cell_contents
+    codes = [function.__code__]
+    while codes:
+        code = codes.pop()
+        codes += [const for const in code.co_consts if isinstance(const, types.CodeType)]
+        yield from (function.__globals__[name] for name in code.co_names if name in function.__globals__)

@@ -1,0 +1,106 @@
+"""Rollouts and certificate in one call: the same bits as one after the other, sound, and refused by message."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from coins import COINS, answer
+from scipy import stats
+
+from jaxcert import Status, certify, certify_policy
+from jaxcert.rollouts import Policy, collect
+from jaxcert.rollouts._policy import key_apart
+
+POLICY = Policy(answer, jnp.float32(1), deterministic=True)
+SIZES = {"num_tasks": 60, "num_rollouts": 20}
+KEY = jax.random.key(3)
+
+
+@pytest.mark.parametrize(("bound", "method"), [("betting", "binomial"), ("clopper_pearson", "binomial")])
+def test_one_call_is_both_calls(bound, method):
+    thresholds = [0.1, 0.3, 0.5]
+    options = {"delta": 0.05, "beta": 0.04, "bound": bound, "method": method}
+    found = certify_policy(COINS, POLICY, KEY, thresholds, **SIZES, **options)
+    key_tasks, key_rollouts = jax.random.split(key_apart(KEY))
+    tasks = COINS.sample_tasks(key_tasks, 60)
+    returns = collect(COINS, POLICY, tasks, key_rollouts, num_rollouts=20)
+    np.testing.assert_array_equal(found.tasks, tasks)
+    np.testing.assert_array_equal(found.returns, returns)
+    wanted = certify(returns, thresholds, support=COINS.support, **options)
+    assert jax.tree.structure(found.certificate) == jax.tree.structure(wanted)
+    for a, b in zip(jax.tree.leaves(found.certificate), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert found.deterministic is True
+    assert str(found) == str(wanted)
+
+
+def test_settings_are_rounded_to_the_safe_side():
+    found = certify_policy(COINS, POLICY, KEY, np.array([0.1]), delta=0.1, beta=0.1, **SIZES).certificate
+    assert float(found.thresholds[0]) >= 0.1
+    assert float(found.delta) <= 0.1
+    assert float(found.beta) <= 0.1
+
+
+def test_failures_are_as_rare_as_promised():
+    """A thousand repetitions against the exact safety, for a delta at which failures show."""
+    thresholds, delta = np.array([0.1, 0.3, 0.5]), 0.2
+    call = jax.jit(
+        jax.vmap(lambda key: certify_policy(COINS, POLICY, key, thresholds, delta=delta, **SIZES).certificate.safety)
+    )
+    safety = np.asarray(call(jax.random.split(KEY, 1000)))
+    assert safety.shape == (1000, 3)
+    for failures in (safety > 1 - thresholds).sum(axis=0):
+        assert stats.binomtest(int(failures), 1000, delta, alternative="greater").pvalue > 1e-3
+    assert safety.max() > 0.7
+
+
+def test_nothing_leaves_the_device():
+    delta, thresholds, params = jnp.float32(0.1), jnp.array([0.1, 0.2]), jnp.float32(0.5)
+
+    @jax.jit
+    def call(params, key, thresholds, delta):
+        return certify_policy(COINS, Policy(answer, params), key, thresholds, delta=delta, validate=False, **SIZES)
+
+    call(params, KEY, thresholds, delta)
+    with jax.transfer_guard("disallow"):
+        found = call(params, KEY, thresholds, delta)
+    assert found.returns.shape == (60, 20)
+    assert found.deterministic is None
+
+
+def test_other_values_do_not_compile_again():
+    from jaxcert.certificates import _policy
+
+    certify_policy(COINS, POLICY, KEY, [0.1], delta=0.1, **SIZES)
+    before = _policy._certify_policy._cache_size()
+    other = Policy(answer, jnp.float32(0.3), deterministic=True)
+    certify_policy(COINS, other, jax.random.key(4), [0.2], delta=0.01, **SIZES)
+    assert _policy._certify_policy._cache_size() == before
+
+
+def test_what_has_no_meaning_is_refused_by_message():
+    with pytest.raises(ValueError, match="delta is 2"):
+        certify_policy(COINS, POLICY, KEY, 0.1, delta=2.0, **SIZES)
+    with pytest.raises(ValueError, match=r"thresholds.* is nan"):
+        certify_policy(COINS, POLICY, KEY, [0.1, np.nan], delta=0.1, **SIZES)
+    with pytest.raises(ValueError, match="is not finite, in task 0, rollout 0"):
+        certify_policy(COINS, Policy(answer, jnp.float32(np.nan)), KEY, 0.1, delta=0.1, **SIZES)
+    with pytest.raises(ValueError, match="bound is 'none'"):
+        certify_policy(COINS, POLICY, KEY, 0.1, delta=0.1, bound="none", **SIZES)
+    with pytest.raises(ValueError, match="num_tasks is 0"):
+        certify_policy(COINS, POLICY, KEY, 0.1, delta=0.1, num_tasks=0, num_rollouts=5)
+    with pytest.warns(UserWarning, match="scenario at beta"):
+        certify_policy(COINS, POLICY, KEY, 0.1, delta=0.1, beta=0.05, method="scenario", **SIZES)
+    silent = certify_policy(
+        COINS, Policy(answer, jnp.float32(np.nan)), KEY, 0.1, delta=0.1, validate=False, **SIZES
+    ).certificate
+    assert silent.safety[0] == 0
+    assert silent.status[0] == Status.INVALID_INPUT
+
+
+def test_its_tasks_are_none_that_training_meets_from_the_same_key():
+    """Keys folded in are keys of a split: only a number that no split reaches keeps them apart."""
+    bits = jax.random.key_data
+    np.testing.assert_array_equal(bits(jax.random.fold_in(KEY, 1)), bits(jax.random.split(KEY)[1]))
+    met = {tuple(key) for key in np.asarray(bits(jax.random.split(KEY, 10**6)))}
+    assert tuple(np.asarray(bits(key_apart(KEY)))) not in met

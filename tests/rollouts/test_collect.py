@@ -1,0 +1,244 @@
+"""Rollouts against a plain loop over episodes, and what is refused."""
+
+import dataclasses
+import sys
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxcert import Status, certify_policy
+from jaxcert.rollouts import Policy, brax_policy, collect
+from jaxcert.rollouts._collect import _OF_EPISODES, _collect
+from jaxcert.tasks import MultiTaskEnv, pendulum
+
+KEY = jax.random.key(7)
+
+
+class Walk(NamedTuple):
+    """A random walk that ends beyond its task's limit; pays its place."""
+
+    obs: jax.Array
+    reward: jax.Array
+    done: jax.Array
+    key: jax.Array
+
+
+@dataclasses.dataclass(frozen=True)
+class WalkEnv:
+    limit: jax.Array
+    action_size = 1
+
+    def reset(self, rng):
+        return Walk(jnp.zeros(1), jnp.zeros(()), jnp.zeros((), bool), rng)
+
+    def step(self, state, action):
+        key, now = jax.random.split(state.key)
+        place = state.obs + action + jax.random.normal(now, (1,))
+        return Walk(place, place[0], jnp.abs(place[0]) > self.limit, key)
+
+
+WALK = MultiTaskEnv(WalkEnv, lambda key: jax.random.uniform(key, minval=1.0, maxval=6.0), 30, (-1e3, 1e3))
+
+
+def drift(obs, key):
+    return 0.1 * obs + 0.5 * jax.random.normal(key, (1,))
+
+
+def by_hand(env, policy, tasks, key, num_rollouts, discount):
+    """One episode after the other, a step at a time, until it is over."""
+    n = len(tasks)
+    returns = np.zeros((n, num_rollouts))
+    lengths = np.zeros((n, num_rollouts), int)
+    keys = jax.random.split(jax.random.fold_in(key, _OF_EPISODES), n * num_rollouts)
+    step = jax.jit(lambda limit, state, action: WalkEnv(limit).step(state, action))
+    for episode, (i, j) in enumerate(np.ndindex(n, num_rollouts)):
+        first, rest = jax.random.split(keys[episode])
+        state = env.environment(tasks[i]).reset(first)
+        for t in range(env.episode_length):
+            state = step(tasks[i], state, policy(state.obs, jax.random.fold_in(rest, t)))
+            returns[i, j] += discount**t * float(state.reward)
+            lengths[i, j] = t + 1
+            if state.done:
+                break
+    return returns, lengths
+
+
+@pytest.mark.parametrize("discount", [1.0, 0.9])
+def test_returns_are_those_of_a_plain_loop(discount):
+    tasks = WALK.sample_tasks(jax.random.key(0), 5)
+    wanted, lengths = by_hand(WALK, drift, tasks, KEY, 4, discount)
+    # Some end early, some by the length: both are masked as they should be.
+    assert lengths.min() < 10
+    assert lengths.max() == WALK.episode_length
+    got = collect(WALK, drift, tasks, KEY, num_rollouts=4, discount=discount)
+    assert got.shape == (5, 4)
+    np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("max_bytes", [1, 3000, 20_000])
+def test_returns_do_not_depend_on_the_memory(max_bytes):
+    tasks = WALK.sample_tasks(jax.random.key(0), 7)
+    whole = collect(WALK, drift, tasks, KEY, num_rollouts=5)
+    np.testing.assert_allclose(collect(WALK, drift, tasks, KEY, num_rollouts=5, max_bytes=max_bytes), whole, rtol=1e-5)
+
+
+def test_the_memory_is_kept_to():
+    tasks = pendulum.ENV.sample_tasks(jax.random.key(0), 1000)
+    policy = Policy(lambda params, obs, key: params * obs[:1], jnp.float32(1))
+    for max_bytes in (2**16, 2**22):
+        call = jax.jit(
+            lambda tasks, key, b=max_bytes: collect(pendulum.ENV, policy, tasks, key, num_rollouts=100, max_bytes=b)
+        )
+        used = call.lower(tasks, KEY).compile().memory_analysis().temp_size_in_bytes
+        keys = 1000 * 100 * 8
+        assert used < max_bytes + 4 * keys
+
+
+def test_new_parameters_do_not_compile_again():
+    from jaxcert.rollouts import _collect
+
+    tasks = WALK.sample_tasks(jax.random.key(0), 2)
+
+    def apply(params, obs, key):
+        return params * obs
+
+    collect(WALK, Policy(apply, jnp.float32(0.1)), tasks, KEY, num_rollouts=2)
+    compiled = _collect._collect._cache_size()
+    collect(WALK, Policy(apply, jnp.float32(0.7)), tasks, jax.random.key(5), num_rollouts=2)
+    assert _collect._collect._cache_size() == compiled
+
+    def make_policy(params, deterministic=False):
+        return lambda obs, key: (params * obs + (0 if deterministic else jax.random.normal(key, (1,))), {})
+
+    a = collect(WALK, brax_policy(make_policy, jnp.float32(0.1)), tasks, KEY, num_rollouts=2)
+    compiled = _collect._collect._cache_size()
+    b = collect(WALK, brax_policy(make_policy, jnp.float32(0.3)), tasks, KEY, num_rollouts=2)
+    assert _collect._collect._cache_size() == compiled
+    c = collect(WALK, brax_policy(make_policy, jnp.float32(0.1), deterministic=False), tasks, KEY, num_rollouts=2)
+    assert _collect._collect._cache_size() == compiled + 1
+    assert not np.allclose(a, b)
+    assert not np.allclose(a, c)
+
+
+def test_returns_stay_on_the_device():
+    tasks = WALK.sample_tasks(jax.random.key(0), 2)
+    call = jax.jit(lambda tasks, key: collect(WALK, drift, tasks, key, num_rollouts=3))
+    call(tasks, KEY)
+    with jax.transfer_guard("disallow"):
+        call(tasks, KEY)
+
+
+def test_what_is_not_finite():
+    tasks = jnp.array([2.0, 3.0])
+    with pytest.raises(ValueError, match="is not finite, in task 0, rollout 0"):
+        collect(WALK, lambda obs, key: obs / 0.0, tasks, KEY, num_rollouts=2)
+    found = collect(WALK, lambda obs, key: obs / 0.0, tasks, KEY, num_rollouts=2, validate=False)
+    assert np.isnan(found).all()
+
+
+@dataclasses.dataclass(frozen=True)
+class Breaking:
+    """Pays -1 a step, and breaks where its task says: at reset or later, in its reward or its done."""
+
+    breaks: jax.Array
+    action_size = 1
+
+    def reset(self, rng):
+        done = jnp.where(self.breaks == 0, jnp.nan, 0.0)
+        return Walk(jnp.zeros(1), jnp.zeros(()), done, jnp.zeros(()))
+
+    def step(self, state, action):
+        t = state.key + 1
+        reward = jnp.where((self.breaks == 100) & (t == 3), jnp.nan, -1.0)
+        return Walk(jnp.zeros(1), reward, jnp.where(self.breaks == t, jnp.nan, 0.0), t)
+
+
+def test_an_end_that_is_nan_is_no_end():
+    """What would have come might have been worse: the return is unknown, and no certificate counts it as good."""
+    env = MultiTaskEnv(Breaking, lambda key: jnp.float32(2), 10, (-10.0, 0.0))
+    breaks = jnp.array([0.0, 1.0, 5.0, 10.0, 100.0, 50.0])  # at reset, at three steps, in a reward, never
+    found = collect(env, lambda obs, key: jnp.zeros(1), breaks, KEY, num_rollouts=2, validate=False)
+    np.testing.assert_array_equal(np.isnan(found), [[True] * 2] * 5 + [[False] * 2])
+    assert found[-1, 0] == -10
+    with pytest.raises(ValueError, match="done of the environment, is not finite, in task 0, rollout 0"):
+        collect(env, lambda obs, key: jnp.zeros(1), breaks, KEY, num_rollouts=2)
+    settings = {"num_tasks": 50, "num_rollouts": 2, "delta": 0.1, "validate": False}
+    certificate = certify_policy(env, lambda obs, key: jnp.zeros(1), KEY, [-9.0], **settings).certificate
+    assert certificate.safety[0] == 0
+    assert certificate.status[0] == Status.INVALID_INPUT
+
+
+class Agent:
+    """Somebody's object with parameters."""
+
+    gain = 1.0
+
+    def act(self, obs, key):
+        return jnp.full(1, self.gain)
+
+
+GAIN = 1.0
+
+
+def test_a_function_is_taken_as_it_is_now(monkeypatch):
+    """Outer variables that are set anew are seen; a method, whose object may change unseen, is refused."""
+    tasks = jnp.array([3.0])
+
+    def mean(policy):
+        return float(collect(WALK, policy, tasks, KEY, num_rollouts=20).mean())
+
+    gain = jnp.float32(1)
+
+    def inner(obs, key):
+        return gain * jnp.ones(1)
+
+    def outer(obs, key):
+        return (lambda: GAIN * jnp.ones(1))()
+
+    before = mean(inner), mean(outer)
+    gain = jnp.float32(-1)
+    monkeypatch.setattr(sys.modules[__name__], "GAIN", -1.0)
+    assert before[0] > 0 > mean(inner)
+    assert before[1] > 0 > mean(outer)
+    with pytest.raises(TypeError, match=r"expected a Policy\(apply, params\), or a function"):
+        mean(Agent().act)
+
+
+def test_a_function_compiles_once():
+    tasks = jnp.array([3.0])
+    collect(WALK, drift, tasks, KEY, num_rollouts=3)
+    before = _collect._cache_size()
+    collect(WALK, drift, tasks, jax.random.key(1), num_rollouts=3)
+    assert _collect._cache_size() == before
+
+
+def test_episodes_share_no_key_with_tasks_of_the_same():
+    tasks = jax.random.split(KEY, 4)
+    episodes = jax.random.split(jax.random.fold_in(KEY, _OF_EPISODES), 4)
+    assert not np.any(np.all(jax.random.key_data(tasks)[:, None] == jax.random.key_data(episodes)[None], axis=-1))
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(ValueError, match=r"discount is 1\.5"):
+        collect(WALK, drift, jnp.ones(2), KEY, num_rollouts=1, discount=1.5)
+    tasks = jnp.array([2.0, 3.0])
+    with pytest.raises(ValueError, match="num_rollouts is 0; expected a whole number"):
+        collect(WALK, drift, tasks, KEY, num_rollouts=0)
+    with pytest.raises(ValueError, match=r"the policy gives float32\[2\]; expected an action of shape \(1,\)"):
+        collect(WALK, lambda obs, key: jnp.zeros(2), tasks, KEY, num_rollouts=1)
+    with pytest.raises(ValueError, match=r"the policy does not take an observation of float32\[1\]"):
+        collect(WALK, lambda obs, key: jnp.ones((1, 3)) @ obs, tasks, KEY, num_rollouts=1)
+    with pytest.raises(TypeError, match=r"policy is 3; expected a Policy\(apply, params\), or a function"):
+        collect(WALK, 3, tasks, KEY, num_rollouts=1)
+    for bad in (jnp.float32(1), {"a": jnp.zeros(2), "b": jnp.zeros(3)}, jnp.zeros(0)):
+        with pytest.raises(ValueError, match="expected one leading axis"):
+            collect(WALK, drift, bad, KEY, num_rollouts=1)
+    with pytest.raises(ValueError, match="num_tasks is 0"):
+        WALK.sample_tasks(KEY, 0)
+    with pytest.raises(ValueError, match="episode_length is 0"):
+        dataclasses.replace(WALK, episode_length=0)
+    with pytest.raises(ValueError, match=r"support is \(1, 1\)"):
+        dataclasses.replace(WALK, support=(1, 1))

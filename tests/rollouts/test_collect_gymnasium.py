@@ -1,0 +1,141 @@
+"""Returns from vector environments of Gymnasium."""
+
+import functools
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
+
+from jaxcert import certify
+from jaxcert.rollouts import Policy, collect_gymnasium
+
+KEY = jax.random.key(0)
+
+
+class Countdown(gymnasium.Env):
+    """Pays its task times the action at each step, for a number of steps that the seed draws."""
+
+    observation_space = gymnasium.spaces.Box(0, np.inf, (2,), np.float32)
+    action_space = gymnasium.spaces.Box(-1, 1, (1,), np.float32)
+
+    def __init__(self, pay: float, *, truncates: bool = False) -> None:
+        self.pay, self.truncates = float(pay), truncates
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.left = self.length = int(self.np_random.integers(1, 9))
+        return self._obs(), {}
+
+    def step(self, action):
+        self.left -= 1
+        ended = self.left <= 0
+        return self._obs(), self.pay * float(action[0]), ended and not self.truncates, ended and self.truncates, {}
+
+    def _obs(self):
+        return np.array([self.left, self.length], np.float32)
+
+
+def make_envs(tasks, *, kind=SyncVectorEnv, **options):
+    return kind([functools.partial(Countdown, pay) for pay in tasks], **options)
+
+
+def full(obs, key):
+    return jnp.ones(1)
+
+
+def lengths(found, pays):
+    return np.asarray(found) / np.asarray(pays)[:, None]
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_each_return_is_of_the_first_episode(mode):
+    pays = np.array([1.0, 2.0, 4.0])
+    found = collect_gymnasium(
+        functools.partial(make_envs, autoreset_mode=mode), full, pays, KEY, num_rollouts=50, num_envs=40
+    )
+    assert found.shape == (3, 50)
+    assert found.dtype == jnp.result_type(float)
+    steps = lengths(found, pays)
+    assert np.all(steps == np.round(steps))
+    assert set(steps.ravel()) == set(range(1, 9))  # every length, none of two episodes together
+
+
+def test_it_does_not_depend_on_how_many_run_side_by_side():
+    pays = np.array([1.0, 3.0])
+    one, other = (
+        collect_gymnasium(make_envs, full, pays, KEY, num_rollouts=7, num_envs=num_envs) for num_envs in (3, 14)
+    )
+    np.testing.assert_array_equal(one, other)
+    fresh = collect_gymnasium(make_envs, full, pays, jax.random.key(1), num_rollouts=7)
+    assert not np.array_equal(one, fresh)
+
+
+def test_processes_truncation_and_length():
+    make = functools.partial(make_envs, kind=AsyncVectorEnv, context="spawn")  # forking a process with threads
+    short = collect_gymnasium(make, full, np.ones(2), KEY, num_rollouts=3, episode_length=2)
+    long = collect_gymnasium(make_envs, full, np.ones(2), KEY, num_rollouts=3)
+    np.testing.assert_array_equal(short, np.minimum(long, 2))
+    cut = collect_gymnasium(
+        lambda tasks: SyncVectorEnv([functools.partial(Countdown, pay, truncates=True) for pay in tasks]),
+        full,
+        np.ones(2),
+        KEY,
+        num_rollouts=3,
+    )
+    np.testing.assert_array_equal(cut, long)
+
+
+def test_a_policy_has_parameters_keys_and_observations():
+    tasks = {"pay": np.array([2.0])}
+
+    def make(tasks):
+        return make_envs([task["pay"] for task in tasks])
+
+    policy = Policy(lambda gain, obs, key: gain * obs[:1] / obs[1:], jnp.float32(0.5))
+    found = collect_gymnasium(make, policy, tasks, KEY, num_rollouts=5)
+    steps = collect_gymnasium(make, full, tasks, KEY, num_rollouts=5) / 2
+    np.testing.assert_allclose(found, 2 * 0.5 * (steps + 1) / 2, rtol=1e-6)  # the mean of 1/T ... T/T is (T+1)/2T
+    noisy = collect_gymnasium(make, lambda obs, key: jax.random.uniform(key, (1,)), tasks, KEY, num_rollouts=50)
+    assert len(np.unique(noisy)) == 50
+
+
+def test_a_task_may_pay_nothing_and_it_can_be_certified():
+    found = collect_gymnasium(make_envs, full, np.linspace(0, 1, 30), KEY, num_rollouts=20)
+    certificate = certify(found, 0.0, support=(0.0, 8.0), delta=0.05)
+    assert certificate.safety[0] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"num_rollouts": 0}, "num_rollouts is 0"),
+        ({"num_envs": 0}, "num_envs is 0"),
+        ({"episode_length": 0}, "episode_length is 0"),
+        ({"policy": lambda obs, key: jnp.ones(2)}, r"shape \(2,\); expected \(1,\)"),
+        ({"policy": lambda obs, key: jnp.full(1, jnp.nan)}, "not finite"),
+        ({"tasks": np.array([np.nan])}, "reward that is not finite, in step 1"),
+        ({"tasks": np.array(1.0)}, "one leading axis"),
+        ({"make_envs": lambda tasks: make_envs([1.0])}, "gave 1 environments for 4 tasks"),
+        ({"make_envs": functools.partial(make_envs, autoreset_mode=AutoresetMode.DISABLED)}, "DISABLED"),
+    ],
+)
+def test_what_does_not_fit_is_refused(changes, words):
+    options = {"make_envs": make_envs, "policy": full, "tasks": np.ones(2), "key": KEY, "num_rollouts": 2, **changes}
+    with pytest.raises(ValueError, match=words):
+        collect_gymnasium(*[options.pop(name) for name in ("make_envs", "policy", "tasks", "key")], **options)
+
+
+def test_returns_are_rounded_down():
+    found = collect_gymnasium(make_envs, lambda obs, key: jnp.ones(1), np.array([0.1]), KEY, num_rollouts=9)
+    steps = np.round(np.asarray(found, np.float64) / 0.1)
+    added_up = np.array([[sum([0.1] * int(n)) for n in row] for row in steps])
+    assert np.all(np.asarray(found, np.float64) <= added_up)
+    assert np.all(np.asarray(found, np.float64) > added_up * (1 - 1e-6))
+
+
+def test_a_policy_is_a_function():
+    with pytest.raises(TypeError, match=r"expected a Policy\(apply, params\), or a function"):
+        collect_gymnasium(make_envs, 3, np.ones(2), KEY, num_rollouts=2)
