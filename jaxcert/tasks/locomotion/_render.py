@@ -1,0 +1,168 @@
+"""Pictures of an episode, without a screen."""
+
+import contextlib
+import copy
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._extras import import_extra
+from jaxcert._files import check_output, whole_file
+from jaxcert.rollouts._policy import as_policy
+from jaxcert.tasks._multi_task import MultiTaskEnv
+from jaxcert.tasks.locomotion._environments import Locomotion, Robot
+from jaxcert.tasks.locomotion._task import Task
+
+_SHAPES = ("geom_size", "geom_pos", "body_pos")
+
+
+def render(
+    path: str | Path,
+    env: MultiTaskEnv,
+    policy: Any,
+    task: Task,
+    key: jax.Array,
+    *,
+    num_steps: int = 300,
+    frames_per_second: int = 25,
+    size: tuple[int, int] = (320, 240),
+) -> None:
+    """Write a video of one episode.
+
+    Args:
+        path: ``.gif`` or ``.mp4``.
+        env: of ``cheetah`` or ``walker``.
+        policy: as in ``rollouts.collect``.
+        task: mass and size.
+        key: a JAX random key.
+        num_steps: of the episode.
+        frames_per_second: in the time of the simulation.
+        size: width and height.
+
+    Raises:
+        ImportError: if the extra ``brax`` is missing.
+        ValueError: for another kind of file, or of environment.
+
+    Example:
+        >>> from jaxcert.tasks.locomotion import cheetah
+        >>> task = Task(jnp.float32(1.3), jnp.float32(0.7))
+        >>> policy = lambda obs, key: jnp.zeros(6)
+        >>> render("video.gif", cheetah(), policy, task, jax.random.key(0))  # doctest: +SKIP
+    """
+    target = check_video_path(path)
+    robot = _robot(env, task)
+    seconds_per_step = float(robot.mj_model.opt.timestep) * robot.num_substeps
+    every = max(1, round(1 / (frames_per_second * seconds_per_step)))
+    qpos = np.asarray(positions(env, policy, task, key, num_steps=num_steps))[::every]
+    write = _write_gif if target.suffix.lower() == ".gif" else _write_mp4
+    write(target, list(_frames(robot, task, qpos, size)), 1 / (every * seconds_per_step))
+
+
+def check_video_path(path: str | Path) -> Path:
+    """The path, if ``render`` can write there: asked before long work.
+
+    Args:
+        path: of the file.
+
+    Returns:
+        The path.
+
+    Raises:
+        ImportError: if what writes such a file is missing.
+        ValueError: for another kind of file, or if none can be written there.
+
+    Example:
+        >>> check_video_path("video.png")
+        Traceback (most recent call last):
+        ValueError: video.png: suffix '.png', expected .gif or .mp4
+    """
+    target = check_output(path)
+    needed = {".gif": ("PIL.Image",), ".mp4": ("imageio.v3", "imageio_ffmpeg")}.get(target.suffix.lower())
+    if needed is None:
+        raise ValueError(f"{target}: suffix {target.suffix!r}, expected .gif or .mp4")
+    for module in needed:
+        import_extra(module, "brax")
+    return target
+
+
+def _robot(env: MultiTaskEnv, task: Task) -> Robot:
+    environment = env.environment(task)
+    if not isinstance(environment, Locomotion):
+        raise ValueError(f"{type(environment).__name__} has no pictures; expected the cheetah or the walker")
+    return environment.robot
+
+
+def positions(env: MultiTaskEnv, policy: Any, task: Task, key: jax.Array, *, num_steps: int) -> jax.Array:
+    """Generalised positions of one episode, float [num_steps + 1, nq]."""
+    policy = as_policy(policy)
+
+    @jax.jit
+    def run(policy: Any, task: Task, key: jax.Array) -> jax.Array:
+        environment = env.environment(task)
+        key_reset, key_steps = jax.random.split(key)
+
+        def step(state: Any, key: jax.Array) -> tuple[Any, jax.Array]:
+            after = environment.step(state, policy.apply(policy.params, state.obs, key))
+            return after, after.data.qpos
+
+        start = environment.reset(key_reset)
+        _, rest = jax.lax.scan(step, start, jax.random.split(key_steps, num_steps))
+        return jnp.concatenate([start.data.qpos[None], rest])
+
+    return run(policy, task, key)
+
+
+def _frames(robot: Robot, task: Task, qpos: np.ndarray, size: tuple[int, int]) -> Iterator[np.ndarray]:
+    mujoco = import_extra("mujoco", "brax")
+    model = copy.deepcopy(robot.mj_model)
+    fields = jax.jit(robot.scaled)(task)
+    for name in _SHAPES:
+        if name in fields:
+            getattr(model, name)[:] = np.asarray(fields[name])
+    data = mujoco.MjData(model)
+    with _screen(*size):
+        scene, camera = mujoco.MjvScene(model, maxgeom=1000), mujoco.MjvCamera()
+        camera.type, camera.fixedcamid = mujoco.mjtCamera.mjCAMERA_FIXED, model.camera("side").id
+        context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, context)
+        area, pixels = mujoco.MjrRect(0, 0, *size), np.empty((size[1], size[0], 3), np.uint8)
+        for place in qpos:
+            data.qpos[:] = place
+            mujoco.mj_forward(model, data)
+            mujoco.mjv_updateScene(model, data, mujoco.MjvOption(), None, camera, mujoco.mjtCatBit.mjCAT_ALL, scene)
+            mujoco.mjr_render(area, scene, context)
+            mujoco.mjr_readPixels(pixels, None, area, context)
+            yield pixels[::-1].copy()
+        context.free()
+
+
+@contextlib.contextmanager
+def _screen(width: int, height: int) -> Iterator[None]:
+    """Something to draw on. Without a display that is EGL, which MuJoCo chooses only if told before it is imported."""
+    headless = sys.platform == "linux" and not os.environ.get("DISPLAY") and not os.environ.get("MUJOCO_GL")
+    screen = import_extra("mujoco.egl" if headless else "mujoco", "brax").GLContext(width, height)
+    screen.make_current()
+    try:
+        yield
+    finally:
+        screen.free()
+
+
+def _write_gif(target: Path, frames: list[np.ndarray], rate: float) -> None:
+    image = import_extra("PIL.Image", "brax")
+    first, *rest = (image.fromarray(frame).quantize(64) for frame in frames)
+    with whole_file(target) as file:
+        first.save(file, format="GIF", save_all=True, append_images=rest, duration=round(1000 / rate), loop=0)
+
+
+def _write_mp4(target: Path, frames: list[np.ndarray], rate: float) -> None:
+    iio = import_extra("imageio.v3", "brax")
+    content = iio.imwrite("<bytes>", np.stack(frames), extension=".mp4", fps=rate, codec="libx264")
+    with whole_file(target) as file:
+        file.write(content)

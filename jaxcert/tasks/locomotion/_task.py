@@ -1,0 +1,35 @@
+"""What differs between tasks."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+
+class Task(NamedTuple):
+    """A robot; float scalars.
+
+    Attributes:
+        mass_scale: multiple of all masses.
+        size_scale: multiple of the torso's length.
+    """
+
+    mass_scale: jax.Array
+    size_scale: jax.Array
+
+
+def sample_task(key: jax.Array) -> Task:
+    """Both scales are 2^u with u uniform on (-1, 1), independent.
+
+    Args:
+        key: a JAX random key.
+
+    Returns:
+        A task.
+
+    Example:
+        >>> task = sample_task(jax.random.key(0))
+        >>> bool(0.5 < task.mass_scale < 2)
+        True
+    """
+    return Task(*jnp.exp2(jax.random.uniform(key, (2,), minval=-1, maxval=1)))
