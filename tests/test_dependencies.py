@@ -11,12 +11,19 @@ EXTRAS = {
     "brax",
     "chex",
     "hypothesis",
+    "gymnasium",
+    "imageio",
     "matplotlib",
     "mpmath",
+    "mujoco",
+    "mujoco_playground",
+    "orbax",
     "pandas",
+    "PIL",
     "pyarrow",
     "rich",
     "scipy.stats",
+    "tensorboardX",
     "tensorflow_probability",
     "typer",
 }
@@ -38,6 +45,7 @@ changed = [name for name, value in jax.config.values.items() if flags.get(name) 
 print(json.dumps({{"attempts": attempts, "changed": changed, "loaded": sorted(set(sys.modules) - modules)}}))
 """
 IMPORT = "import jaxcert, jaxcert.certificates, jaxcert.numerics, jaxcert.report, jaxcert.rollouts, jaxcert.tasks"
+IMPORT += ", jaxcert.tasks.locomotion, jaxcert.training"
 CERTIFY = "jaxcert.certify(jaxcert.sample_returns('cheetah'), 500.0, support=(0, 1000), delta=0.01)"
 
 

@@ -1,0 +1,30 @@
+"""Training, and certificates while a policy trains."""
+
+from jaxcert.training._budget import CheckpointBudget
+from jaxcert.training._checkpoints import find_policy
+from jaxcert.training._environment import brax_env
+from jaxcert.training._hook import CertificationHook, Checkpoint, Reached
+from jaxcert.training._log import tensorboard_writer, wandb_writer
+from jaxcert.training._policy_file import load_policy, policy_facts, sample_policy, save_policy
+from jaxcert.training._ppo import Trained, train
+from jaxcert.training._settings import PENDULUM, SMALL, PPOSettings
+
+__all__ = [
+    "PENDULUM",
+    "SMALL",
+    "CertificationHook",
+    "Checkpoint",
+    "CheckpointBudget",
+    "PPOSettings",
+    "Reached",
+    "Trained",
+    "brax_env",
+    "find_policy",
+    "load_policy",
+    "policy_facts",
+    "sample_policy",
+    "save_policy",
+    "tensorboard_writer",
+    "train",
+    "wandb_writer",
+]

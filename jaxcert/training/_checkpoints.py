@@ -1,0 +1,116 @@
+"""A folder of checkpoints: each in Brax's format, with a compact policy file beside it."""
+
+import functools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from jaxcert._extras import import_extra
+from jaxcert.tasks._multi_task import MultiTaskEnv
+from jaxcert.training._environment import brax_env
+from jaxcert.training._policy_file import policy_facts, save_policy
+from jaxcert.training._settings import PPOSettings
+
+# Brax writes it last, so a checkpoint that has it is complete.
+_CONFIG = "ppo_network_config.json"
+
+
+def network_factory(settings: PPOSettings) -> Callable[..., Any]:
+    """What makes Brax's networks."""
+    networks = import_extra("brax.training.agents.ppo.networks", "brax")
+    return functools.partial(
+        networks.make_ppo_networks,
+        policy_hidden_layer_sizes=settings.policy_layers,
+        value_hidden_layer_sizes=settings.value_layers,
+    )
+
+
+def save_checkpoint(folder: str | Path, step: int, params: Any, env: MultiTaskEnv, settings: PPOSettings) -> None:
+    """Both files, named by the number of all steps so far."""
+    checkpoint = import_extra("brax.training.agents.ppo.checkpoint", "brax")
+    trained, target = brax_env(env), Path(folder).resolve()
+    target.mkdir(parents=True, exist_ok=True)
+    size = trained.observation_size
+    if isinstance(size, int):  # a compact file holds observations that are one array
+        facts = {"num_steps": step, "seed": settings.seed}
+        save_policy(target / f"{step:012d}.npz", params, environment=env.name, **facts)
+    config = checkpoint.network_config(size, trained.action_size, True, network_factory(settings))
+    checkpoint.save(str(target), step, params, config)
+
+
+def last_checkpoint(folder: str | Path | None, env: MultiTaskEnv, settings: PPOSettings) -> Path | None:
+    """The last complete one.
+
+    Raises:
+        ValueError: if it is one of another environment, or of other networks.
+    """
+    found = [] if folder is None else [path for path in _numbered(folder) if _is_complete(path)]
+    if not found:
+        return None
+    last = found[-1]
+    _check_environment(last, env)
+    _check_networks(last, env, settings)
+    return last
+
+
+def find_policy(path: str | Path) -> Path:
+    """The compact policy file of a checkpoint: of a folder of them the last, of one in Brax's format that beside it.
+
+    Args:
+        path: the folder, the checkpoint, or the file itself.
+
+    Returns:
+        The file.
+
+    Raises:
+        FileNotFoundError: if there is none.
+
+    Example:
+        >>> find_policy("checkpoints")
+        Traceback (most recent call last):
+        FileNotFoundError: checkpoints: no checkpoint there
+    """
+    path = Path(path)
+    beside = path.with_name(f"{path.name}.npz")
+    if path.is_file() or not path.is_dir():
+        found = [path] if path.is_file() else []
+    elif path.name.isdigit() and beside.is_file():
+        found = [beside]
+    else:
+        found = sorted((file for file in path.glob("*.npz") if file.stem.isdigit()), key=lambda file: int(file.stem))
+    if not found:
+        raise FileNotFoundError(f"{path}: no checkpoint there")
+    return found[-1]
+
+
+def _numbered(folder: str | Path) -> list[Path]:
+    if not Path(folder).is_dir():
+        return []
+    steps = [path for path in Path(folder).resolve().iterdir() if path.is_dir() and path.name.isdigit()]
+    return sorted(steps, key=lambda path: int(path.name))
+
+
+def _is_complete(path: Path) -> bool:
+    try:
+        config = json.loads((path / _CONFIG).read_text())
+        return {"observation_size", "action_size", "network_factory_kwargs"} <= set(config)
+    except (OSError, ValueError, TypeError):
+        return False
+
+
+def _check_environment(last: Path, env: MultiTaskEnv) -> None:
+    beside = last.with_name(f"{last.name}.npz")
+    if beside.is_file() and (name := policy_facts(beside)["environment"]) != env.name:
+        raise ValueError(f"{last} is a checkpoint of {name!r}, not of {env.name!r}; choose another folder")
+
+
+def _check_networks(last: Path, env: MultiTaskEnv, settings: PPOSettings) -> None:
+    config, trained = json.loads((last / _CONFIG).read_text()), brax_env(env)
+    layers = config["network_factory_kwargs"]
+    has = {"observations": config["observation_size"], "actions": config["action_size"]}
+    has |= {f"{name} layers": layers[f"{name}_hidden_layer_sizes"] for name in ("policy", "value")}
+    wanted = {"observations": trained.observation_size, "actions": trained.action_size}
+    wanted |= {"policy layers": list(settings.policy_layers), "value layers": list(settings.value_layers)}
+    if has != wanted:
+        raise ValueError(f"{last} has networks with {has}; training has {wanted}")

@@ -1,0 +1,292 @@
+"""Certificates while a policy trains."""
+
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import SingleDeviceSharding
+
+from jaxcert._validation import is_count
+from jaxcert.certificates import Certificate, Status, certify, certify_policy, certify_safety_level
+from jaxcert.rollouts import brax_policy
+from jaxcert.tasks import MultiTaskEnv
+from jaxcert.training._budget import CheckpointBudget
+from jaxcert.training._ledger import Ledger
+
+Scalars = Mapping[str, float]
+
+
+class Checkpoint(NamedTuple):
+    """What was certified at one point of training.
+
+    Attributes:
+        number: from 1 on.
+        step: of the environment, as the training counts.
+        delta: level of each of its certificates.
+        safety: at the thresholds, or None if there are none.
+        performance: at the wanted safeties, or None if there are none.
+        mean_return: over tasks and rollouts; no certificate.
+        seconds: that rollouts and certificates took.
+        params: of the policy.
+    """
+
+    number: int
+    step: int
+    delta: float
+    safety: Certificate | None
+    performance: Certificate | None
+    mean_return: float
+    seconds: float
+    params: Any
+
+
+class Reached(Exception):  # noqa: N818 -- no error: training ends as it was meant to
+    """Training is over: a wanted certificate was reached.
+
+    Attributes:
+        checkpoint: the one that reached it.
+        make_policy: what makes a policy of its parameters.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, make_policy: Callable[..., Any]) -> None:
+        super().__init__(f"the wanted certificate was reached at step {checkpoint.step}")
+        self.checkpoint = checkpoint
+        self.make_policy = make_policy
+
+
+class CertificationHook:
+    """Certifies every checkpoint of ``brax.training.agents.ppo.train``: its ``policy_params_fn``.
+
+    Each checkpoint has fresh tasks, fresh rollouts and its own part of delta, so with probability at least 1 - delta,
+    for each threshold (or wanted safety), the certificates of all checkpoints hold at once, whichever is looked at, and
+    whenever training stops. That is said of one training; among several, delta is to be divided.
+
+    Args:
+        env: tasks, and their environments.
+        key: a JAX random key; that of training will do, others come of it.
+        thresholds: returns B whose safety is certified.
+        safeties: shares of new tasks for which a return is certified.
+        num_tasks: n per checkpoint.
+        num_rollouts: m per task.
+        budget: how delta is spent.
+        beta: as in ``certify``.
+        bound: as in ``certify``.
+        method: as in ``certify``.
+        deterministic: certify the mode of the policy's distribution instead of its samples.
+        max_bytes: as in ``rollouts.collect``.
+        stop: says from a checkpoint whether training is over; then ``Reached`` is raised. Never by default.
+        writers: are given the step and the scalars of each checkpoint.
+        log: a file that gets two lines of JSON per checkpoint: what it spends of delta, before its tasks are drawn, and
+            what came of it. Where it exists, from an earlier run, the count of checkpoints goes on from it, so that
+            delta is not spent twice and no tasks come again. ``train`` keeps one among its checkpoints.
+
+    Attributes:
+        checkpoints: all so far.
+
+    Raises:
+        ValueError: for thresholds, safeties or settings that ``certify`` would refuse, or a log that is damaged.
+
+    Example:
+        >>> import jax
+        >>> from jaxcert.tasks import pendulum
+        >>> hook = CertificationHook(
+        ...     pendulum.ENV, jax.random.key(1), thresholds=[20.0], safeties=[0.9], num_tasks=50, num_rollouts=4,
+        ...     budget=CheckpointBudget(0.01, num_checkpoints=5),
+        ... )
+        >>> def make_policy(params, deterministic=False):
+        ...     return lambda obs, key: (params * jax.numpy.sign(obs[2:3]), {})
+        >>> hook(1000, make_policy, jax.numpy.float32(1))
+        >>> sorted(hook.scalars(hook.checkpoints[0]))[:2]
+        ['certify/delta', 'certify/mean_return']
+
+    Reference: the theory page, section on looking during training.
+    """
+
+    def __init__(
+        self,
+        env: MultiTaskEnv,
+        key: jax.Array,
+        *,
+        thresholds: Sequence[float] = (),
+        safeties: Sequence[float] = (),
+        num_tasks: int,
+        num_rollouts: int,
+        budget: CheckpointBudget,
+        beta: float | None = None,
+        bound: str = "betting",
+        method: str = "binomial",
+        deterministic: bool = True,
+        max_bytes: int = 2**30,
+        stop: Callable[[Checkpoint], bool] | None = None,
+        writers: Sequence[Callable[[int, Scalars], None]] = (),
+        log: str | Path | None = None,
+    ) -> None:
+        self.env, self.key, self.budget = env, key, budget
+        self.thresholds = np.atleast_1d(np.asarray(thresholds, np.float64))
+        self.safeties = np.atleast_1d(np.asarray(safeties, np.float64))
+        if self.thresholds.ndim > 1 or self.safeties.ndim > 1:
+            raise ValueError("thresholds and safeties have more than one axis; expected lists of numbers")
+        if self.thresholds.size + self.safeties.size == 0:
+            raise ValueError("nothing to certify: give thresholds, or safeties, or both")
+        self.sizes = {"num_tasks": num_tasks, "num_rollouts": num_rollouts, "max_bytes": max_bytes}
+        self.settings = {"beta": beta, "bound": bound, "method": method}
+        self.deterministic, self.stop, self.writers = deterministic, stop, tuple(writers)
+        self._check()
+        self.ledger = Ledger(log)
+        self.checkpoints: list[Checkpoint] = []
+
+    def _check(self) -> None:
+        """What would be refused at the first checkpoint, when delta is already spent."""
+        for name in ("num_tasks", "num_rollouts", "max_bytes"):
+            if not is_count(self.sizes[name]):
+                raise ValueError(f"{name} is {self.sizes[name]!r}; expected a whole number of at least 1")
+        if not np.all(np.isfinite(self.thresholds)):
+            raise ValueError(f"thresholds are {self.thresholds}; expected finite numbers")
+        if not np.all((self.safeties > 0) & (self.safeties < 1)):
+            raise ValueError(f"safeties are {self.safeties}; expected numbers in (0, 1)")
+        for values in (self.thresholds, self.safeties):
+            if len({_shown(value) for value in values}) < len(values):
+                raise ValueError(f"{values} has the same number twice, up to twelve digits")
+        shape = (self.sizes["num_tasks"], self.sizes["num_rollouts"])
+        returns = jax.ShapeDtypeStruct(shape, np.dtype(np.float32))
+        levels = {"support": self.env.support, "delta": self.budget.level(1), **self.settings}
+        jax.eval_shape(lambda x: certify(x, self._asked(), **levels), returns)
+
+    def _asked(self) -> np.ndarray:
+        """Without thresholds, one that is always reached: the rollouts are needed anyway."""
+        return self.thresholds if self.thresholds.size else np.array([self.env.support[0]])
+
+    def __call__(self, step: int, make_policy: Callable[..., Any], params: Any) -> None:
+        """Certify a checkpoint.
+
+        Raises:
+            Reached: when ``stop`` says so.
+            ValueError: as ``certify_policy``, and after the last checkpoint that the budget planned.
+        """
+        checkpoint = self._certified(step, make_policy, params)
+        self.checkpoints.append(checkpoint)
+        finite = {name: value if np.isfinite(value) else None for name, value in self.scalars(checkpoint).items()}
+        reached = self.stop is not None and bool(self.stop(checkpoint))
+        self.ledger.finish(checkpoint.number, checkpoint.step, {**finite, **self._facts()}, reached=reached)
+        for writer in self.writers:
+            writer(step, self.scalars(checkpoint))
+        if reached:
+            raise Reached(checkpoint, make_policy)
+
+    def _facts(self) -> dict[str, Any]:
+        beta = self.settings["beta"]
+        return {
+            "deterministic": self.deterministic,
+            "num_tasks": self.sizes["num_tasks"],
+            "num_rollouts": self.sizes["num_rollouts"],
+            "support": [float(end) for end in self.env.support],
+            **self.settings,
+            "beta": None if beta is None else float(beta),
+        }
+
+    def keep_log(self, path: str | Path) -> None:
+        """Keep the log there, if it is kept nowhere yet.
+
+        Raises:
+            ValueError: if checkpoints were certified before, whose part of delta that log would not know of.
+        """
+        if self.ledger.path is not None:
+            return
+        if self.ledger.last:
+            raise ValueError("the hook has certified checkpoints of another training; expected a new one, or its log=")
+        self.ledger = Ledger(path)
+
+    def _certified(self, step: int, make_policy: Callable[..., Any], params: Any) -> Checkpoint:
+        self.ledger.refresh()
+        begin, number = time.perf_counter(), self.ledger.last + 1
+        delta = self._spend(number, step)
+        policy = brax_policy(make_policy, _settled(params), deterministic=self.deterministic)
+        key, settings = jax.random.fold_in(self.key, number), {**self.settings, "delta": delta, "validate": False}
+        found = certify_policy(self.env, policy, key, self._asked(), **self.sizes, **settings)
+        level = None
+        if self.safeties.size:
+            level = certify_safety_level(found.returns, self.safeties, support=self.env.support, **settings)
+        mean = _mean(found.returns, found.certificate, step)
+        spent = time.perf_counter() - begin
+        safety = found.certificate if self.thresholds.size else None
+        return Checkpoint(number, int(step), delta, safety, level, mean, spent, params)
+
+    def _spend(self, number: int, step: int) -> float:
+        delta = self.budget.level(number)
+        if self.ledger.spent + Fraction(delta) > Fraction(self.budget.delta):
+            raise ValueError(
+                f"checkpoint {number} would take {delta:g} of delta, of whose {self.budget.delta:g}"
+                f" {float(self.ledger.spent):g} is spent: the budget is another one than before"
+            )
+        self.ledger.begin(number, int(step), delta)
+        return delta
+
+    def scalars(self, checkpoint: Checkpoint) -> dict[str, float]:
+        """What goes into logs: ``certify/safety@B``, ``certify/performance@s``, delta, mean return and seconds."""
+        found = {
+            "certify/delta": checkpoint.delta,
+            "certify/mean_return": checkpoint.mean_return,
+            "certify/seconds": checkpoint.seconds,
+        }
+        if checkpoint.safety is not None:
+            values = np.asarray(checkpoint.safety.safety, np.float64)
+            found |= {f"certify/safety@{_shown(b)}": float(s) for b, s in zip(self.thresholds, values, strict=True)}
+        if checkpoint.performance is not None:
+            values = np.asarray(checkpoint.performance.thresholds, np.float64)
+            found |= {f"certify/performance@{_shown(s)}": float(b) for s, b in zip(self.safeties, values, strict=True)}
+        return found
+
+    def progress_fn(
+        self, progress_fn: Callable[[int, dict[str, Any]], None] = lambda *_: None
+    ) -> Callable[[int, dict[str, Any]], None]:
+        """Wrap a ``progress_fn`` of Brax so that it also gets the scalars of the checkpoint of the same step.
+
+        Brax evaluates before the first checkpoint and after the others: the metrics of step 0 have none.
+        """
+
+        def wrapped(step: int, metrics: dict[str, Any]) -> None:
+            last = self.checkpoints[-1] if self.checkpoints else None
+            extra = self.scalars(last) if last is not None and last.step == step else {}
+            progress_fn(step, {**metrics, **extra})
+
+        return wrapped
+
+
+def _shown(value: float) -> str:
+    return f"{value:.12g}"
+
+
+def _mean(returns: jax.Array, certificate: Certificate, step: int) -> float:
+    """Of the finite returns. One broken episode is told of, and counts as a violation; a broken policy ends training.
+
+    Raises:
+        ValueError: if no return is finite.
+    """
+    mean = float(jnp.nanmean(returns))
+    if not np.isfinite(mean):
+        raise ValueError(f"step {step}: no return is finite: actions of the policy, or rewards, are not")
+    if np.any(np.asarray(certificate.status) == Status.INVALID_INPUT):
+        warnings.warn(
+            f"step {step}: some returns are not finite or outside the support; their tasks count as violations",
+            stacklevel=4,
+        )
+    return mean
+
+
+def _settled(params: Any) -> Any:
+    """The same arrays as plain ones of one device: those of Brax change their layout after the first checkpoint."""
+
+    def settle(leaf: Any) -> Any:
+        if not isinstance(leaf, jax.Array) or not leaf.is_fully_replicated:
+            return leaf
+        data = leaf.addressable_data(0)
+        (device,) = data.devices()
+        return jax.make_array_from_single_device_arrays(leaf.shape, SingleDeviceSharding(device), [data])
+
+    return jax.tree.map(settle, params)

@@ -1,0 +1,56 @@
+"""Where the scalars of checkpoints go."""
+
+import atexit
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from jaxcert._extras import import_extra
+
+Writer = Callable[[int, Mapping[str, float]], None]
+
+
+def tensorboard_writer(folder: str | Path) -> Writer:
+    """Scalars as TensorBoard reads them; tensorboardX writes ``certify/safety_0.5`` for ``certify/safety@0.5``.
+
+    Args:
+        folder: for the event files.
+
+    Returns:
+        A writer for ``CertificationHook``.
+
+    Raises:
+        ImportError: if tensorboardX is missing; it comes with the extra ``brax``.
+
+    Example:
+        >>> tensorboard_writer("runs")(100, {"certify/safety@0.5": 0.9})  # doctest: +SKIP
+    """
+    # Its own flush leaves what is still queued: let its thread write at once, and the rest when the process ends.
+    writer = import_extra("tensorboardX", "brax").SummaryWriter(str(folder), flush_secs=1)
+    atexit.register(writer.close)
+
+    def write(step: int, scalars: Mapping[str, float]) -> None:
+        for name, value in scalars.items():
+            writer.add_scalar(name, value, step)
+
+    return write
+
+
+def wandb_writer(run: Any) -> Writer:
+    """Scalars to a run of Weights & Biases, which may be offline.
+
+    Args:
+        run: what ``wandb.init`` returned.
+
+    Returns:
+        A writer for ``CertificationHook``.
+
+    Example:
+        >>> import wandb  # doctest: +SKIP
+        >>> wandb_writer(wandb.init(mode="offline"))(100, {"certify/safety@0.5": 0.9})  # doctest: +SKIP
+    """
+
+    def write(step: int, scalars: Mapping[str, float]) -> None:
+        run.log(dict(scalars), step=step)
+
+    return write

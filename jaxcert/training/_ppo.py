@@ -1,0 +1,135 @@
+"""Training with Brax's PPO, certified as it goes."""
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxcert._extras import import_extra
+from jaxcert.tasks._multi_task import MultiTaskEnv
+from jaxcert.training._checkpoints import last_checkpoint, network_factory, save_checkpoint
+from jaxcert.training._environment import brax_env
+from jaxcert.training._hook import CertificationHook, Checkpoint, Reached
+from jaxcert.training._settings import PPOSettings
+
+
+class Trained(NamedTuple):
+    """What came of training.
+
+    Attributes:
+        make_policy: from parameters to a policy.
+        params: at the end, or where training stopped.
+        reached: the checkpoint at which it stopped early, or None.
+    """
+
+    make_policy: Callable[..., Any]
+    params: Any
+    reached: Checkpoint | None
+
+
+def train(
+    env: MultiTaskEnv,
+    settings: PPOSettings,
+    *,
+    hook: CertificationHook | None = None,
+    checkpoints: str | Path | None = None,
+    progress_fn: Callable[[int, dict[str, Any]], None] = lambda *_: None,
+) -> Trained:
+    """Train a policy on all tasks at once, with a certificate at every checkpoint.
+
+    Args:
+        env: tasks, and their environments.
+        settings: of PPO.
+        hook: certifies the checkpoints; its ``stop`` ends training.
+        checkpoints: a folder for checkpoints, in Brax's format and as compact policy files. Where it holds some,
+            training goes on from the last one: with its parameters and the steps that are left, but a new optimiser
+            and new environments. It does not where the hook's ``stop`` had ended it. Also for the hook's log.
+        progress_fn: as Brax's; gets the certificates' scalars, too.
+
+    Returns:
+        The policy.
+
+    Raises:
+        ImportError: if the extra ``brax`` is missing.
+        ValueError: for checkpoints of another environment, of one without a name, or of other networks, and
+            as the hook.
+
+    Example:
+        >>> from jaxcert.tasks import pendulum
+        >>> trained = train(pendulum.ENV, PENDULUM)  # doctest: +SKIP
+    """
+    ppo = import_extra("brax.training.agents.ppo.train", "brax")
+    if checkpoints is not None and not env.name:
+        raise ValueError("checkpoints say which environment they are of: give the MultiTaskEnv a name")
+    if hook is not None:
+        progress_fn = hook.progress_fn(progress_fn)
+        if checkpoints is not None:
+            Path(checkpoints).mkdir(parents=True, exist_ok=True)
+            hook.keep_log(Path(checkpoints) / "certificates.jsonl")
+    last = last_checkpoint(checkpoints, env, settings)
+    done = int(last.name) if last is not None else 0
+    options = _left_over(settings, done)
+    if hook is not None and hook.stop is not None and last is not None and hook.ledger.reached == done:
+        options["num_timesteps"] = 0  # it was over
+
+    def keep(step: int, make_policy: Callable[..., Any], params: Any) -> None:
+        restored = step == 0 and last is not None
+        if hook is not None and restored and done in hook.ledger.done:
+            return
+        if checkpoints is not None and not restored:
+            save_checkpoint(checkpoints, done + step, params, env, settings)
+        if hook is not None:
+            hook(done + step, make_policy, params)
+
+    try:
+        with _replication():
+            make_policy, params, _ = ppo.train(
+                environment=brax_env(env),
+                episode_length=env.episode_length,
+                normalize_observations=True,
+                deterministic_eval=True,
+                # Brax sets environments back to their first state, and with it to their first task.
+                num_resets_per_eval=1,
+                network_factory=network_factory(settings),
+                progress_fn=lambda step, metrics: progress_fn(done + step, metrics),
+                policy_params_fn=keep,
+                restore_checkpoint_path=None if last is None else str(last),
+                **options,
+            )
+            if options["num_timesteps"] == 0:
+                keep(0, make_policy, params)  # which Brax leaves out
+    except Reached as reached:
+        return Trained(reached.make_policy, reached.checkpoint.params, reached.checkpoint)
+    return Trained(make_policy, params, None)
+
+
+def _left_over(settings: PPOSettings, done: int) -> dict[str, Any]:
+    """Arguments of Brax for the steps that are left, with as many evaluations for them as were planned."""
+    options = {name: value for name, value in dataclasses.asdict(settings).items() if not name.endswith("_layers")}
+    left = max(settings.num_timesteps - done, 0)
+    share = left / max(settings.num_timesteps, 1)
+    # The first evaluation, before training, trains nothing.
+    num_evals = 1 + max(1, round((settings.num_evals - 1) * share)) if settings.num_evals > 1 else settings.num_evals
+    # Other environments than those that were seen.
+    return {**options, "num_timesteps": left, "num_evals": num_evals, "seed": settings.seed + done}
+
+
+@contextlib.contextmanager
+def _replication() -> Iterator[None]:
+    """Brax's PPO calls ``jax.device_put_replicated``, which JAX 0.10 no longer has: lend it one while it trains."""
+    if hasattr(jax, "device_put_replicated"):
+        yield
+        return
+
+    def device_put_replicated(tree: Any, devices: Any) -> Any:
+        return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (len(devices), *jnp.shape(leaf))), tree)
+
+    setattr(jax, "device_put_replicated", device_put_replicated)  # noqa: B010
+    try:
+        yield
+    finally:
+        delattr(jax, "device_put_replicated")

@@ -1,0 +1,264 @@
+"""Certificates of checkpoints: how delta is spent, what is reported, and that stopping early keeps the promise."""
+
+import json
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from coins import COINS, answer, make_policy
+from scipy import stats
+
+from jaxcert import certify_policy
+from jaxcert.rollouts import Policy
+from jaxcert.training import CertificationHook, CheckpointBudget, Reached
+
+KEY = jax.random.key(11)
+SIZES = {"num_tasks": 50, "num_rollouts": 20}
+
+
+def hook(**changes):
+    options = {"thresholds": [0.1, 0.4], "safeties": [0.5], "budget": CheckpointBudget(0.1, num_checkpoints=3)}
+    return CertificationHook(COINS, KEY, **{**SIZES, **options, **changes})
+
+
+def test_a_budget_is_never_overspent():
+    for delta in (0.01, 0.1, 0.3, 1e-9):
+        planned = CheckpointBudget(delta, num_checkpoints=7)
+        assert sum(Fraction(planned.level(c)) for c in range(1, 8)) <= Fraction(delta)
+        assert planned.level(7) == pytest.approx(delta / 7)
+        endless = [CheckpointBudget(delta).level(c) for c in range(1, 2001)]
+        # The rest of the series is at least 1 / 2001.
+        rest = Fraction(6 * delta / 9.8697) / 2001
+        assert sum(map(Fraction, endless)) + rest <= Fraction(delta) * Fraction(1 + 1e-9)
+        assert endless[0] == pytest.approx(0.607927 * delta, rel=1e-5)
+
+
+def test_budgets_without_meaning_are_refused():
+    with pytest.raises(ValueError, match=r"delta is 1\.5"):
+        CheckpointBudget(1.5)
+    with pytest.raises(ValueError, match="num_checkpoints is 0"):
+        CheckpointBudget(0.1, num_checkpoints=0)
+    with pytest.raises(ValueError, match="checkpoint is 0"):
+        CheckpointBudget(0.1).level(0)
+    with pytest.raises(ValueError, match="checkpoint 4 comes after the 3"):
+        CheckpointBudget(0.1, num_checkpoints=3).level(4)
+
+
+def test_each_checkpoint_is_certified_afresh():
+    one = hook()
+    for step, quality in ((0, 0.2), (100, 0.9)):
+        one(step, make_policy, jnp.float32(quality))
+    first, second = one.checkpoints
+    assert (first.number, second.number, second.step) == (1, 2, 100)
+    assert first.delta == second.delta == pytest.approx(0.1 / 3)
+    assert second.params == 0.9
+    # Fresh tasks: the same as a call of one's own with the key of that checkpoint.
+    alone = certify_policy(
+        COINS, Policy(answer, jnp.float32(0.9)), jax.random.fold_in(KEY, 2), [0.1, 0.4], delta=second.delta, **SIZES
+    )
+    np.testing.assert_array_equal(second.safety.safety, alone.certificate.safety)
+    assert second.mean_return == pytest.approx(float(alone.returns.mean()))
+    assert np.all(np.asarray(second.safety.safety) > np.asarray(first.safety.safety))
+    scalars = one.scalars(second)
+    assert set(scalars) == {
+        "certify/safety@0.1",
+        "certify/safety@0.4",
+        "certify/performance@0.5",
+        "certify/delta",
+        "certify/mean_return",
+        "certify/seconds",
+    }
+    assert scalars["certify/safety@0.1"] == pytest.approx(float(second.safety.safety[0]))
+    assert scalars["certify/performance@0.5"] == pytest.approx(float(second.performance.thresholds[0]))
+    assert all(isinstance(value, float) for value in scalars.values())
+
+
+def test_checkpoints_share_one_compilation():
+    from jaxcert.certificates import _policy
+
+    one = hook()
+    one(0, make_policy, jnp.float32(0.2))
+    before = _policy._certify_policy._cache_size()
+    one(1, make_policy, jnp.float32(0.4))
+    assert _policy._certify_policy._cache_size() == before
+
+
+def test_metrics_get_the_scalars_of_their_step():
+    one, seen = hook(), []
+    progress = one.progress_fn(lambda step, metrics: seen.append((step, metrics)))
+    progress(0, {"eval/episode_reward": 1.0})
+    one(0, make_policy, jnp.float32(0.2))
+    one(100, make_policy, jnp.float32(0.9))
+    progress(100, {"eval/episode_reward": 2.0})
+    assert seen[0] == (0, {"eval/episode_reward": 1.0})
+    assert seen[1][1]["eval/episode_reward"] == 2.0
+    assert seen[1][1]["certify/safety@0.1"] == one.scalars(one.checkpoints[1])["certify/safety@0.1"]
+
+
+def test_writers_get_the_scalars_and_training_stops():
+    written = []
+    one = hook(
+        writers=[lambda step, scalars: written.append((step, scalars["certify/safety@0.4"]))],
+        stop=lambda checkpoint: bool(checkpoint.safety.safety[0] > 0.3),
+    )
+    one(0, make_policy, jnp.float32(0.1))
+    with pytest.raises(Reached, match="reached at step 50") as reached:
+        one(50, make_policy, jnp.float32(1.0))
+    assert reached.value.checkpoint is one.checkpoints[-1]
+    assert reached.value.make_policy is make_policy
+    assert [step for step, _ in written] == [0, 50]
+
+
+def test_only_one_kind_of_certificate():
+    one = hook(thresholds=())
+    one(0, make_policy, jnp.float32(1))
+    assert one.checkpoints[0].safety is None
+    assert "certify/performance@0.5" in one.scalars(one.checkpoints[0])
+    with pytest.raises(ValueError, match="nothing to certify"):
+        hook(thresholds=(), safeties=())
+
+
+def test_more_checkpoints_than_planned_are_refused():
+    one = hook(budget=CheckpointBudget(0.1, num_checkpoints=1))
+    one(0, make_policy, jnp.float32(1))
+    with pytest.raises(ValueError, match="checkpoint 2 comes after"):
+        one(1, make_policy, jnp.float32(1))
+
+
+def test_a_policy_that_breaks_down_is_named():
+    with pytest.raises(ValueError, match="step 0: no return is finite: actions of the policy, or rewards, are not"):
+        hook()(0, make_policy, jnp.float32(np.nan))
+
+
+@pytest.mark.parametrize("planned", [8, None])
+def test_stopping_at_the_first_good_certificate_keeps_the_promise(planned):
+    """A policy that never gets better, looked at eight times: certified above the truth at any look is a failure."""
+    threshold, delta, budget = 0.4, 0.2, CheckpointBudget(0.2, num_checkpoints=planned)
+    levels = jnp.array([budget.level(c) for c in range(1, 9)])
+
+    @jax.jit
+    @jax.vmap
+    def best(key):
+        keys = jax.vmap(lambda c: jax.random.fold_in(key, c))(jnp.arange(8))
+        policy = Policy(answer, jnp.float32(1))
+        look = lambda key, level: certify_policy(COINS, policy, key, threshold, delta=level, **SIZES)  # noqa: E731
+        return jax.vmap(look)(keys, levels).certificate.safety.max()
+
+    failures = int((np.asarray(best(jax.random.split(KEY, 1000))) > 1 - threshold).sum())
+    assert stats.binomtest(failures, 1000, delta, alternative="greater").pvalue > 1e-3
+
+
+def test_a_resumed_run_goes_on_counting(tmp_path):
+    """Also after a line that was cut short; and the tasks are others."""
+    log = tmp_path / "certificates.jsonl"
+    one = hook(log=log)
+    one(0, make_policy, jnp.float32(1))
+    log.write_bytes(log.read_bytes() + b'{"number": 2, "st')
+    other = hook(log=log)
+    other(100, make_policy, jnp.float32(1))
+    assert other.checkpoints[0].number == 2
+    assert other.checkpoints[0].mean_return != one.checkpoints[0].mean_return
+    entries = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [(entry["number"], entry.get("done", False)) for entry in entries] == [
+        (1, False),
+        (1, True),
+        (2, False),
+        (2, True),
+    ]
+    hook(log=log)(200, make_policy, jnp.float32(1))
+    with pytest.raises(ValueError, match="checkpoint 4 comes after the 3"):
+        hook(log=log)(300, make_policy, jnp.float32(1))
+    with pytest.raises(ValueError, match="does not exist"):
+        hook(log=tmp_path / "none" / "log.jsonl")
+
+
+def test_a_checkpoint_that_fails_has_spent_its_part(tmp_path):
+    """Its tasks were drawn: they do not come again."""
+    log = tmp_path / "certificates.jsonl"
+    with pytest.raises(ValueError, match="no return is finite"):
+        hook(log=log)(0, make_policy, jnp.float32(np.nan))
+    other = hook(log=log)
+    other(0, make_policy, jnp.float32(1))
+    assert other.checkpoints[0].number == 2
+    assert other.ledger.spent == Fraction(CheckpointBudget(0.1, num_checkpoints=3).level(1)) * 2
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        (CheckpointBudget(0.1, num_checkpoints=2), CheckpointBudget(0.1, num_checkpoints=6)),
+        (CheckpointBudget(0.1), CheckpointBudget(0.1, num_checkpoints=3)),
+        (CheckpointBudget(0.5), CheckpointBudget(0.1)),
+    ],
+)
+def test_another_budget_spends_no_more_than_is_left(tmp_path, first, then):
+    log = tmp_path / "certificates.jsonl"
+    for step in (0, 1):
+        hook(log=log, budget=first)(step, make_policy, jnp.float32(1))
+
+    def go_on():
+        for step in range(2, 6):
+            hook(log=log, budget=then)(step, make_policy, jnp.float32(1))
+
+    with pytest.raises(ValueError, match=r"of delta, of whose 0\.1 .* is spent"):
+        go_on()
+    spent = hook(log=log, budget=first).ledger.spent
+    assert spent <= Fraction(max(first.delta, then.delta))
+
+
+def test_a_damaged_log_is_refused(tmp_path):
+    log = tmp_path / "certificates.jsonl"
+    for content in (b"{}\n", b"text\n", b'{"number": 1, "step": 0, "certify/delta": null}\n'):
+        log.write_bytes(content)
+        with pytest.raises(ValueError, match="line 1 is no entry of a checkpoint"):
+            hook(log=log)
+
+
+def test_one_broken_episode_is_told_of_and_certifies_nothing():
+    def sometimes(params, deterministic=False):
+        return lambda obs, key: (jnp.where(jax.random.uniform(key) < 0.01, jnp.nan, params) * jnp.ones(1), {})
+
+    one = hook()
+    with pytest.warns(UserWarning, match="some returns are not finite"):
+        one(0, sometimes, jnp.float32(1))
+    assert np.isfinite(one.checkpoints[0].mean_return)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"thresholds": [np.nan]}, "expected finite numbers"),
+        ({"thresholds": [0.1, 0.1]}, "the same number twice"),
+        ({"safeties": [1.0]}, "expected numbers in"),
+        ({"num_tasks": 0}, "num_tasks is 0"),
+        ({"num_rollouts": 2.5}, "num_rollouts is 2.5"),
+        ({"bound": "best"}, "bound is 'best'"),
+        ({"method": "best"}, "method is 'best'"),
+        ({"beta": 2.0}, "beta is 2"),
+    ],
+)
+def test_settings_are_refused_before_delta_is_spent(tmp_path, changes, words):
+    with pytest.raises(ValueError, match=words):
+        hook(log=tmp_path / "log.jsonl", **changes)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_log_is_kept_from_the_beginning_or_not_at_all(tmp_path):
+    one = hook()
+    one.keep_log(tmp_path / "log.jsonl")
+    one(0, make_policy, jnp.float32(1))
+    one.keep_log(tmp_path / "other.jsonl")  # has one
+    assert [file.name for file in tmp_path.iterdir()] == ["log.jsonl"]
+    other = hook()
+    other(0, make_policy, jnp.float32(1))
+    with pytest.raises(ValueError, match="has certified checkpoints of another training"):
+        other.keep_log(tmp_path / "other.jsonl")
+
+
+def test_two_hooks_on_one_log_share_what_is_left(tmp_path):
+    hooks = [hook(log=tmp_path / "log.jsonl") for _ in range(2)]
+    for i, one in enumerate(hooks):
+        one(i, make_policy, jnp.float32(1))
+    assert [one.checkpoints[0].number for one in hooks] == [1, 2]

@@ -1,0 +1,105 @@
+"""Policy files: what goes in comes out, and what is damaged or foreign is refused by message."""
+
+import itertools
+from types import SimpleNamespace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxcert.training import load_policy, save_policy
+
+SIZES = (5, 8, 7, 4)
+
+
+def brax_params(seed=0, sizes=SIZES):
+    """As Brax's PPO has them."""
+    rng = np.random.default_rng(seed)
+    layers = {
+        f"hidden_{i}": {"kernel": rng.normal(size=(a, b)), "bias": rng.normal(size=b)}
+        for i, (a, b) in enumerate(itertools.pairwise(sizes))
+    }
+    normaliser = SimpleNamespace(mean=rng.normal(size=sizes[0]), std=rng.uniform(0.5, 2, sizes[0]))
+    return normaliser, {"params": layers}, None
+
+
+def by_hand(params, obs):
+    x = (obs - params[0].mean) / params[0].std
+    layers = params[1]["params"]
+    for i in range(len(layers)):
+        x = x @ layers[f"hidden_{i}"]["kernel"] + layers[f"hidden_{i}"]["bias"]
+        if i < len(layers) - 1:
+            x = x / (1 + np.exp(-x))
+    return np.tanh(x[: len(x) // 2])
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "policy.npz"
+    save_policy(path, brax_params(), environment="pendulum", num_steps=100, machine="two cores")
+    return path
+
+
+def test_the_policy_is_that_of_the_parameters(file):
+    policy = load_policy(file, environment="pendulum")
+    obs = np.random.default_rng(1).normal(size=5)
+    got = policy.apply(policy.params, jnp.asarray(obs, jnp.float32), jax.random.key(0))
+    np.testing.assert_allclose(got, by_hand(brax_params(), obs), rtol=1e-4, atol=1e-5)
+    assert policy.deterministic
+    assert file.stat().st_size < 5000
+
+
+def test_another_environment_is_refused(file):
+    with pytest.raises(ValueError, match="holds a policy for 'pendulum', not for 'cheetah'"):
+        load_policy(file, environment="cheetah")
+
+
+def test_a_file_cut_short_is_refused(file):
+    content = file.read_bytes()
+    for length in (0, 10, len(content) // 2, len(content) - 1):
+        file.write_bytes(content[:length])
+        with pytest.raises(ValueError, match="is no policy file, or damaged"):
+            load_policy(file, environment="pendulum")
+    with pytest.raises(FileNotFoundError):
+        load_policy(file.with_name("none.npz"), environment="pendulum")
+
+
+def test_pickled_objects_are_never_loaded(tmp_path):
+    path = tmp_path / "bad.npz"
+    np.savez(path, about=np.array({"format": "jaxcert-policy-1"}, dtype=object))
+    with pytest.raises(ValueError, match="is no policy file, or damaged"):
+        load_policy(path, environment="pendulum")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"b0": np.full(8, 1e300)}, "b0 does not hold finite numbers"),
+        ({"about": np.array('{"format": "jaxcert-policy-1", "environment": 5}')}, "of a known format"),
+        ({"w1": np.zeros((3, 7), np.float32)}, "layer 1 has shapes"),
+        ({"b0": np.zeros(3, np.float32)}, "layer 0 has shapes"),
+        ({"obs_std": np.zeros(4, np.float32)}, "normalisation or output do not fit"),
+        ({"w0": np.full((5, 8), np.nan, np.float32)}, "w0 does not hold finite numbers"),
+        ({"more": np.zeros(1)}, "expected the layers of one network"),
+        ({"about": np.array('{"format": "other"}')}, "no policy file of a known format"),
+        ({"about": np.array("[")}, "or damaged"),
+    ],
+)
+def test_what_does_not_fit_is_refused(file, change, message):
+    with np.load(file) as stored:
+        arrays = {**{name: stored[name] for name in stored.files}, **change}
+    np.savez(file, **arrays)
+    with pytest.raises(ValueError, match=message):
+        load_policy(file, environment="pendulum")
+
+
+def test_what_is_no_policy_is_not_written(tmp_path):
+    path = tmp_path / "policy.npz"
+    with pytest.raises(ValueError, match="no parameters of Brax's PPO"):
+        save_policy(path, {"a": 1}, environment="pendulum")
+    params = brax_params()
+    params[1]["params"]["hidden_1"]["bias"][0] = np.nan
+    with pytest.raises(ValueError, match="b1 of the policy is not finite"):
+        save_policy(path, params, environment="pendulum")
+    assert list(tmp_path.iterdir()) == []
