@@ -1,4 +1,4 @@
-"""The command line: `jaxcert certify FILE ...`, `jaxcert sweep CONFIG` and `jaxcert demo`."""
+"""The command line: `jaxcert` certify, sweep, train, rollout, render and demo."""
 
 import os
 import sys

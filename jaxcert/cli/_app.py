@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast
 import typer
 
 import jaxcert
-from jaxcert.cli import _certify, _demo, _sweep
+from jaxcert.cli import _certify, _demo, _render, _rollout, _sweep, _train
 
 _app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -126,3 +126,108 @@ def _sweep_command(
 ) -> None:
     """Certify every combination of the settings in CONFIG, for every seed."""
     _sweep.sweep_file(config, resume=resume, dry_run=dry_run, quiet=quiet)
+
+
+@_app.command("train")
+def _train_command(
+    environment: Annotated[str, typer.Argument(metavar="ENVIRONMENT", help="cheetah, walker or pendulum.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="DIR", help="Folder for checkpoints; training that it holds is gone on with."),
+    ],
+    settings: Annotated[
+        str | None,
+        typer.Option(
+            "--settings",
+            metavar="NAME",
+            help="Settings of PPO: paper (60 million steps), small (for a machine without a GPU) or pendulum; by"
+            " default those of the paper, or the pendulum's.",
+        ),
+    ] = None,
+    steps: Annotated[int | None, typer.Option("--steps", min=1, metavar="N", help="Steps of the environment.")] = None,
+    checkpoints: Annotated[
+        int | None,
+        typer.Option("--checkpoints", min=2, metavar="C", help="Number of checkpoints, the first before training."),
+    ] = None,
+    learning_rate: Annotated[
+        float | None, typer.Option("--learning-rate", metavar="R", help="Instead of that of the settings.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**31, metavar="S", help="Of training.")] = 0,
+    authors_version: Annotated[
+        bool, typer.Option("--authors-version", help="The environment of the paper's authors, with its faults.")
+    ] = False,
+    threshold: Annotated[
+        list[float] | None,
+        typer.Option("--threshold", metavar="X", help="Certify this return at every checkpoint (repeatable)."),
+    ] = None,
+    safety: Annotated[
+        list[float] | None,
+        typer.Option("--safety", metavar="S", help="Certify a return on this share of new tasks (repeatable)."),
+    ] = None,
+    tasks: Annotated[int, typer.Option("--tasks", min=1, metavar="N", help="Tasks of each certificate.")] = 100,
+    rollouts: Annotated[int, typer.Option("--rollouts", min=1, metavar="M", help="Rollouts of each task.")] = 10,
+    delta: Annotated[
+        float, typer.Option("--delta", metavar="D", help="Failure probability of all checkpoints together.")
+    ] = 0.01,
+    until: Annotated[
+        float | None,
+        typer.Option("--until", metavar="S", help="Stop once the first threshold is certified on this share."),
+    ] = None,
+    quiet: _Quiet = False,
+) -> None:
+    """Train a policy with Brax's PPO, with checkpoints and, on demand, a certificate at each of them."""
+    changes = {"num_timesteps": steps, "num_evals": checkpoints, "learning_rate": learning_rate, "seed": seed}
+    request = _train.Request(environment, out, settings, changes, authors_version)
+    certified = _train.Certified(threshold or [], safety or [], tasks, rollouts, delta, until)
+    _train.train_policy(request, certified, quiet=quiet)
+
+
+_Checkpoint = Annotated[
+    Path,
+    typer.Argument(
+        metavar="CHECKPOINT",
+        help="A folder of `jaxcert train` (its last checkpoint), one checkpoint of it, or a policy file (.npz); cheetah"
+        " and walker are policies shipped with the package.",
+    ),
+]
+
+
+@_app.command("rollout")
+def _rollout_command(
+    checkpoint: _Checkpoint,
+    tasks: Annotated[int, typer.Option("--tasks", min=1, metavar="N", help="Number of tasks.")],
+    rollouts: Annotated[int, typer.Option("--rollouts", min=1, metavar="M", help="Rollouts of each task.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Returns (.parquet or .npz).")],
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", min=0, max=2**32 - 1, metavar="S", help="Of tasks and rollouts; by default a new one."),
+    ] = None,
+    stochastic: Annotated[
+        bool, typer.Option("--stochastic", help="Sample actions instead of taking the mode of their distribution.")
+    ] = False,
+    quiet: _Quiet = False,
+) -> None:
+    """Run a policy on new tasks, and write its returns; the same command goes on where it was interrupted."""
+    _rollout.rollout(
+        checkpoint,
+        out,
+        num_tasks=tasks,
+        num_rollouts=rollouts,
+        seed=seed,
+        deterministic=not stochastic,
+        quiet=quiet,
+    )
+
+
+@_app.command("render")
+def _render_command(
+    checkpoint: _Checkpoint,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The video (.gif or .mp4).")],
+    mass: Annotated[float, typer.Option("--mass", metavar="X", help="Multiple of all masses.")] = 1.0,
+    size: Annotated[float, typer.Option("--size", metavar="X", help="Multiple of the torso's length.")] = 1.0,
+    steps: Annotated[int, typer.Option("--steps", min=1, metavar="N", help="Length of the episode.")] = 300,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, metavar="S", help="Of the episode.")] = 0,
+    quiet: _Quiet = False,
+) -> None:
+    """Draw an episode of the cheetah or the walker."""
+    _render.render_policy(checkpoint, out, mass=mass, size=size, num_steps=steps, seed=seed, quiet=quiet)

@@ -1,0 +1,105 @@
+"""Returns as files that `read_returns` reads."""
+
+import json
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxcert._extras import import_extra
+from jaxcert._files import check_output, whole_file
+from jaxcert.report._tables import COLUMNS
+
+_SUFFIXES = (".npz", ".parquet")
+# Names that readers know, in one kind of file or the other.
+_TAKEN = {*COLUMNS, "about", "file", "returns", "where"}
+
+
+def write_returns(
+    path: str | PathLike[str],
+    returns: Any,
+    *,
+    tasks: Mapping[str, Any] | None = None,
+    facts: Mapping[str, Any] | None = None,
+) -> None:
+    """Write returns, whole or not at all; the file's suffix says how.
+
+    `.npz`: arrays `returns` [n, m], one per parameter of the tasks, and `about`, the facts as JSON. `.parquet`: one row
+    per rollout, with the columns task_id, episode_id, total_return, one per parameter of the tasks, and the facts as
+    JSON under the key `jaxcert` of the schema's metadata.
+
+    Args:
+        path: the file, which is replaced if it exists.
+        returns: float [n, m].
+        tasks: parameters of the tasks by name, each [n].
+        facts: what the returns come from: strings, numbers and lists.
+
+    Raises:
+        ValueError: another suffix, shapes that do not fit, a parameter with a name that means something else in these
+            files (such as `returns` or `task_id`), or no file can be written there.
+        ImportError: a `.parquet` file without pyarrow (`pip install 'jaxcert[io]'`).
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from jaxcert.report import read_returns
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "returns.parquet"
+        ...     write_returns(path, np.ones((3, 2)), tasks={"mass": np.arange(3.0)}, facts={"policy": "mine"})
+        ...     read_returns(path).returns.shape
+        (3, 2)
+    """
+    target = check_returns_path(path)
+    values = np.asarray(returns)
+    columns = {name: np.asarray(column) for name, column in (tasks or {}).items()}
+    if values.ndim != 2 or any(column.shape != values.shape[:1] for column in columns.values()):
+        shapes = {name: column.shape for name, column in columns.items()}
+        raise ValueError(f"returns have shape {values.shape}, tasks {shapes}; expected [n, m], and [n] each")
+    if taken := sorted(_TAKEN & set(columns)):
+        raise ValueError(f"tasks have parameters called {', '.join(taken)}, which mean something else in these files")
+    if any(column.dtype == object for column in (values, *columns.values())):
+        raise ValueError("returns and parameters of tasks must be numbers")
+    write = _write_archive if target.suffix.lower() == ".npz" else _write_parquet
+    write(target, values, columns, json.dumps(dict(facts or {})))
+
+
+def check_returns_path(path: str | PathLike[str]) -> Path:
+    """The path, if `write_returns` can write there: asked before long work.
+
+    Args:
+        path: the file.
+
+    Raises:
+        ValueError: another suffix, or no file can be written there.
+        ImportError: a `.parquet` file without pyarrow.
+
+    Example:
+        >>> check_returns_path("returns.npz").suffix
+        '.npz'
+    """
+    target = check_output(path)
+    if target.suffix.lower() not in _SUFFIXES:
+        raise ValueError(f"{target}: suffix {target.suffix!r}, expected one of {', '.join(_SUFFIXES)}")
+    if target.suffix.lower() == ".parquet":
+        import_extra("pyarrow.parquet", "io")
+    return target
+
+
+def _write_archive(path: Path, returns: np.ndarray, columns: dict[str, np.ndarray], about: str) -> None:
+    arrays: dict[str, Any] = {"returns": returns, "about": np.array(about), **columns}
+    with whole_file(path) as file:
+        np.savez_compressed(file, **arrays)
+
+
+def _write_parquet(path: Path, returns: np.ndarray, columns: dict[str, np.ndarray], about: str) -> None:
+    pa, parquet = import_extra("pyarrow", "io"), import_extra("pyarrow.parquet", "io")
+    n, m = returns.shape
+    table = {
+        "task_id": np.repeat(np.arange(n), m),
+        "episode_id": np.tile(np.arange(m), n),
+        "total_return": returns.ravel(),
+    }
+    table |= {name: np.repeat(column, m) for name, column in columns.items()}
+    with whole_file(path) as file:
+        parquet.write_table(pa.table(table).replace_schema_metadata({"jaxcert": about}), file)
