@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.tasks._multi_task import MultiTaskEnv
+from jaxcert.tasks._scales import sample_scales
 
 __all__ = ["ENV", "Pendulum", "State", "Task", "sample_task"]
 
@@ -95,7 +96,7 @@ def sample_task(key: jax.Array) -> Task:
         >>> sample_task(jax.random.key(0)).mass.shape
         ()
     """
-    return Task(*jnp.exp2(jax.random.uniform(key, (2,), minval=-1, maxval=1)))
+    return Task(*sample_scales(key, 2))
 
 
 ENV = MultiTaskEnv(Pendulum, sample_task, EPISODE_LENGTH, (0.0, float(EPISODE_LENGTH)), name="pendulum")

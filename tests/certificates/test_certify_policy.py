@@ -54,7 +54,7 @@ def test_failures_are_as_rare_as_promised():
     assert safety.max() > 0.7
 
 
-def test_nothing_leaves_the_device():
+def test_nothing_leaves_the_device(read_on_the_host):
     delta, thresholds, params = jnp.float32(0.1), jnp.array([0.1, 0.2]), jnp.float32(0.5)
 
     @jax.jit
@@ -62,8 +62,10 @@ def test_nothing_leaves_the_device():
         return certify_policy(COINS, Policy(answer, params), key, thresholds, delta=delta, validate=False, **SIZES)
 
     call(params, KEY, thresholds, delta)
+    read_on_the_host.clear()
     with jax.transfer_guard("disallow"):
         found = call(params, KEY, thresholds, delta)
+    assert read_on_the_host == []
     assert found.returns.shape == (60, 20)
     assert found.deterministic is None
 

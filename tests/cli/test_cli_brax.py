@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from cli_harness import command
 
+from jaxcert.cli import _rollout
 from jaxcert.report import read_returns
 from jaxcert.tasks.locomotion import _environments
 from jaxcert.training import find_policy, policy_facts, sample_policy
@@ -113,16 +114,8 @@ def test_returns_are_written_with_what_they_come_from(trained, tmp_path):
     assert not np.array_equal(read_returns(tmp_path / "b.npz").returns, returns)
 
 
-def test_interrupted_rollouts_lose_one_part_at_most(trained, tmp_path, monkeypatch):
-    from jaxcert.cli import _rollout
-
-    monkeypatch.setattr(_rollout, "_EPISODES", 10)
-    whole, out = tmp_path / "whole.npz", tmp_path / "returns.npz"
-    policy = tmp_path / "policy.npz"
-    shutil.copy(find_policy(trained[0]), policy)
-    # Five parts, the last one of one task.
-    arguments = ("rollout", policy, "--tasks", 9, "--rollouts", 5, "--seed", 1, "--out")
-    assert command(*arguments, whole).status == 0
+def interrupt_third_part(monkeypatch):
+    """As Ctrl-C does; gives a list that grows with every part that is begun."""
     collect, calls = _rollout.collect, []
 
     def interrupted(*args, **kwargs):
@@ -132,6 +125,18 @@ def test_interrupted_rollouts_lose_one_part_at_most(trained, tmp_path, monkeypat
         return collect(*args, **kwargs)
 
     monkeypatch.setattr(_rollout, "collect", interrupted)
+    return calls
+
+
+def test_interrupted_rollouts_lose_one_part_at_most(trained, tmp_path, monkeypatch):
+    monkeypatch.setattr(_rollout, "_EPISODES", 10)
+    whole, out = tmp_path / "whole.npz", tmp_path / "returns.npz"
+    policy = tmp_path / "policy.npz"
+    shutil.copy(find_policy(trained[0]), policy)
+    # Five parts, the last one of one task.
+    arguments = ("rollout", policy, "--tasks", 9, "--rollouts", 5, "--seed", 1, "--out")
+    assert command(*arguments, whole).status == 0
+    calls = interrupt_third_part(monkeypatch)
     assert command(*arguments, out).status == 130
     assert not out.exists()
     assert "holds parts of other rollouts" in command(*arguments, out, "--seed", 2).err
@@ -148,21 +153,11 @@ def test_interrupted_rollouts_lose_one_part_at_most(trained, tmp_path, monkeypat
 
 
 def test_a_seed_is_drawn_and_kept_over_an_interruption(trained, tmp_path, monkeypatch):
-    from jaxcert.cli import _rollout
-
     arguments = ("rollout", trained[0], "--tasks", 4, "--rollouts", 5, "--out")
     seeds = [command(*arguments, tmp_path / f"{i}.npz").out.split("seed ")[1].split()[0] for i in range(2)]
     assert seeds[0] != seeds[1]
     monkeypatch.setattr(_rollout, "_EPISODES", 5)
-    collect, calls = _rollout.collect, []
-
-    def interrupted(*args, **kwargs):
-        calls.append(1)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return collect(*args, **kwargs)
-
-    monkeypatch.setattr(_rollout, "collect", interrupted)
+    calls = interrupt_third_part(monkeypatch)
     assert command(*arguments, tmp_path / "c.npz").status == 130
     assert command(*arguments, tmp_path / "c.npz").status == 0
     assert len(calls) == 3 + 2

@@ -258,7 +258,11 @@ def test_the_authors_walker_runs_as_in_mujoco():
     reason="the walker's returns were made with MuJoCo 3.3, whose line search does not converge in five iterations",
 )
 def test_the_authors_walker_reaches_its_returns_in_the_mujoco_that_made_them():
-    """Later releases converge in five, as MJX did before them, and as 3.3 does in fifty."""
+    """Later releases converge in five, as MJX did before them, and as 3.3 does in fifty.
+
+    Runs after ``pip install --no-deps playground==0.1.0 mujoco==3.3.7 mujoco-mjx==3.3.7``; no release of Playground
+    both asks for MuJoCo 3.3 and can be told to use MJX.
+    """
     reference = Reference("walker")
     assert_same_means(walked_in_mujoco(reference, line_search=5), reference.returns)
 

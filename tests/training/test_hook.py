@@ -262,3 +262,13 @@ def test_two_hooks_on_one_log_share_what_is_left(tmp_path):
     for i, one in enumerate(hooks):
         one(i, make_policy, jnp.float32(1))
     assert [one.checkpoints[0].number for one in hooks] == [1, 2]
+
+
+def test_returns_never_leave_the_device(read_on_the_host):
+    """What is read is what is reported: a number for each threshold and safety, never one per rollout."""
+    one = hook()
+    one(0, make_policy, jnp.float32(1))
+    read_on_the_host.clear()
+    one(1, make_policy, jnp.float32(1))
+    assert read_on_the_host
+    assert max(int(np.prod(shape)) for shape in read_on_the_host) <= 2

@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
+
+from jaxcert.tasks._scales import sample_scales
 
 
 class Task(NamedTuple):
@@ -32,4 +33,4 @@ def sample_task(key: jax.Array) -> Task:
         >>> bool(0.5 < task.mass_scale < 2)
         True
     """
-    return Task(*jnp.exp2(jax.random.uniform(key, (2,), minval=-1, maxval=1)))
+    return Task(*sample_scales(key, 2))
