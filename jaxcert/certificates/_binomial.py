@@ -56,8 +56,9 @@ def _inflated(risk: jax.Array, beta: jax.Array, *, shape: tuple[int, ...]) -> ja
 def inflate(risk: jax.Array, beta: jax.Array) -> jax.Array:
     """Epsilon from U(k; n, delta): U / (1 - beta), rounded up; 1 for a beta without meaning."""
     valid = (beta >= 0) & (beta < 1)
-    epsilon = risk / (1 - jnp.where(valid, beta, 0.0)) * (1 + 6 * unit_roundoff(risk.dtype))
-    return jnp.where(valid, jnp.minimum(epsilon, 1.0), 1.0)
+    # One factor for all k: a quotient by a scalar may become a product, or not, as the compiler likes.
+    factor = (1 + 6 * unit_roundoff(risk.dtype)) / (1 - jnp.where(valid, beta, 0.0))
+    return jnp.where(valid, jnp.minimum(risk * factor, 1.0), 1.0)
 
 
 @jax.jit
