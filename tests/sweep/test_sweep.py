@@ -125,11 +125,12 @@ def shaped(*shape: int, dtype=np.float32) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(shape, dtype)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bound", ["betting", "clopper_pearson", "dkw", "empirical_bernstein", "hoeffding"])
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("num_betas", [1, 4])
-@pytest.mark.parametrize("num_rollouts", [1000, pytest.param(20, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("num_rollouts", [1000, 20])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_bound_takes_no_more_memory_than_planned(bound, masked, num_betas, num_rollouts, dtype):
     with x64_context(dtype == np.float64):
         lowered = lowered_bound(bound, masked, num_betas, num_rollouts, dtype)
@@ -143,16 +144,15 @@ def lowered_bound(bound, masked, num_betas, num_rollouts, dtype):
     return _stages.lower_bounds.lower(BOUNDS[bound], shaped(*shape, dtype=dtype), betas, end, end, where)
 
 
-@pytest.mark.parametrize(
-    ("method", "size"),
-    [("binomial", 20_000), ("scenario", 300), pytest.param("scenario", 20_000, marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("method", "size"), [("binomial", 20_000), ("scenario", 300), ("scenario", 20_000)])
 def test_a_table_takes_no_more_memory_than_planned(method, size):
     pairs = shaped(2, 3)
     lowered = _stages.tables.lower(method, size, shaped(), pairs, pairs)
     assert total_bytes(lowered) <= _memory.table_bytes(6, size, np.dtype(np.float32))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [20, 2000])
 @pytest.mark.parametrize("num_thresholds", [5, 63, 2000])
 def test_a_lookup_takes_no_more_memory_than_planned(n, num_thresholds):
