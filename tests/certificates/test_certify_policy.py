@@ -73,10 +73,8 @@ def test_nothing_leaves_the_device(read_on_the_host):
 
 def test_other_values_do_not_compile_again():
     certify_policy(COINS, POLICY, KEY, THRESHOLDS, delta=0.1, beta=0.05, **SIZES)
-    other, key = Policy(answer, jnp.float32(0.3), deterministic=True), jax.random.key(4)
-    assert (
-        compilations(lambda: certify_policy(COINS, other, key, [0.2, 0.4, 0.6], delta=0.01, beta=0.004, **SIZES)) == 0
-    )
+    other, key, levels = Policy(answer, jnp.float32(0.3), deterministic=True), jax.random.key(4), [0.2, 0.4, 0.6]
+    assert compilations(lambda: certify_policy(COINS, other, key, levels, delta=0.01, beta=0.004, **SIZES)) == 0
 
 
 def test_what_has_no_meaning_is_refused_by_message():
