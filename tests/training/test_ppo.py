@@ -68,7 +68,7 @@ def test_the_certificate_rises_and_the_policy_is_kept(tmp_path, compiled):
     )
     assert trained.reached is None
     assert compiled[0] > 0
-    assert compiled[2:] == [0] * (len(compiled) - 2)  # Brax's arrays change their layout, once
+    assert not any(compiled[1:])
     assert len(compiled) == len(one.checkpoints) > 3
     first, *_, last = one.checkpoints
     assert first.safety.safety[0] < 0.1
