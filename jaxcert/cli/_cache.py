@@ -2,6 +2,8 @@
 
 import contextlib
 import os
+import platform
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,16 @@ _MAX_BYTES = 2**28
 
 
 def folder() -> Path:
-    """Where the programs lie: `~/.cache/jaxcert/programs` on Linux."""
-    return Path(platformdirs.user_cache_dir("jaxcert", appauthor=False)) / "programs"
+    """Where the programs lie: in `~/.cache/jaxcert/programs` on Linux, those of each kind of processor apart."""
+    return Path(platformdirs.user_cache_dir("jaxcert", appauthor=False)) / "programs" / processor()
+
+
+def processor() -> str:
+    """The instructions of this processor, of which JAX's key of a program says nothing."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else [platform.processor()]
+    flags = next((line for line in lines if line.startswith(("flags", "Features"))), lines[0])
+    return f"{platform.machine()}-{zlib.crc32(flags.encode()):08x}"
 
 
 @contextlib.contextmanager
