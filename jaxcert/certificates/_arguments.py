@@ -21,8 +21,8 @@ def epsilon_arguments(
         _check_counts(k, n, dtype)
         check_level("beta", beta, dtype, zero_allowed=zero_beta)
         check_level("delta", delta, dtype)
-    arrays = cast(k, dtype, "up"), cast(n, dtype, "down"), cast(beta, dtype, "up"), cast(delta, dtype, "down")
-    k, n, beta, delta = jnp.broadcast_arrays(*arrays)
+    counts = cast(k, dtype, "up", whole=True), cast(n, dtype, "down", whole=True)
+    k, n, beta, delta = jnp.broadcast_arrays(*counts, cast(beta, dtype, "up"), cast(delta, dtype, "down"))
     return k, n, beta, delta
 
 
