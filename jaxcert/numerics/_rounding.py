@@ -99,7 +99,8 @@ def _checked(dtype: Any, side: str) -> np.dtype:
 def _cast_on_device(value: jax.Array, dtype: np.dtype, side: Side, whole: bool) -> jax.Array:
     if value.dtype == np.float32 and getattr(value, "weak_type", False):
         value = _moved(value, side, whole)
-    if value.dtype in (np.float32, np.float64):
+    # Those of float16 are normal float32.
+    if value.dtype in (jnp.bfloat16, np.float32, np.float64):
         value = _normal(value, side)
     near = value.astype(dtype)
     if value.dtype == dtype:
@@ -163,7 +164,7 @@ def _bits(x: Any) -> tuple[Any, Any]:
 def at_least(x: jax.Array, low: jax.Array) -> jax.Array:
     """x >= low for a scalar low that is not subnormal; XLA alone would take negative subnormal x for 0."""
     bits, sign = _bits(x)
-    most = jnp.where(low == 0, sign, ~np.zeros((), bits.dtype))
+    most = jnp.where(low == 0, sign, np.array(np.iinfo(bits.dtype).max, bits.dtype))
     return (x >= low) & (bits <= most)
 
 

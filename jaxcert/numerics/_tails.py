@@ -5,7 +5,6 @@ from typing import Any, get_args
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jaxcert._validation import require_real
 from jaxcert.numerics._binomial_kernel import log_probability, smaller_tail, tail_error

@@ -24,7 +24,10 @@ def tiny(precision: str) -> float:
 @pytest.mark.parametrize("kind", ["host", "device", "traced"])
 def test_a_return_of_0_does_not_reach_a_subnormal_threshold(precision, kind, share):
     returns, threshold = jnp.zeros((50, 10), precision), np.asarray(share * tiny(precision), precision)
-    call = lambda b: certify(returns, b, support=SUPPORT, delta=0.1)
+
+    def call(b):
+        return certify(returns, b, support=SUPPORT, delta=0.1)
+
     found = {"host": call, "device": lambda b: call(jnp.asarray(b)), "traced": jax.jit(call)}[kind](threshold)
     assert int(found.num_violations[0]) == 50
     assert float(found.safety[0]) == 0
@@ -36,7 +39,10 @@ def test_a_return_of_0_does_not_reach_a_subnormal_threshold(precision, kind, sha
 @pytest.mark.parametrize("method", ["binomial", "scenario"])
 def test_a_given_subnormal_bound_below_0_does_not_reach_0(precision, kind, method):
     lower = np.full(50, -0.5 * tiny(precision), precision)
-    call = lambda low: certify_lower_bounds(low, 0.0, delta=0.1, beta=1e-3, method=method)
+
+    def call(low):
+        return certify_lower_bounds(low, 0.0, delta=0.1, beta=1e-3, method=method)
+
     found = {"host": call, "device": lambda low: call(jnp.asarray(low)), "traced": jax.jit(call)}[kind](lower)
     assert int(found.num_violations[0]) == 50
     assert call(-lower).safety[0] > 0.5
@@ -89,7 +95,9 @@ def test_summaries_keep_subnormal_numbers_on_their_side(precision, make):
     assert float(below.low) == -small
     found = certify(below.update(jnp.full((5, 30), -small / 2, precision)), 0.0, delta=0.1, bound=bound)
     assert int(found.num_violations[0]) == 5
-    assert int(certify(summary.update(jnp.zeros((5, 30), precision)), 0.0, delta=0.1, bound=bound).num_violations[0]) == 0
+    assert (
+        int(certify(summary.update(jnp.zeros((5, 30), precision)), 0.0, delta=0.1, bound=bound).num_violations[0]) == 0
+    )
 
 
 def test_subnormal_levels_certify_nothing(precision):
@@ -100,7 +108,9 @@ def test_subnormal_levels_certify_nothing(precision):
     assert float(traced.safety[0]) == 0
     assert int(traced.status[0]) == Status.INVALID_INPUT
     assert np.isneginf(jax.jit(lambda b: betting(jnp.ones(20, precision), b, support=SUPPORT))(small))
-    wanted = jax.jit(lambda s: certify_safety_level(jnp.ones((50, 20), precision), s, support=SUPPORT, delta=0.1))(small)
+    wanted = jax.jit(lambda s: certify_safety_level(jnp.ones((50, 20), precision), s, support=SUPPORT, delta=0.1))(
+        small
+    )
     assert float(wanted.safety[0]) == tiny(precision)
     assert float(binomial_sf(0, 5, small, side="up")) > 0
 
@@ -111,7 +121,10 @@ def test_subnormal_levels_certify_nothing(precision):
 @pytest.mark.parametrize("value", [0.7, 0.1, 0.3, 1 / 3, 0.9])
 def test_a_python_threshold_means_the_same_number_under_jit(value):
     lower = jnp.full(50, np.float32(value))
-    call = lambda b: certify_lower_bounds(lower, b, delta=0.1, beta=0.05)
+
+    def call(b):
+        return certify_lower_bounds(lower, b, delta=0.1, beta=0.05)
+
     for found in (call(value), jax.jit(call)(value)):
         assert float(found.thresholds[0]) >= value
         assert (int(found.num_violations[0]) == 50) == (float(lower[0]) < float(found.thresholds[0]))
@@ -135,7 +148,10 @@ def test_python_levels_are_on_their_side_under_jit(value):
 
 def test_a_python_safety_and_support_are_on_their_side_under_jit():
     returns = jnp.linspace(0.0, 0.7, 2000).reshape(100, 20)
-    call = lambda s, a, b: certify_safety_level(returns, s, support=(a, b), delta=0.1, bound="hoeffding")
+
+    def call(s, a, b):
+        return certify_safety_level(returns, s, support=(a, b), delta=0.1, bound="hoeffding")
+
     found, eager = jax.jit(call)(0.7, -0.1, 0.7), call(0.7, -0.1, 0.7)
     assert float(found.safety[0]) >= 0.7
     np.testing.assert_array_less(found.lower_bounds, eager.lower_bounds + 1e-7)
