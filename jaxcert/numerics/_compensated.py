@@ -60,6 +60,7 @@ def add_product(total: Sum, weight: Sum, reward: jax.Array) -> Sum:
     return plus(total, product(weight, reward))
 
 
+@jax.jit
 def plus(total: Sum, other: Sum) -> Sum:
     """The sum of two."""
     added = add(add(total, other.high), other.low)
@@ -81,6 +82,7 @@ def product(weight: Sum, x: jax.Array) -> Sum:
     return total._replace(error=total.error + error)
 
 
+@jax.jit
 def lower_end(total: Sum) -> jax.Array:
     """The largest float at most the exact value, or one below where the error is not 0; differentiable as the value."""
     # Twice: the errors were themselves added up in floating point.

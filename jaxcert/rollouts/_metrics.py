@@ -242,12 +242,14 @@ def _in_unit(discount):
     return (discount >= 0) & (discount <= 1)
 
 
+@jax.jit
 def _added_up(rewards: jax.Array, counted: jax.Array) -> Sum:
     """The sum over the steps that count."""
     steps = jnp.moveaxis(jnp.where(counted, rewards, 0), -1, 0)
     return jax.lax.scan(lambda total, reward: (add_reward(total, reward), None), nothing(steps[0]), steps)[0]
 
 
+@jax.jit
 def _discounted(rewards: jax.Array, counted: jax.Array, factors: jax.Array) -> tuple[Sum, Sum, jax.Array]:
     """The discounted sum over the steps that count, the weight of what would come next, and where all are valid."""
     valid = jnp.all(~jnp.isnan(factors), axis=-1) if factors.ndim else ~jnp.isnan(factors)
@@ -265,6 +267,7 @@ def _discounted(rewards: jax.Array, counted: jax.Array, factors: jax.Array) -> t
     return total, weight, valid
 
 
+@jax.jit
 def _tail(weight: Sum, gamma: jax.Array, lowest: jax.Array) -> Sum:
     """weight * lowest / (1 - gamma); without an error where there was nothing to round."""
     u = unit_roundoff(gamma.dtype)

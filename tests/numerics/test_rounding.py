@@ -62,6 +62,17 @@ def test_subnormal_numbers_of_both_types_keep_their_side_on_the_way_to_float32(x
         np.testing.assert_array_equal(up, np.where(values > 0, TINY, 0).astype(np.float32))
 
 
+@pytest.mark.parametrize("where", [np.asarray, jnp.asarray])
+def test_subnormal_bfloat16_keeps_its_side_and_float16_its_value(where):
+    values = where(np.array([1e-39, -1e-39, 2.0, -0.0], jnp.bfloat16))
+    down, up = (np.asarray(_rounding.cast(values, FLOAT32, side)) for side in ("down", "up"))
+    np.testing.assert_array_equal(down, np.array([0, -TINY, 2, 0], np.float32))
+    np.testing.assert_array_equal(up, np.array([TINY, 0, 2, 0], np.float32))
+    half = np.array([6e-8, -6e-8, 3e-5], np.float16)
+    for side in ("down", "up"):
+        np.testing.assert_array_equal(np.asarray(_rounding.cast(where(half), FLOAT32, side)), half.astype(np.float32))
+
+
 @given(st.floats(allow_nan=False, allow_infinity=False))
 @example(0.7)
 @example(0.05)
