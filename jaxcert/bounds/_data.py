@@ -6,7 +6,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxcert.numerics._rounding import next_down
+from jaxcert.numerics._rounding import at_least, is_zero, next_down
 from jaxcert.numerics._summation import Sums, tree_sum_of
 
 
@@ -81,7 +81,7 @@ def rollouts(
     low, high = jax.lax.optimization_barrier((low, high))
 
     def excess_or_nan(x: jax.Array, mask: jax.Array | None = None) -> jax.Array:
-        fits = (x == 0) | (x == 1) if binary else _inside(x, low, high)
+        fits = is_zero(x) | (x == 1) if binary else _inside(x, low, high)
         excess = jnp.where(fits, x - low, jnp.nan)
         return excess if mask is None else jnp.where(mask, excess, 0)
 
@@ -102,8 +102,8 @@ def rollouts(
 
 
 def _inside(x: jax.Array, low: jax.Array, high: jax.Array) -> jax.Array:
-    """Finite and in the support, by two comparisons; NaN is not."""
-    return (x >= low) & (x <= jnp.minimum(high, jnp.finfo(x.dtype).max))
+    """Finite and in the support; NaN is not."""
+    return at_least(x, low) & (x <= jnp.minimum(high, jnp.finfo(x.dtype).max))
 
 
 class Averages(NamedTuple):

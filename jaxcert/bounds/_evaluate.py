@@ -34,7 +34,7 @@ def prepare(
     if isinstance(x, Summary):
         return prepare_summary(bound, x, beta, support, where, validate)
     check_bound_support(bound, support)
-    arrays = to_device(x, beta, support, where)
+    arrays = to_device(x, beta, support, where, binary=bound.binary)
     if arrays[0].shape[-1] < bound.min_rollouts:
         raise ValueError(
             f"returns have {arrays[0].shape[-1]} rollout per task; {bound.name} needs at least {bound.min_rollouts}"

@@ -24,7 +24,8 @@ def epsilon_arguments(
         _check_counts(k, n, dtype)
         check_level("beta", beta, dtype, zero_allowed=zero_beta)
         check_level("delta", delta, dtype)
-    return cast(k, dtype, "up"), cast(n, dtype, "down"), cast(beta, dtype, "up"), cast(delta, dtype, "down")
+    counts = cast(k, dtype, "up", whole=True), cast(n, dtype, "down", whole=True)
+    return *counts, cast(beta, dtype, "up"), cast(delta, dtype, "down")
 
 
 def whole(k: jax.Array, n: jax.Array) -> jax.Array:

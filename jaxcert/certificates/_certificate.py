@@ -1,13 +1,13 @@
 """The certificate: what was certified, from what, and how it came out."""
 
 import dataclasses
-import decimal
 from typing import Any
 
 import jax
 import numpy as np
 
 from jaxcert._validation import is_concrete
+from jaxcert.certificates._figures import ceil_figures, confidence, floor_figures, floor_to
 from jaxcert.certificates._status import Status
 
 
@@ -67,13 +67,15 @@ class Certificate:
         if not _readable(self):
             return f"Certificate(safety of shape {shape}, {settings})"
         return (
-            f"Certificate(thresholds={_row(self.thresholds)}, safety={_row(self.safety)}, beta={float(self.beta):.6g}, "
-            f"delta={float(self.delta):.6g}, {settings})"
+            f"Certificate(thresholds={_row(self.thresholds)}, safety={_row(self.safety)}, "
+            f"beta={float(self.beta):.6g}, delta={ceil_figures(float(self.delta))}, {settings})"
         )
 
 
 def sentence(certificate: Certificate, index: int) -> str:
     """What the certificate says at one threshold, with every figure rounded to the safe side.
+
+    The threshold has seven significant figures; see ``floor_figures``.
 
     Args:
         certificate: concrete and without batch axes.
@@ -85,7 +87,7 @@ def sentence(certificate: Certificate, index: int) -> str:
         >>> print(sentence(certify(jnp.zeros((20, 10)), 0.5, support=(0, 1), delta=0.1), 0))
         With confidence 0.9: nothing is certified about an expected return of at least 0.5.
     """
-    safety, shown = float(certificate.safety[index]), _short(np.asarray(certificate.thresholds)[index])
+    safety, shown = float(certificate.safety[index]), floor_figures(float(certificate.thresholds[index]))
     start = f"With confidence {confidence(float(certificate.delta))}"
     if not safety > 0:
         return f"{start}: nothing is certified about an expected return of at least {shown}."
@@ -97,36 +99,6 @@ def sentence(certificate: Certificate, index: int) -> str:
     )
 
 
-def floor_to(value: float, digits: int) -> str:
-    """The value with that many decimals, rounded down."""
-    step = decimal.Decimal(1).scaleb(-digits)
-    with decimal.localcontext() as context:
-        context.prec = 400
-        return f"{decimal.Decimal(value).quantize(step, decimal.ROUND_FLOOR):f}"
-
-
-def _short(threshold: np.floating) -> str:
-    """A threshold in seven digits, rounded down unless its own type cannot tell it from them."""
-    text = f"{float(threshold):.7g}"
-    if float(text) <= threshold or threshold.dtype.type(text) == threshold:
-        return text
-    return f"{float(threshold) - abs(float(threshold)) * 5e-7:.7g}"
-
-
-def confidence(delta: float) -> str:
-    """1 - delta in all its digits, with delta to six unless that would understate it by more than float32 rounds.
-
-    Example:
-        >>> confidence(float(np.float32(0.01))), confidence(1e-11)
-        ('0.99', '0.99999999999')
-    """
-    short = f"{delta:.6g}"
-    kept = short if float(short) >= delta * (1 - 1e-7) else f"{delta:.17g}"
-    with decimal.localcontext() as context:
-        context.prec = 60
-        return f"{1 - decimal.Decimal(kept):f}"
-
-
 def _readable(certificate: Certificate) -> bool:
     leaves: list[Any] = jax.tree.leaves(certificate)
     arrays = all(isinstance(leaf, jax.Array | np.ndarray) for leaf in leaves)
@@ -134,4 +106,6 @@ def _readable(certificate: Certificate) -> bool:
 
 
 def _row(values: jax.Array) -> str:
-    return np.array2string(np.asarray(values), threshold=6, precision=6, separator=", ")
+    """Thresholds or safeties, each rounded down."""
+    text: Any = {"float_kind": lambda value: floor_figures(float(value))}
+    return np.array2string(np.asarray(values), threshold=6, separator=", ", formatter=text)

@@ -59,7 +59,9 @@ def certify(
         validate: refuse bad values by message where they can be read. Otherwise, and for traced values, they count
             against the certificate, and the status says so.
 
-    delta, beta, thresholds and support may be traced: other values do not compile again.
+    delta, beta, thresholds and support may be traced: other values do not compile again. A traced Python number has
+    been rounded to float32 unless 64-bit types are on, so it is moved by one float to its safe side; of a float64
+    array nothing shows that, so round it beforehand (``numerics.cast``).
 
     Returns:
         A ``Certificate`` with arrays [..., t].

@@ -17,6 +17,9 @@ _UsageError = cast(
     type[Exception], next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
 )
 
+_Strict = Annotated[
+    bool, typer.Option("--strict", help="Refuse a file in which some tasks have fewer rollouts than others.")
+]
 _Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress, only the result.")]
 
 
@@ -102,11 +105,12 @@ def _certify_command(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw certified safety there (.png, .svg, .pdf).")
     ] = None,
+    strict: _Strict = False,
     quiet: _Quiet = False,
 ) -> None:
     """Certify the returns in FILE."""
     settings = _certify.Settings(support=support, delta=delta, beta=beta, bound=bound, method=method)
-    request = _certify.Request(file, threshold or [], safety or [], json, plot)
+    request = _certify.Request(file, threshold or [], safety or [], json, plot, strict)
     _certify.certify_file(request, settings, quiet=quiet)
 
 
@@ -128,10 +132,11 @@ def _sweep_command(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say how many certificates and bytes it would be, and stop.")
     ] = False,
+    strict: _Strict = False,
     quiet: _Quiet = False,
 ) -> None:
     """Certify every combination of the settings in CONFIG, for every seed."""
-    _sweep.sweep_file(config, resume=resume, dry_run=dry_run, quiet=quiet)
+    _sweep.sweep_file(config, resume=resume, dry_run=dry_run, strict=strict, quiet=quiet)
 
 
 @_app.command("train")

@@ -44,6 +44,7 @@ class Request:
     safety: list[float]
     json: Path | None
     plot: Path | None
+    strict: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +61,7 @@ def certify_file(request: Request, settings: Settings, *, quiet: bool) -> None:
     _check_outputs(request)
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show(f"reading {request.file}")
-        data = read_returns(request.file)
+        data = read_returns(request.file, strict=request.strict)
         show(f"certifying {len(data.returns)} tasks")
         result = _certified(data, request, settings)
         show("writing")
@@ -110,7 +111,7 @@ def _figure(result: Result, request: Request) -> Any:
     """The curve, with the points that were asked for."""
     first = next(iter(result.certificates.values()))
     curve = first if result.is_curve else step_curve(first)
-    label = f"{curve.bound}, {curve.method}, beta {float(curve.beta):.3g}"
+    label = f"{curve.bound}, {curve.method}, beta {float(curve.beta):.6g}"
     title = f"{request.file.name}, {curve.num_tasks} tasks"
     return plot_certificates({label: curve}, points=_points(result), title=title)
 

@@ -78,7 +78,7 @@ def _figure(case: Case, results: dict[str, _Certified]) -> Any:
 
 def _way(result: _Certified) -> str:
     certificate = result.at_thresholds
-    return f"{certificate.bound}, {certificate.method}, beta {float(certificate.beta):.3g}"
+    return f"{certificate.bound}, {certificate.method}, beta {float(certificate.beta):.6g}"
 
 
 def _print(console: Console, cases: list[Case], results: list[dict[str, _Certified]], files: list[Path]) -> None:
@@ -95,7 +95,7 @@ def _print(console: Console, cases: list[Case], results: list[dict[str, _Certifi
 
 def _columns(case: Case, results: dict[str, _Certified]) -> dict[str, list[str]]:
     """Safety at the case's thresholds, and in the last row the performance at the safety level."""
-    columns = {"threshold": [f"{value:g}" for value in case.thresholds] + [f"on {_SAFETY:.0%} of tasks"]}
+    columns = {"threshold": [_tables.as_given(value) for value in case.thresholds] + [f"on {_SAFETY:.0%} of tasks"]}
     if case.exact is not None:
         columns["exact"] = _exact(case.thresholds, *case.exact)
     for label, result in results.items():

@@ -17,13 +17,14 @@ from jaxcert.sweep import SweepResult, plan_sweep, sweep
 _NOTE = "Each certificate holds by itself, for settings fixed before the data were seen, not for the best of many."
 
 
-def sweep_file(config_file: Path, *, resume: bool, dry_run: bool, quiet: bool) -> None:
+def sweep_file(config_file: Path, *, resume: bool, dry_run: bool, strict: bool, quiet: bool) -> None:
     """Read, sweep, write the table, then print a summary; with ``dry_run`` only what would be done."""
     config = read_config(config_file)
     check_output(check_table_path(config.out))
     if resume and config.checkpoint is None:
         raise ValueError(f"{config_file}: --resume needs [run] checkpoint, the folder with the finished chunks")
-    returns, where = _read(config)
+    with _console.warnings_on_stderr():
+        returns, where = _read(config, strict)
     if dry_run:
         _print_plan(config, returns)
         return
@@ -42,9 +43,9 @@ def sweep_file(config_file: Path, *, resume: bool, dry_run: bool, quiet: bool) -
     _print(config, result)
 
 
-def _read(config: Config) -> tuple[np.ndarray, np.ndarray | None]:
+def _read(config: Config, strict: bool) -> tuple[np.ndarray, np.ndarray | None]:
     """One file per seed as [seeds, n, m]; a mask where some have fewer rollouts."""
-    files = [read_returns(path) for path in config.returns]
+    files = [read_returns(path, strict=strict) for path in config.returns]
     shapes = [file.returns.shape for file in files]
     for path, shape in zip(config.returns, shapes, strict=True):
         if shape[0] != shapes[0][0]:

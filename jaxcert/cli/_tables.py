@@ -9,7 +9,7 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
-from jaxcert.certificates import Certificate, Status, floor_to
+from jaxcert.certificates import Certificate, Status, ceil_figures, floor_to
 from jaxcert.report import ReturnsFile
 
 CURVE_NOTE = (
@@ -22,30 +22,35 @@ def heading(
 ) -> str:
     """What was certified, and how, by what was fixed beforehand; that may choose another beta."""
     certificate, *_ = certificates.values()
-    betas = {fixed: f"{float(one.beta):.3g}" for fixed, one in certificates.items()}
+    betas = {fixed: f"{float(one.beta):.6g}" for fixed, one in certificates.items()}
     same = len(set(betas.values())) == 1
     beta = ", ".join(dict.fromkeys(value if same else f"{value} ({fixed})" for fixed, value in betas.items()))
     counts = data.num_rollouts
     fewest, most = counts.min(), counts.max()
-    rollouts = f"{most} rollouts each" if fewest == most else f"{fewest} to {most} rollouts"
+    rollouts = f"{most} rollouts each" if fewest == most else f"{fewest} to {most} rollouts, {counts.sum()} in all"
     return (
-        f"{file}: {certificate.num_tasks} tasks, {rollouts}, support [{support[0]:g}, {support[1]:g}]\n"
+        f"{file}: {certificate.num_tasks} tasks, {rollouts}, support [{as_given(support[0])}, {as_given(support[1])}]\n"
         f"bound {certificate.bound}, method {certificate.method}, "
-        f"beta {beta}, delta {float(certificate.delta):.3g}"
+        f"beta {beta}, delta {ceil_figures(float(certificate.delta))}"
     )
 
 
 def by_threshold(certificate: Certificate, thresholds: Sequence[float]) -> Table:
     """Certified safety by threshold; `thresholds` as they were given, empty if they were not."""
-    shown = [f"{value:.12g}" for value in thresholds] or performances(certificate)
+    shown = [as_given(value) for value in thresholds] or performances(certificate)
     safety = probabilities(np.asarray(certificate.safety))
     return plain_table({"threshold": shown, "certified safety": safety} | _counts(certificate))
 
 
 def by_safety(certificate: Certificate, safety: Sequence[float]) -> Table:
     """Certified performance by safety, which was given."""
-    shown = [f"{value:.12g}" for value in safety]
+    shown = [as_given(value) for value in safety]
     return plain_table({"safety": shown, "certified performance": performances(certificate)} | _counts(certificate))
+
+
+def as_given(value: float) -> str:
+    """A number that the user chose, in the figures that say which float it is."""
+    return repr(float(value)).removesuffix(".0")
 
 
 def probabilities(values: np.ndarray) -> list[str]:

@@ -12,6 +12,7 @@ import jax
 from jaxcert._extras import import_extra
 from jaxcert.certificates import floor_to
 from jaxcert.cli import _console, _policies
+from jaxcert.cli._tables import as_given
 from jaxcert.tasks import MultiTaskEnv
 from jaxcert.training import (
     PENDULUM,
@@ -115,11 +116,13 @@ class _Lines:
             parts.append(f"mean return {float(metrics['eval/episode_reward']):.1f}")
         for threshold in self.certified.thresholds:
             safety = metrics.get(f"certify/safety@{threshold:.12g}")
-            parts += [] if safety is None else [f"at least {threshold:.12g} on {floor_to(safety, 4)} of new tasks"]
+            parts += [] if safety is None else [f"at least {as_given(threshold)} on {floor_to(safety, 4)} of new tasks"]
         for wanted in self.certified.safeties:
             performance = metrics.get(f"certify/performance@{wanted:.12g}")
             parts += (
-                [] if performance is None else [f"at least {floor_to(performance, 2)} on {wanted:.12g} of new tasks"]
+                []
+                if performance is None
+                else [f"at least {floor_to(performance, 2)} on {as_given(wanted)} of new tasks"]
             )
         if self.first is not None and step > self.first[1]:
             pace = (step - self.first[1]) / (now - self.first[0])

@@ -1,7 +1,7 @@
 """Floating-point types and roundings to a stated side."""
 
 import functools
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import jax
 import jax.numpy as jnp
@@ -29,37 +29,91 @@ def unit_roundoff(dtype: np.dtype) -> float:
     return float(jnp.finfo(dtype).eps) / 2
 
 
-def cast(value: Any, dtype: np.dtype, side: Side) -> jax.Array:
+def cast(value: Any, dtype: Any, side: Side, *, whole: bool = False) -> jax.Array:
     """Convert to ``dtype``, rounding to the stated side.
 
+    Subnormal numbers, which XLA takes for 0, become the smallest normal number or 0, whichever lies on that side. A
+    Python number that ``jit`` traces has become the nearest float32 where 64-bit types are off, which its weak type
+    says; it is moved by one float to that side. A float64 array has been rounded in the same way and nothing says so:
+    an array is taken as it is, so round it beforehand, here.
+
     Args:
-        value: a number, host array or device array of any real type.
-        dtype: float32 or float64.
+        value: a number, host array or device array of any real type; may be traced.
+        dtype: float32, or float64 where 64-bit types are on.
         side: "down" (result <= value), "up" (result >= value) or "nearest".
+        whole: whether the values are whole numbers: up to its significand, a float has those of Python exactly.
 
     Returns:
-        An array of ``dtype``. Floats that it can represent are unchanged, as are integers within its significand;
-        NaN stays NaN.
+        An array of ``dtype``. Normal floats that it can represent are unchanged, as are integers within its
+        significand; NaN stays NaN.
+
+    Raises:
+        ValueError: for another side, or another dtype.
 
     Example:
-        >>> float(cast(0.1, jnp.dtype("float32"), "down")) <= 0.1
-        True
-        >>> float(cast(0.1, jnp.dtype("float32"), "up")) >= 0.1
+        >>> float(cast(0.1, "float32", "down")) <= 0.1 <= float(cast(0.1, "float32", "up"))
         True
     """
+    dtype = _checked(dtype, side)
     if not isinstance(value, jax.Array):
         return jnp.asarray(cast_host(np.asarray(value), dtype, side))
-    if value.dtype == dtype:
-        return value
-    near = value.astype(dtype)
-    return near if side == "nearest" else jnp.where(_wrong_side(value, near, side), _towards(jnp, near, side), near)
+    if side == "nearest":
+        return value.astype(dtype)
+    return _cast_on_device(value, dtype, side, whole)
 
 
 def cast_host(value: np.ndarray, dtype: np.dtype, side: Side) -> np.ndarray:
     """``cast`` on the host, where the exact value still is: JAX narrows it on the way to the device."""
+    return _normal(convert_host(value, dtype, side), side)
+
+
+def convert(value: Any, dtype: np.dtype, side: Side) -> jax.Array:
+    """``cast`` without a look at every element of an array that has the type already: for returns.
+
+    Subnormal numbers stay, and so do weak types; what reads them has to see to it.
+    """
+    if not isinstance(value, jax.Array):
+        return jnp.asarray(convert_host(np.asarray(value), dtype, side))
+    return value if value.dtype == dtype else cast(value, dtype, side)
+
+
+def convert_host(value: np.ndarray, dtype: np.dtype, side: Side) -> np.ndarray:
+    """``convert`` on the host."""
+    if value.dtype == dtype:
+        return value
     with np.errstate(over="ignore", invalid="ignore"):
         near = value.astype(dtype)
         return near if side == "nearest" else np.where(_wrong_side(value, near, side), _towards(np, near, side), near)
+
+
+def _checked(dtype: Any, side: str) -> np.dtype:
+    if side not in get_args(Side):
+        raise ValueError(f"side is {side!r}; expected one of {', '.join(get_args(Side))}")
+    wanted = np.dtype(dtype)
+    if wanted != np.float32 and wanted != jnp.result_type(float):
+        raise ValueError(f"dtype is {wanted}; expected float32, or float64 where jax_enable_x64 is on")
+    return wanted
+
+
+@functools.partial(jax.jit, static_argnums=(1, 2, 3), inline=True)
+def _cast_on_device(value: jax.Array, dtype: np.dtype, side: Side, whole: bool) -> jax.Array:
+    if value.dtype == np.float32 and getattr(value, "weak_type", False):
+        value = _moved(value, side, whole)
+    # Those of float16 are normal float32.
+    if value.dtype in (jnp.bfloat16, np.float32, np.float64):
+        value = _normal(value, side)
+    near = value.astype(dtype)
+    if value.dtype == dtype:
+        return near
+    return _normal(jnp.where(_wrong_side(value, near, side), _towards(jnp, near, side), near), side)
+
+
+def _moved(value: jax.Array, side: Side, whole: bool) -> jax.Array:
+    """By one float: the number that was rounded to the nearest lies at most half as far away."""
+    lost = jnp.isfinite(value)
+    if whole:
+        lost = lost & (jnp.abs(value) >= 2 ** (jnp.finfo(value.dtype).nmant + 1))
+    return jnp.where(lost, _neighbour(value, side), value)
 
 
 def _wrong_side(value: Any, near: Any, side: Side) -> Any:
@@ -75,6 +129,51 @@ def _wrong_side(value: Any, near: Any, side: Side) -> Any:
 
 def _towards(xp: Any, x: Any, side: Side) -> Any:
     return xp.nextafter(x, xp.full_like(x, xp.inf if side == "up" else -xp.inf))
+
+
+# --- subnormal numbers --------------------------------------------------------------------------------------------
+
+
+def _normal(x: Any, side: Side) -> Any:
+    """Subnormal numbers of a host or device array moved to the smallest normal one or 0; told by their bits."""
+    if side == "nearest":
+        return x
+    bits, sign = _bits(x)
+    tiny, subnormal = jnp.finfo(x.dtype).tiny, _is_subnormal(x)
+    xp = np if isinstance(x, np.ndarray) else jnp
+    if xp is np and not subnormal.any():
+        return x
+    outward = bits < sign if side == "up" else bits > sign
+    return xp.where(subnormal, xp.where(outward, tiny if side == "up" else -tiny, xp.zeros_like(x)), x)
+
+
+def _is_subnormal(x: Any) -> Any:
+    bits, sign = _bits(x)
+    (least,) = jnp.finfo(x.dtype).tiny.reshape(1).view(bits.dtype)
+    # From 0 the unsigned difference wraps to the largest number.
+    return (bits & ~sign) - np.ones((), bits.dtype) < least - 1
+
+
+def _bits(x: Any) -> tuple[Any, Any]:
+    """The bits of each element as an unsigned integer, and those of -0.0."""
+    whole = np.dtype(f"uint{8 * x.dtype.itemsize}")
+    bits = x.view(whole) if isinstance(x, np.ndarray) else jax.lax.bitcast_convert_type(x, whole)
+    return bits, np.left_shift(np.ones((), whole), 8 * x.dtype.itemsize - 1)
+
+
+def at_least(x: jax.Array, low: jax.Array) -> jax.Array:
+    """x >= low for a scalar low that is not subnormal; XLA alone would take negative subnormal x for 0."""
+    bits, sign = _bits(x)
+    most = jnp.where(low == 0, sign, np.array(np.iinfo(bits.dtype).max, bits.dtype))
+    return (x >= low) & (bits <= most)
+
+
+def is_zero(x: jax.Array) -> jax.Array:
+    """x == 0; XLA alone would take subnormal x for it, also where its compiler sees that bits are compared with 0."""
+    return (x == 0) & ~_is_subnormal(x)
+
+
+# --- neighbours ---------------------------------------------------------------------------------------------------
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1,))

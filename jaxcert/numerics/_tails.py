@@ -5,7 +5,6 @@ from typing import Any, get_args
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jaxcert._validation import require_real
 from jaxcert.numerics._binomial_kernel import log_probability, smaller_tail, tail_error
@@ -139,7 +138,8 @@ def _tail_arguments(k: Any, n: Any, p: Any, side: Side, *, rises_with_p: bool) -
     opposite: Side = _OPPOSITE[side]
     with_p, with_k = (side, opposite) if rises_with_p else (opposite, side)
     # The lower tail rises with k and falls with n and p; the upper one the other way round.
-    return jnp.broadcast_arrays(cast(k, dtype, with_k), cast(n, dtype, with_p), cast(p, dtype, with_p))
+    counts = cast(k, dtype, with_k, whole=True), cast(n, dtype, with_p, whole=True)
+    return jnp.broadcast_arrays(*counts, cast(p, dtype, with_p))
 
 
 _OPPOSITE: dict[Side, Side] = {"down": "up", "up": "down", "nearest": "nearest"}
@@ -150,15 +150,13 @@ def _limit_arguments(k: Any, n: Any, level: Any, k_side: Side, n_side: Side) -> 
     for name, value in (("num_successes", k), ("num_trials", n), ("level", level)):
         require_real(name, value)
     dtype = compute_dtype(level)
-    return jnp.broadcast_arrays(cast(k, dtype, k_side), cast(n, dtype, n_side), cast(level, dtype, "down"))
+    counts = cast(k, dtype, k_side, whole=True), cast(n, dtype, n_side, whole=True)
+    return jnp.broadcast_arrays(*counts, cast(level, dtype, "down"))
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(3, 4))
 @functools.partial(jax.jit, static_argnums=(3, 4))
 def _tail(k: jax.Array, n: jax.Array, p: jax.Array, side: Side, lower: bool) -> jax.Array:
-    if side != "nearest":
-        # A subnormal p counts as 0, or as the smallest normal number where that is the safe side.
-        p = _at_least_normal(p) if (side == "up") != lower else p
     inside, *point = _inside(k, n, p)
     log_tail, _, _, is_lower = smaller_tail(*point)
     direct = is_lower == lower
@@ -192,13 +190,6 @@ def _inside(k: jax.Array, n: jax.Array, p: jax.Array) -> tuple[jax.Array, ...]:
     """Where the tail is not one of its ends, and arguments that have a meaning everywhere."""
     inside = (k >= 0) & (k < n) & (p > 0) & (p < 1)
     return inside, jnp.where(inside, k, 0.0), jnp.where(inside, n, 1.0), jnp.where(inside, p, 0.5)
-
-
-def _at_least_normal(p: jax.Array) -> jax.Array:
-    """The smallest normal number in place of a positive subnormal one, which comparisons may take for 0."""
-    bits = jax.lax.bitcast_convert_type(p, np.int64 if p.dtype == jnp.float64 else np.int32)
-    tiny = jnp.finfo(p.dtype).tiny
-    return jnp.where((bits > 0) & (p < tiny), tiny, p)
 
 
 def _exp(log_tail: jax.Array, inside: jax.Array, n: jax.Array, side: Side) -> jax.Array:

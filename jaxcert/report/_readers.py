@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+import warnings
 from os import PathLike
 from pathlib import Path
 
@@ -11,6 +12,12 @@ from jaxcert.report._archive import read_archive
 from jaxcert.report._episodes import read_csv, read_parquet
 
 _READERS = {".npz": read_archive, ".parquet": read_parquet, ".csv": read_csv}
+
+
+_AT_RANDOM = (
+    "certificates hold only if it does not depend on how a rollout went whether it is missing; else count it as the "
+    "worst return, the lower end of the support"
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -36,8 +43,20 @@ class ReturnsFile:
             return np.full(self.returns.shape[0], self.returns.shape[1])
         return self.where.sum(axis=1)
 
+    @property
+    def missing(self) -> str:
+        """How many tasks have fewer rollouts than others, and how many those are, in words; empty for none."""
+        counts, most = self.num_rollouts, self.returns.shape[1]
+        short = int((counts < most).sum())
+        if not short:
+            return ""
+        return (
+            f"{short} of {len(counts)} tasks have fewer than {most} rollouts, {int((most - counts).sum())} of "
+            f"{counts.size * most} are missing"
+        )
 
-def read_returns(path: str | PathLike[str]) -> ReturnsFile:
+
+def read_returns(path: str | PathLike[str], *, strict: bool = False) -> ReturnsFile:
     """Read the returns of a set of tasks; the file's suffix says what it is.
 
     `.npz`: an array `returns` [n, m] and, optionally, a boolean array `where` [n, m] that is False where a
@@ -48,10 +67,16 @@ def read_returns(path: str | PathLike[str]) -> ReturnsFile:
     numbered in the order in which they first appear, and a task's rollouts in the order of their rows. A CSV file
     must end with a line ending: without it, nothing tells a last value from one that was cut short.
 
+    Missing rollouts do no harm only if it does not depend on how a rollout went whether it is missing. A policy whose
+    worst episodes crash, run out of time or are not written down looks better than it is: count such an episode as the
+    worst return, the lower end of the support. So it is said how many are missing. A task without any row cannot be
+    seen at all.
+
     Whether the values lie in the declared support is checked by `jaxcert.certify`, which knows it.
 
     Args:
         path: the file.
+        strict: refuse a file in which some tasks have fewer rollouts than others.
 
     Returns:
         The returns, the mask of missing rollouts, and the file's digest.
@@ -60,9 +85,12 @@ def read_returns(path: str | PathLike[str]) -> ReturnsFile:
         FileNotFoundError: there is no such file.
         ValueError: it is no regular file, has another suffix, is empty, cut short, or not what its suffix says;
             `returns` is missing, not numeric or not [n, m]; columns are missing or occur twice; there are no rows; an
-            entry is empty, not a number or not finite; a pair of task and episode occurs twice. Each names the
-            file, the place and what was expected.
+            entry is empty, not a number or not finite; a pair of task and episode occurs twice; with `strict`, rollouts
+            are missing. Each names the file, the place and what was expected.
         ImportError: a `.parquet` or `.csv` file without pyarrow (`pip install 'jaxcert[io]'`).
+
+    Warns:
+        UserWarning: without `strict`, some tasks have fewer rollouts than others.
 
     Example:
         >>> import pathlib, tempfile
@@ -82,7 +110,12 @@ def read_returns(path: str | PathLike[str]) -> ReturnsFile:
         returns, where = reader(content)
     except ValueError as error:
         raise ValueError(f"{path}: {' '.join(str(error).split())}") from error
-    return ReturnsFile(path, hashlib.sha256(content).hexdigest(), returns, where)
+    file = ReturnsFile(path, hashlib.sha256(content).hexdigest(), returns, where)
+    if file.missing and strict:
+        raise ValueError(f"{path}: {file.missing}; expected as many of every task")
+    if file.missing:
+        warnings.warn(f"{path}: {file.missing}: {_AT_RANDOM}", UserWarning, stacklevel=2)
+    return file
 
 
 def _content(path: Path) -> bytes:

@@ -104,7 +104,7 @@ def _data(data: ReturnsFile) -> dict[str, Any]:
     return {
         "file": data.path.name,
         "sha256": data.sha256,
-        "num_rollouts": {"min": int(counts.min()), "max": int(counts.max())},
+        "num_rollouts": {"min": int(counts.min()), "max": int(counts.max()), "total": int(counts.sum())},
         "dtype": str(data.returns.dtype),
     }
 

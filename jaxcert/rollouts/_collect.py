@@ -9,6 +9,8 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from jaxcert._validation import is_concrete, is_count
+from jaxcert.numerics._compensated import Sum, add_product, add_reward, as_rewards, lower_end, nothing, product
+from jaxcert.numerics._rounding import cast
 from jaxcert.rollouts._policy import Policy, as_policy
 from jaxcert.tasks._multi_task import MultiTaskEnv
 
@@ -34,6 +36,9 @@ def collect(
     .. math:: X_{ij} = \sum_{t=1}^{T_{ij}} \gamma^{t-1} r_{ijt}
 
     with T the first step that is done, or the episode length; 0 for an episode that is over before its first step.
+    Rewards are added up with what rounding loses carried along, and the sum is rounded down: a return is at most the
+    exact one, for the rewards as they come and the discount as the nearest float. With a discount of 1 it is the
+    largest such float, as long as the digits of the sum fit into two significands: in the support if the exact one is.
     Every episode has a random key of its own, so the returns do not depend on the memory budget.
 
     Args:
@@ -44,12 +49,12 @@ def collect(
         tasks: a pytree of arrays with a leading axis [n], as of ``env.sample_tasks``.
         key: a JAX random key; fresh, no part of training.
         num_rollouts: m.
-        discount: the factor per step, in [0, 1].
+        discount: the factor per step, in [0, 1]; a Python number 1, the default, costs least.
         max_bytes: about how much memory the states of episodes may take; what does not fit runs one after the other.
         validate: refuse actions and dones that are not finite by message, where they can be read.
 
     Returns:
-        Returns, float [n, m], on the device; NaN where an action, a reward or a done was not finite.
+        Returns, float [n, m], on the device, rounded down; NaN where an action, a reward or a done was not finite.
 
     Raises:
         TypeError: if the policy is no function.
@@ -70,7 +75,8 @@ def collect(
     policy, num_tasks = as_policy(policy), count_tasks(tasks)
     state_bytes = check_shapes(env, policy, tasks)
     batch = batch_size(state_bytes, num_tasks * num_rollouts, max_bytes)
-    returns, finite = _collect(env, policy, tasks, key, discount, num_rollouts, batch)
+    factor = None if isinstance(discount, (int, float)) and discount == 1 else discount
+    returns, finite = _collect(env, policy, tasks, key, factor, num_rollouts, batch)
     if validate and is_concrete(finite) and not finite.all():
         task, rollout = (int(i) for i in jnp.argwhere(~finite)[0])
         place = f"task {task}, rollout {rollout}"
@@ -132,7 +138,13 @@ def batch_size(state_bytes: int, num_episodes: int, max_bytes: int) -> int:
 
 @functools.partial(jax.jit, static_argnames=("env", "num_rollouts", "batch"))
 def _collect(
-    env: MultiTaskEnv, policy: Policy, tasks: Any, key: jax.Array, discount: ArrayLike, num_rollouts: int, batch: int
+    env: MultiTaskEnv,
+    policy: Policy,
+    tasks: Any,
+    key: jax.Array,
+    discount: ArrayLike | None,
+    num_rollouts: int,
+    batch: int,
 ) -> tuple[jax.Array, jax.Array]:
     """Returns and whether all actions were finite, both [n, m]."""
     num_tasks = count_tasks(tasks)
@@ -141,10 +153,11 @@ def _collect(
     # The last batch is filled up with episodes that have been.
     episode = jnp.minimum(jnp.arange(num_batches * batch), total - 1).reshape(num_batches, batch)
     keys = jax.random.split(jax.random.fold_in(key, _OF_EPISODES), total)
+    factor = None if discount is None else cast(jnp.asarray(discount), jnp.result_type(float), "nearest")
 
     def run(episode: jax.Array) -> tuple[jax.Array, jax.Array]:
         chosen = jax.tree.map(lambda leaf: jnp.asarray(leaf)[episode // num_rollouts], tasks)
-        return _episodes(env, policy, chosen, keys[episode], jnp.asarray(discount, jnp.result_type(float)))
+        return _episodes(env, policy, chosen, keys[episode], factor)
 
     found = jax.lax.map(run, episode)
     returns, finite = (a.reshape(-1)[:total].reshape(num_tasks, num_rollouts) for a in found)
@@ -152,7 +165,7 @@ def _collect(
 
 
 def _episodes(
-    env: MultiTaskEnv, policy: Policy, tasks: Any, keys: jax.Array, discount: jax.Array
+    env: MultiTaskEnv, policy: Policy, tasks: Any, keys: jax.Array, discount: jax.Array | None
 ) -> tuple[jax.Array, jax.Array]:
     """A batch until all are over. What is over is stepped on, and ignored."""
     keys = jax.vmap(lambda key: jax.random.split(key))(keys)
@@ -172,15 +185,21 @@ def _episodes(
         states, good = jax.vmap(step)(tasks, now, states)
         # An end that is NaN is one in the middle: what would have come may have been worse.
         good = good & ~jnp.isnan(states.done.astype(float))
-        returns = returns + jnp.where(alive, weight * states.reward.astype(returns.dtype), 0)
-        return t + 1, weight * discount, states, returns, alive & ~_is_done(states.done), finite & (good | ~alive)
+        returns = _with_reward(returns, weight, jnp.where(alive, as_rewards(states.reward, returns.high.dtype), 0))
+        weight = None if weight is None or discount is None else product(weight, discount)
+        return t + 1, weight, states, returns, alive & ~_is_done(states.done), finite & (good | ~alive)
 
     known = ~jnp.isnan(states.done.astype(float))
     alive = known & ~_is_done(states.done)
-    returns = jnp.zeros(alive.shape, jnp.result_type(float))
-    start = (jnp.int32(0), jnp.ones_like(discount), states, returns, alive, known)
+    returns = nothing(jnp.zeros(alive.shape, jnp.result_type(float)))
+    weight = None if discount is None else nothing(discount)._replace(high=jnp.ones_like(discount))
+    start = (jnp.int32(0), weight, states, returns, alive, known)
     *_, returns, _, finite = jax.lax.while_loop(more, advance, start)
-    return returns, finite
+    return lower_end(returns), finite
+
+
+def _with_reward(returns: Sum, weight: Sum | None, reward: jax.Array) -> Sum:
+    return add_reward(returns, reward) if weight is None else add_product(returns, weight, reward)
 
 
 def _is_done(done: jax.Array) -> jax.Array:

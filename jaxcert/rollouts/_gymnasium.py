@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_count
+from jaxcert.numerics._compensated import add, lower_end_host, nothing
 from jaxcert.numerics._rounding import cast
 from jaxcert.rollouts._collect import _OF_EPISODES, count_tasks
 from jaxcert.rollouts._policy import Policy, as_policy
@@ -40,7 +41,8 @@ def collect_gymnasium(
         episode_length: most steps of an episode; by default until all have ended.
 
     Returns:
-        Returns, float [n, m], on the default device; added up in double precision, then rounded down.
+        Returns, float [n, m], on the default device; added up in double precision, with what rounding
+        loses carried along, then rounded down.
 
     Raises:
         TypeError: if the policy is no function.
@@ -101,17 +103,17 @@ def _check(envs: Any, expected: int) -> None:
 def _episodes(envs: Any, policy: Policy, seeds: np.ndarray, keys: jax.Array, episode_length: int | None) -> np.ndarray:
     """The first episode of every environment, until all are over."""
     obs, _ = envs.reset(seed=[int(seed) for seed in seeds])
-    returns, alive, t = np.zeros(len(seeds)), np.ones(len(seeds), bool), 0
+    returns, alive, t = nothing(np.zeros(len(seeds))), np.ones(len(seeds), bool), 0
     while alive.any() and (episode_length is None or t < episode_length):
         actions = np.asarray(_actions(policy, obs, keys, t))
         _check_actions(actions, envs, alive)
         obs, rewards, terminated, truncated, _ = envs.step(actions)
         if not np.all(np.isfinite(rewards[alive])):
             raise ValueError(f"an environment gave a reward that is not finite, in step {t + 1}")
-        returns[alive] += rewards[alive]
+        returns = add(returns, np.where(alive, rewards, 0.0))
         alive &= ~(np.asarray(terminated) | np.asarray(truncated))
         t += 1
-    return returns
+    return lower_end_host(returns)
 
 
 @jax.jit

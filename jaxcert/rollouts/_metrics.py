@@ -4,6 +4,8 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
+from jaxcert.numerics._compensated import Sum, add, add_product, add_reward, lower_end, nothing, plus, product
+from jaxcert.numerics._rounding import cast, unit_roundoff
 from jaxcert.rollouts._metric_type import MetricProperties, metric
 from jaxcert.rollouts._steps import as_rewards, as_scalar, check_same_shape, counted_steps
 
@@ -40,7 +42,7 @@ def undiscounted_return(r_t: ArrayLike, done_t: ArrayLike | None = None) -> jax.
     """
     rewards = as_rewards(r_t)
     counted, _ = counted_steps(done_t, rewards.shape)
-    return jnp.sum(jnp.where(counted, rewards, 0), axis=-1)
+    return lower_end(_added_up(rewards, counted))
 
 
 @metric(MetricProperties(monotone="non-negative rewards", upper_bounds="whole rollouts"))
@@ -81,10 +83,8 @@ def discounted_return(r_t: ArrayLike, done_t: ArrayLike | None = None, *, discou
     """
     rewards = as_rewards(r_t)
     counted, _ = counted_steps(done_t, rewards.shape)
-    weights = _weights(discount, counted, rewards.dtype)
-    # Twice `where`: the outer one keeps NaN of steps that do not count out of the value, the inner one out of
-    # the gradient in the discount.
-    return jnp.sum(jnp.where(counted, weights * jnp.where(counted, rewards, 0), 0), axis=-1)
+    total, _, valid = _discounted(rewards, counted, _factors(discount, counted, rewards.dtype))
+    return jnp.where(valid, lower_end(total), jnp.nan)
 
 
 @metric(MetricProperties(monotone="always", upper_bounds="never"))
@@ -134,11 +134,11 @@ def truncated_return(
     """
     rewards = as_rewards(r_t)
     counted, terminated = counted_steps(done_t, rewards.shape)
-    gamma, lowest = _worst_case(discount, min_reward)
-    prefix = discounted_return(rewards, done_t, discount=gamma)
-    tail = (gamma ** rewards.shape[-1] * (lowest / (1 - gamma))).astype(rewards.dtype)
-    total = prefix + jnp.where(terminated, 0, tail)
-    return jnp.where(_keeps_minimum(rewards, counted, lowest), total, jnp.nan)
+    gamma, lowest = _worst_case(discount, min_reward, rewards.dtype)
+    prefix, weight, _ = _discounted(rewards, counted, gamma)
+    tail = jax.tree.map(lambda part: jnp.where(terminated, 0, part), _tail(weight, gamma, lowest))
+    total = lower_end(plus(prefix, tail))
+    return jnp.where(_keeps_minimum(rewards, counted, lowest) & ~jnp.isnan(gamma), total, jnp.nan)
 
 
 @metric(MetricProperties(monotone="always", upper_bounds="never"))
@@ -187,9 +187,11 @@ def shifted_return(
     """
     rewards = as_rewards(r_t)
     counted, _ = counted_steps(done_t, rewards.shape)
-    gamma, lowest = _worst_case(discount, min_reward)
-    total = discounted_return(rewards - lowest.astype(rewards.dtype), done_t, discount=gamma)
-    return jnp.where(_keeps_minimum(rewards, counted, lowest), total, jnp.nan)
+    gamma, lowest = _worst_case(discount, min_reward, rewards.dtype)
+    # Of the rounded difference: it is taken down.
+    shifted = jnp.maximum(lower_end(add(add(nothing(rewards), rewards), -lowest)), 0)
+    total, _, _ = _discounted(shifted, counted, gamma)
+    return jnp.where(_keeps_minimum(rewards, counted, lowest) & ~jnp.isnan(gamma), lower_end(total), jnp.nan)
 
 
 def threshold_shift(*, discount: ArrayLike, min_reward: ArrayLike) -> jax.Array:
@@ -220,37 +222,75 @@ def threshold_shift(*, discount: ArrayLike, min_reward: ArrayLike) -> jax.Array:
         Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task
         Reinforcement Learning, ICML 2026, arXiv 2602.02098: metrics monotone in the prefix.
     """
-    gamma, lowest = _worst_case(discount, min_reward)
+    gamma, lowest = _worst_case(discount, min_reward, jnp.result_type(float))
     # The difference, the quotient and the product are each off by at most one rounding.
     return -lowest / (1 - gamma) * (1 + 4 * jnp.finfo(gamma.dtype).eps)
 
 
-def _weights(discount: ArrayLike, counted: jax.Array, dtype: jnp.dtype) -> jax.Array:
-    """Weights of the steps, [..., T]; NaN from the first discount that counts and is not in [0, 1]."""
+def _factors(discount: ArrayLike, counted: jax.Array, dtype: jnp.dtype) -> jax.Array:
+    """What each step's weight is multiplied by for the next, a scalar or [..., T]; NaN where it is not in [0, 1]."""
     if jnp.shape(discount) == ():
-        return _scalar_weights(discount, counted.shape, dtype)
+        return as_scalar("discount", discount, _in_unit, "in [0, 1]").astype(dtype)
     discount_t = jnp.asarray(discount, dtype=dtype)
     check_same_shape("discount", discount_t, counted.shape)
-    discount_t = jnp.where((discount_t >= 0) & (discount_t <= 1), discount_t, jnp.nan)[..., :-1]
     # A discount counts if the step after it does.
-    later = jnp.cumprod(jnp.where(counted[..., 1:], discount_t, 1), axis=-1)
-    return jnp.concatenate([jnp.ones_like(later, shape=(*later.shape[:-1], 1)), later], axis=-1)
+    later = jnp.concatenate([counted[..., 1:], jnp.zeros_like(counted[..., :1])], axis=-1)
+    return jnp.where(later, jnp.where(_in_unit(discount_t), discount_t, jnp.nan), 1)
 
 
-def _scalar_weights(discount: ArrayLike, shape: tuple[int, ...], dtype: jnp.dtype) -> jax.Array:
-    gamma = as_scalar("discount", discount, lambda g: (g >= 0) & (g <= 1), "in [0, 1]")
-    powers = gamma ** jnp.arange(shape[-1], dtype=gamma.dtype)
-    # NaN to the power 0 is 1: an invalid discount must show even in rollouts of one step.
-    weights = jnp.where(jnp.isnan(gamma), jnp.nan, powers).astype(dtype)
-    return weights.reshape((1,) * (len(shape) - 1) + (shape[-1],))
+def _in_unit(discount):
+    return (discount >= 0) & (discount <= 1)
 
 
-def _worst_case(discount: ArrayLike, min_reward: ArrayLike) -> tuple[jax.Array, jax.Array]:
+@jax.jit
+def _added_up(rewards: jax.Array, counted: jax.Array) -> Sum:
+    """The sum over the steps that count."""
+    steps = jnp.moveaxis(jnp.where(counted, rewards, 0), -1, 0)
+    return jax.lax.scan(lambda total, reward: (add_reward(total, reward), None), nothing(steps[0]), steps)[0]
+
+
+@jax.jit
+def _discounted(rewards: jax.Array, counted: jax.Array, factors: jax.Array) -> tuple[Sum, Sum, jax.Array]:
+    """The discounted sum over the steps that count, the weight of what would come next, and where all are valid."""
+    valid = jnp.all(~jnp.isnan(factors), axis=-1) if factors.ndim else ~jnp.isnan(factors)
+    factors = jnp.where(jnp.isnan(factors), 1, factors)
+    steps = jnp.moveaxis(jnp.where(counted, rewards, 0), -1, 0)
+    each = jnp.moveaxis(factors, -1, 0) if factors.ndim else jnp.broadcast_to(factors, steps.shape[:1])
+
+    def step(carry: tuple[Sum, Sum], xs: tuple[jax.Array, jax.Array]) -> tuple[tuple[Sum, Sum], None]:
+        (total, weight), (reward, factor) = carry, xs
+        return (add_product(total, weight, reward), product(weight, factor)), None
+
+    first = nothing(each[0])
+    start = nothing(steps[0]), first._replace(high=jnp.ones_like(first.high))
+    (total, weight), _ = jax.lax.scan(step, start, (steps, each))
+    return total, weight, valid
+
+
+@jax.jit
+def _tail(weight: Sum, gamma: jax.Array, lowest: jax.Array) -> Sum:
+    """weight * lowest / (1 - gamma); without an error where there was nothing to round."""
+    u = unit_roundoff(gamma.dtype)
+    gap = 1 - gamma
+    quotient = nothing(gap)._replace(high=lowest / gap)
+    back = product(quotient, gap)
+    exact = (back.high == lowest) & (back.low == 0) & ((gamma >= 0.5) | (gamma / u == jnp.floor(gamma / u)))
+    # The difference and the quotient, one rounding each, and two to spare.
+    error = jnp.where(exact, 0, 4 * u * jnp.abs(quotient.high))
+    tail = product(weight, quotient.high)
+    return tail._replace(error=tail.error + jnp.abs(weight.high) * error)
+
+
+def _worst_case(discount: ArrayLike, min_reward: ArrayLike, dtype: jnp.dtype) -> tuple[jax.Array, jax.Array]:
     gamma = as_scalar("discount", discount, lambda g: (g >= 0) & (g < 1), "in [0, 1)")
-    lowest = as_scalar("min_reward", min_reward, lambda r: (r <= 0) & (r > -jnp.inf), "finite and not positive")
-    return gamma, lowest
+
+    def valid(r):
+        return (r <= 0) & (r > -jnp.inf)
+
+    lowest = as_scalar("min_reward", min_reward, valid, "finite and not positive", "down")
+    return gamma.astype(dtype), cast(lowest, dtype, "down")
 
 
 def _keeps_minimum(rewards: jax.Array, counted: jax.Array, lowest: jax.Array) -> jax.Array:
     """Whether every reward that counts is at least the declared minimum; false for NaN."""
-    return jnp.all(~counted | (rewards >= lowest.astype(rewards.dtype)), axis=-1)
+    return jnp.all(~counted | (rewards >= lowest), axis=-1)

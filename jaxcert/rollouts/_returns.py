@@ -8,13 +8,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete, require_real
-from jaxcert.numerics._rounding import cast, compute_dtype
+from jaxcert.numerics._rounding import at_least, cast, compute_dtype, convert, is_zero
 
 Support = tuple[Any, Any]
 
 
-def to_device(x: Any, beta: Any, support: Support, where: Any) -> tuple:
+def to_device(x: Any, beta: Any, support: Support, where: Any, *, binary: bool = False) -> tuple:
     """Check shapes and round every argument to its safe side: x and a down, b up, beta once.
+
+    Of binary returns the support is compared, not computed with, so it stays as it is.
 
     Raises:
         ValueError: for shapes, types or a support that no values could make right.
@@ -27,10 +29,10 @@ def to_device(x: Any, beta: Any, support: Support, where: Any) -> tuple:
     low, high = split_support(support)
     dtype = returns_dtype(x)
     return (
-        cast(x, dtype, "down"),
+        convert(x, dtype, "down"),
         cast(beta, dtype, "nearest"),
-        cast(low, dtype, "down"),
-        cast(high, dtype, "up"),
+        cast(low, dtype, "nearest" if binary else "down"),
+        cast(high, dtype, "nearest" if binary else "up"),
         None if where is None else _check_where(where, shape),
     )
 
@@ -78,10 +80,9 @@ def split_support(support: Any) -> tuple[Any, Any]:
 
 def possible(x: Any, low: Any, high: Any, binary: bool) -> Any:
     """Which entries are values that the return can take; for host and for device arrays."""
-    if binary:
-        return (x == 0) | (x == 1)
-    xp = jnp if isinstance(x, jax.Array) else np
-    return (x >= low) & (x <= high) & xp.isfinite(x)
+    if not isinstance(x, jax.Array):
+        return (x == 0) | (x == 1) if binary else (x >= low) & (x <= high) & np.isfinite(x)
+    return is_zero(x) | (x == 1) if binary else at_least(x, low) & (x <= high) & jnp.isfinite(x)
 
 
 def check_values(
@@ -118,7 +119,7 @@ def _first_bad(x: Any, low: float, high: float, where: jax.Array | None, binary:
     """The flat index of the first impossible value, or -1."""
     if isinstance(x, jax.Array):
         with jax.ensure_compile_time_eval():  # readable arrays may be met while something else is traced
-            x = cast(x, returns_dtype(x), "nearest")
+            x = convert(x, returns_dtype(x), "nearest")
             ends = cast(low, x.dtype, "down"), cast(high, x.dtype, "up")
             return int(_first_bad_on_device(x, *ends, where, binary=binary))
     # In 16 bits the ends of the support could overflow.

@@ -10,14 +10,18 @@ from jax import lax
 from jax.core import Tracer
 from jax.typing import ArrayLike
 
+from jaxcert.numerics import _compensated
+from jaxcert.numerics._rounding import Side, cast
+
 
 def as_rewards(r_t: ArrayLike) -> jax.Array:
-    """Convert rewards [..., T] to float32, unless they are float64."""
-    rewards = jnp.asarray(r_t)
-    if jnp.issubdtype(rewards.dtype, jnp.complexfloating):
-        raise ValueError(f"r_t must be real, got {rewards.dtype}")
-    _check_has_steps("r_t", rewards)
-    return rewards if rewards.dtype == jnp.float64 else rewards.astype(jnp.float32)
+    """Rewards [..., T] in float32, rounded down, unless they are float64 where 64-bit types are on."""
+    values = r_t if isinstance(r_t, jax.Array) else np.asarray(r_t)
+    if jnp.issubdtype(values.dtype, jnp.complexfloating):
+        raise ValueError(f"r_t must be real, got {values.dtype}")
+    _check_has_steps("r_t", values)
+    default = jnp.result_type(float)
+    return _compensated.as_rewards(values, np.dtype(default if values.dtype == np.float64 else np.float32))
 
 
 def as_events(name: str, events: ArrayLike) -> jax.Array:
@@ -29,14 +33,16 @@ def as_events(name: str, events: ArrayLike) -> jax.Array:
     return flags
 
 
-def as_scalar(name: str, value: ArrayLike, valid: Callable[[Any], Any], expected: str) -> jax.Array:
+def as_scalar(
+    name: str, value: ArrayLike, valid: Callable[[Any], Any], expected: str, side: Side = "nearest"
+) -> jax.Array:
     """Check a scalar: one that is known raises at once, a traced one turns into NaN."""
     dtype = jnp.result_type(float)
     if jnp.shape(value) != ():
         raise ValueError(f"{name} must be a scalar, got shape {jnp.shape(value)}")
     if not isinstance(value, Tracer) and not valid(np.asarray(value, dtype=dtype)):
         raise ValueError(f"{name} must be {expected}, got {value}")
-    scalar = jnp.asarray(value, dtype=dtype)
+    scalar = cast(value, dtype, side)
     return jnp.where(valid(scalar), scalar, jnp.nan)
 
 
@@ -67,6 +73,6 @@ def check_same_shape(name: str, array: jax.Array, shape: tuple[int, ...]) -> Non
         raise ValueError(f"{name} must have shape {shape}, time last, got {array.shape}")
 
 
-def _check_has_steps(name: str, array: jax.Array) -> None:
+def _check_has_steps(name: str, array: jax.Array | np.ndarray) -> None:
     if array.ndim == 0 or array.shape[-1] == 0:
         raise ValueError(f"{name} must have shape [..., T] with at least one step, got {array.shape}")

@@ -12,7 +12,7 @@ from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import check_returns, evaluate, prepare
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.numerics._rounding import cast_host
+from jaxcert.numerics._rounding import convert_host
 from jaxcert.sweep._plan import Pass, Plan
 from jaxcert.sweep._source import Source
 
@@ -113,7 +113,7 @@ def _place(array: Any, sharding: NamedSharding, dtype: np.dtype) -> jax.Array:
 
     def part(index: Any) -> np.ndarray:
         host = np.asarray(array[index])
-        return host if host.dtype == dtype else cast_host(host, dtype, "down")
+        return convert_host(host, dtype, "down")
 
     return jax.make_array_from_callback(tuple(array.shape), sharding, part)
 

@@ -3,7 +3,6 @@
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -84,12 +83,14 @@ class CertificationHook:
         writers: are given the step and the scalars of each checkpoint.
         log: a file that gets two lines of JSON per checkpoint: what it spends of delta, before its tasks are drawn, and
             what came of it. Where it exists, from an earlier run, the count of checkpoints goes on from it, so that
-            delta is not spent twice and no tasks come again. ``train`` keeps one among its checkpoints.
+            delta is not spent twice and no tasks come again; processes that run at once may share it, under a lock
+            (it needs filelock). ``train`` keeps one among its checkpoints.
 
     Attributes:
         checkpoints: all so far.
 
     Raises:
+        ImportError: for a log without filelock (``pip install 'jaxcert[io]'``).
         ValueError: for thresholds, safeties or settings that ``certify`` would refuse, or a log that is damaged.
 
     Example:
@@ -203,9 +204,8 @@ class CertificationHook:
         self.ledger = Ledger(path)
 
     def _certified(self, step: int, make_policy: Callable[..., Any], params: Any) -> Checkpoint:
-        self.ledger.refresh()
-        begin, number = time.perf_counter(), self.ledger.last + 1
-        delta = self._spend(number, step)
+        begin = time.perf_counter()
+        number, delta = self.ledger.begin(int(step), self.budget)
         policy = brax_policy(make_policy, _settled(params), deterministic=self.deterministic)
         key, settings = jax.random.fold_in(self.key, number), {**self.settings, "delta": delta, "validate": False}
         found = certify_policy(self.env, policy, key, self._asked(), **self.sizes, **settings)
@@ -216,16 +216,6 @@ class CertificationHook:
         spent = time.perf_counter() - begin
         safety = found.certificate if self.thresholds.size else None
         return Checkpoint(number, int(step), delta, safety, level, mean, spent, params)
-
-    def _spend(self, number: int, step: int) -> float:
-        delta = self.budget.level(number)
-        if self.ledger.spent + Fraction(delta) > Fraction(self.budget.delta):
-            raise ValueError(
-                f"checkpoint {number} would take {delta:g} of delta, of whose {self.budget.delta:g}"
-                f" {float(self.ledger.spent):g} is spent: the budget is another one than before"
-            )
-        self.ledger.begin(number, int(step), delta)
-        return delta
 
     def scalars(self, checkpoint: Checkpoint) -> dict[str, float]:
         """What goes into logs: ``certify/safety@B``, ``certify/performance@s``, delta, mean return and seconds."""

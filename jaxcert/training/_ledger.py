@@ -1,5 +1,6 @@
 """What has been spent of delta, on the disk before it is spent."""
 
+import contextlib
 import json
 import os
 from collections.abc import Mapping
@@ -7,16 +8,24 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from jaxcert._extras import import_extra
 from jaxcert._files import check_output
+from jaxcert.training._budget import CheckpointBudget
+
+# Of waiting for another process, which holds the lock for as long as a line takes to write.
+_SECONDS = 60
 
 
 class Ledger:
     """Checkpoints by number: a line when one is begun, before its tasks are drawn, and one when it is done.
 
+    Several processes may share the file: each reads and writes it under a lock, a file beside it.
+
     Args:
         path: of a file of JSON lines, which may exist; None to keep them in memory alone.
 
     Raises:
+        ImportError: for a path without filelock.
         ValueError: for a file that holds anything else; only its last line may be cut short.
     """
 
@@ -24,12 +33,12 @@ class Ledger:
         self.path = None if path is None else check_output(path)
         self.deltas: dict[int, Fraction] = {}
         self.done: dict[int, bool] = {}
-        self.refresh()
-
-    def refresh(self) -> None:
-        """Read what another process may have added."""
-        if self.path is not None and self.path.exists():
-            self._read(self.path)
+        self._lock: Any = contextlib.nullcontext()
+        if self.path is not None:
+            lock = self.path.with_name(f"{self.path.name}.lock")
+            self._lock = import_extra("filelock", "io").FileLock(lock, timeout=_SECONDS)
+        with self._lock:
+            self._refresh()
 
     @property
     def reached(self) -> int | None:
@@ -47,14 +56,30 @@ class Ledger:
         """Of delta, by all checkpoints that were begun."""
         return sum(self.deltas.values(), Fraction(0))
 
-    def begin(self, number: int, step: int, delta: float) -> None:
-        """Before tasks are drawn."""
-        self._append({"number": number, "step": step, "certify/delta": delta})
-        self.deltas[number] = Fraction(delta)
+    def begin(self, step: int, budget: CheckpointBudget) -> tuple[int, float]:
+        """Before tasks are drawn: the number of the next checkpoint, whoever began the last, and its part of delta.
+
+        Raises:
+            ValueError: if the budget has no such checkpoint, or not so much of delta left.
+            TimeoutError: if another process holds the lock and does not go on.
+        """
+        with self._lock:
+            self._refresh()
+            number = self.last + 1
+            delta = budget.level(number)
+            if self.spent + Fraction(delta) > Fraction(budget.delta):
+                raise ValueError(
+                    f"checkpoint {number} would take {delta:g} of delta, of whose {budget.delta:g}"
+                    f" {float(self.spent):g} is spent: the budget is another one than before"
+                )
+            self._append({"number": number, "step": step, "certify/delta": delta})
+            self.deltas[number] = Fraction(delta)
+        return number, delta
 
     def finish(self, number: int, step: int, result: Mapping[str, Any], *, reached: bool) -> None:
         """With what came of it, and whether training stops."""
-        self._append({"number": number, "step": step, "done": True, "reached": reached, **result})
+        with self._lock:
+            self._append({"number": number, "step": step, "done": True, "reached": reached, **result})
         self.done[step] = reached
 
     def _append(self, line: Mapping[str, Any]) -> None:
@@ -64,6 +89,11 @@ class Ledger:
             file.write(json.dumps(line, allow_nan=False) + "\n")
             file.flush()
             os.fsync(file.fileno())
+
+    def _refresh(self) -> None:
+        """Read what another process may have added."""
+        if self.path is not None and self.path.exists():
+            self._read(self.path)
 
     def _read(self, path: Path) -> None:
         content = path.read_bytes()

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from jaxcert import Status, certify_lower_bounds
-from jaxcert.certificates import floor_to, sentence
+from jaxcert.certificates import confidence, floor_to, sentence
 
 LOWER = np.arange(200, dtype=np.float32)
 
@@ -40,13 +40,33 @@ def figures(text: str) -> tuple[str, str, str]:
 @settings(deadline=None)
 def test_sentence_promises_no_more_than_the_certificate(threshold, delta):
     certificate = certify_lower_bounds(LOWER, [threshold], delta=delta, beta=0.05)
-    confidence, stated, probability = figures(sentence(certificate, 0))
+    confident, stated, probability = figures(sentence(certificate, 0))
     if not float(certificate.safety[0]) > 0:
         return
     held = float(certificate.thresholds[0])
-    assert float(stated) <= held or np.float32(stated) == np.float32(held)
+    assert Fraction(stated) <= Fraction(held)
+    assert float(stated) == pytest.approx(held, rel=1.1e-6)
     assert Fraction(probability) <= Fraction(float(certificate.safety[0]))
-    assert float(confidence) <= 1 - float(certificate.delta) * (1 - 1e-6) + 1e-10
+    assert Fraction(confident) <= 1 - Fraction(float(certificate.delta))
+    assert float(confident) >= 1 - 1.00001 * float(certificate.delta)
+
+
+@pytest.mark.parametrize("value", [0.52048677, 0.7, 0.9, 123.456789, -0.3, 1e-20])
+def test_a_threshold_in_single_precision_is_shown_rounded_down(value):
+    held = np.float32(value)
+    certificate = certify_lower_bounds(np.full(50, held + 1), jnp.asarray(held), delta=0.1, beta=0.05)
+    for text in (figures(str(certificate))[1], repr(certificate).split("thresholds=[")[1].split("]")[0]):
+        assert Fraction(text) <= Fraction(float(held))
+        assert float(text) == pytest.approx(value, rel=1.1e-6)
+
+
+def test_what_is_not_exact_in_its_type_is_shown_on_its_side(x64):
+    levels = jnp.asarray([0.05, 0.1], jnp.float32)  # each a little more than the decimal
+    assert [confidence(float(level)) for level in levels] == ["0.9499999", "0.899999"]
+    assert confidence(0.05) == "0.95"
+    certificate = certify_lower_bounds(np.linspace(0, 1, 100), [0.3, 0.7], delta=0.05, beta=0.05)
+    assert "thresholds=[0.3, 0.7]" in repr(certificate)
+    assert repr(certificate).count("delta=0.05,") == 1
 
 
 def test_the_usual_levels_look_like_themselves():
@@ -84,7 +104,7 @@ def test_a_certificate_goes_through_scan_and_grad():
 
 def test_repr_of_a_concrete_certificate_has_its_numbers():
     text = repr(certify_lower_bounds(LOWER, [10.0, 250.0], delta=0.1, beta=0.05))
-    assert "thresholds=[ 10., 250.]" in text
+    assert "thresholds=[10, 250]" in text
     assert text.endswith("beta=0.05, delta=0.1, num_tasks=200, bound='given', method='binomial')")
 
 

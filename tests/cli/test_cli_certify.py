@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_harness import command
+from cli_harness import command, refused
 
 import jaxcert
 
@@ -148,10 +148,15 @@ def test_unequal_numbers_of_rollouts(tmp_path):
     where[2, 5:] = False
     returns[~where] = np.nan
     np.savez(tmp_path / "r.npz", returns=returns, where=where)
-    status, out, _ = command("certify", tmp_path / "r.npz", "--support", 0, 1, "--delta", 0.1, "--threshold", 0.3)
+    arguments = ["certify", tmp_path / "r.npz", "--support", 0, 1, "--delta", 0.1, "--threshold", 0.3]
+    status, out, err = command(*arguments)
     expected = jaxcert.certify(returns, 0.3, support=(0.0, 1.0), delta=0.1, where=where)
     assert status == 0
-    assert "12 tasks, 5 to 8 rollouts, support [0, 1]" in out
+    assert "12 tasks, 5 to 8 rollouts, 93 in all, support [0, 1]" in out
+    words = "1 of 12 tasks have fewer than 8 rollouts, 3 of 96 are missing"
+    assert err.startswith(f"warning: {tmp_path / 'r.npz'}: {words}")
+    assert err.count("\n") == 1
+    assert f"{words}; expected as many of every task" in refused(*arguments, "--strict")
     assert rows(out)[0][2] == f"{expected.num_violations[0]} of 12"
 
 

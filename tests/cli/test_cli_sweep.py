@@ -100,6 +100,17 @@ def test_resume(folder):
     assert "has deltas = [0.1], this one [0.2]" in refused("sweep", other, "--resume")
 
 
+def test_missing_rollouts_are_told_of_and_refused_if_strict(folder):
+    where = np.ones(RETURNS[1].shape, bool)
+    where[3, 1:] = False
+    np.savez(folder / "seed1.npz", returns=RETURNS[1], where=where)
+    words = f"1 of {len(where)} tasks have fewer than {where.shape[1]} rollouts, {(~where).sum()} of {where.size} are"
+    assert (
+        f"warning: {folder / 'seed1.npz'}: {words} missing" in command("sweep", folder / "sweep.toml", "--dry-run").err
+    )
+    assert words in refused("sweep", folder / "sweep.toml", "--dry-run", "--strict")
+
+
 def test_files_of_different_lengths_are_masked(folder):
     np.savez(folder / "seed1.npz", returns=RETURNS[1, :, :8])
     path = changed(folder, "budgets = [[12, 10], [6, 5]]", "")

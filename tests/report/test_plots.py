@@ -69,8 +69,8 @@ def test_what_cannot_be_drawn():
         plot_certificates({})
     with pytest.raises(ValueError, match="'b' is batched"):
         plot_certificates({"a": one, "b": jax.tree.map(lambda leaf: leaf[None], one)})
-    with pytest.raises(ValueError, match=r"confidence 0\.95, 0\.99, expected the same"):
-        plot_certificates({"a": one, "b": make_certificate(delta=0.05)})
+    with pytest.raises(ValueError, match=r"confidence 0\.98, 0\.99, expected the same"):
+        plot_certificates({"a": one, "b": make_certificate(delta=0.02)})
 
 
 @pytest.mark.parametrize(

@@ -65,12 +65,37 @@ def test_npz_keeps_values_and_type(tmp_path, dtype, expected):
 def test_npz_with_where_and_digest(tmp_path):
     where = np.array([[True, False], [True, True]])
     content = archive(returns=np.ones((2, 2)), where=where)
-    data = read_returns(saved(tmp_path, "r.NPZ", content))
+    with pytest.warns(
+        UserWarning, match="1 of 2 tasks have fewer than 2 rollouts, 1 of 4 are missing: certificates hold"
+    ):
+        data = read_returns(saved(tmp_path, "r.NPZ", content))
     np.testing.assert_array_equal(data.where, where)
     np.testing.assert_array_equal(data.num_rollouts, [1, 2])
     assert data.sha256 == hashlib.sha256(content).hexdigest()
 
 
+SOME_ARE_MISSING = pytest.mark.filterwarnings("ignore:.* are missing:UserWarning")
+
+
+@pytest.mark.parametrize("kind", ["npz", "csv", "parquet"])
+def test_missing_rollouts_are_counted_and_refused_if_strict(tmp_path, kind):
+    rows = [("a", 0, 1.0), ("b", 0, 1.0), ("b", 1, 2.0), ("b", 2, 3.0), ("c", 0, 1.0), ("c", 1, 1.0), ("c", 2, 1.0)]
+    where = np.array([[True, False, False], [True] * 3, [True] * 3])
+    content = archive(returns=np.ones((3, 3)), where=where) if kind == "npz" else encoded(rows, kind)
+    path = saved(tmp_path, f"r.{kind}", content)
+    words = "1 of 3 tasks have fewer than 3 rollouts, 2 of 9 are missing"
+    with pytest.warns(UserWarning, match=re.escape(f"{path}: {words}: certificates hold only if")):
+        assert read_returns(path).missing == words
+    with pytest.raises(ValueError, match=re.escape(f"{path}: {words}; expected as many of every task")):
+        read_returns(path, strict=True)
+
+
+def test_strict_takes_a_file_in_which_none_is_missing(tmp_path):
+    full = archive(returns=np.ones((2, 2)), where=np.ones((2, 2), bool))
+    assert read_returns(saved(tmp_path, "r.npz", full), strict=True).missing == ""
+
+
+@SOME_ARE_MISSING
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @settings(max_examples=40, deadline=None)
 @given(counts=st.lists(st.integers(1, 5), min_size=1, max_size=6), seed=st.integers(0, 2**32 - 1))
@@ -113,6 +138,7 @@ def test_same_returns_from_every_format(tmp_path):
         np.testing.assert_array_equal(read_returns(saved(tmp_path, name, content)).returns, returns)
 
 
+@SOME_ARE_MISSING
 @pytest.mark.parametrize(
     "columns",
     [
@@ -262,6 +288,7 @@ def test_every_cut_of_a_binary_file_is_refused(tmp_path, name):
         refused(saved(tmp_path, name, whole[:length]))
 
 
+@SOME_ARE_MISSING
 def test_every_cut_of_a_csv_is_refused_or_ends_with_a_row(tmp_path):
     for length in range(1, len(SIX_ROWS)):
         path = saved(tmp_path, "r.csv", SIX_ROWS[:length])
@@ -293,6 +320,7 @@ def returns_or_message(path: Path) -> np.ndarray | str:
         return str(error)
 
 
+@SOME_ARE_MISSING
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_a_damaged_parquet_file_raises_nothing_but_value_errors(tmp_path_factory, data):

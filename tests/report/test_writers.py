@@ -54,7 +54,8 @@ def test_document_names_versions_and_data(tmp_path):
     where = np.ones((30, 20), bool)
     where[3, 5:] = False
     np.savez(tmp_path / "returns.npz", returns=np.ones((30, 20)), where=where)
-    data = read_returns(tmp_path / "returns.npz")
+    with pytest.warns(UserWarning, match="15 of 600 are missing"):
+        data = read_returns(tmp_path / "returns.npz")
     record = certificate_record(make_certificate(), support=(0, 1), data=data, fixed="safety")
     write_certificates(tmp_path / "c.json", [record, record])
     document = parsed(tmp_path / "c.json")
@@ -70,7 +71,7 @@ def test_document_names_versions_and_data(tmp_path):
     assert first["data"] == {
         "file": "returns.npz",
         "sha256": data.sha256,
-        "num_rollouts": {"min": 5, "max": 20},
+        "num_rollouts": {"min": 5, "max": 20, "total": 585},
         "dtype": "float64",
     }
 

@@ -1,6 +1,9 @@
 """Certificates of checkpoints: how delta is spent, what is reported, and that stopping early keeps the promise."""
 
 import json
+import re
+import subprocess
+import sys
 from fractions import Fraction
 
 import jax
@@ -14,6 +17,7 @@ from scipy import stats
 from jaxcert import certify_policy
 from jaxcert.rollouts import Policy
 from jaxcert.training import CertificationHook, CheckpointBudget, Reached
+from jaxcert.training._ledger import Ledger
 
 KEY = jax.random.key(11)
 SIZES = {"num_tasks": 50, "num_rollouts": 20}
@@ -252,7 +256,7 @@ def test_a_log_is_kept_from_the_beginning_or_not_at_all(tmp_path):
     one.keep_log(tmp_path / "log.jsonl")
     one(0, make_policy, jnp.float32(1))
     one.keep_log(tmp_path / "other.jsonl")  # has one
-    assert [file.name for file in tmp_path.iterdir()] == ["log.jsonl"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["log.jsonl", "log.jsonl.lock"]
     other = hook()
     other(0, make_policy, jnp.float32(1))
     with pytest.raises(ValueError, match="has certified checkpoints of another training"):
@@ -264,6 +268,37 @@ def test_two_hooks_on_one_log_share_what_is_left(tmp_path):
     for i, one in enumerate(hooks):
         one(i, make_policy, jnp.float32(1))
     assert [one.checkpoints[0].number for one in hooks] == [1, 2]
+
+
+_SPENDER = """
+import pathlib, sys, time
+from jaxcert.training import CheckpointBudget
+from jaxcert.training._ledger import Ledger
+
+log, me, other = map(pathlib.Path, sys.argv[1:])
+ledger, budget = Ledger(log), CheckpointBudget(0.1)
+me.touch()
+while not other.exists():  # both at once
+    time.sleep(0.001)
+print(*[ledger.begin(step, budget)[0] for step in range(100)])
+"""
+
+
+def test_two_processes_never_spend_the_same_part_of_delta(tmp_path):
+    log, marks = tmp_path / "log.jsonl", [tmp_path / name for name in ("first", "second")]
+    commands = [[sys.executable, "-c", _SPENDER, log, *order] for order in (marks, marks[::-1])]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]
+    numbers = [int(number) for process in running for number in process.communicate(timeout=120)[0].split()]
+    assert sorted(numbers) == list(range(1, 201))
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [line["number"] for line in lines] == list(range(1, 201))
+    assert Ledger(log).spent == sum(Fraction(CheckpointBudget(0.1).level(number)) for number in numbers)
+
+
+def test_a_log_without_the_library_that_locks_it_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "filelock", None)
+    with pytest.raises(ImportError, match=re.escape("filelock is needed for this: pip install 'jaxcert[io]'")):
+        hook(log=tmp_path / "log.jsonl")
 
 
 def test_returns_never_leave_the_device(read_on_the_host):

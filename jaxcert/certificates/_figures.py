@@ -1,0 +1,61 @@
+"""Figures in decimal digits, each on its safe side."""
+
+import decimal
+
+import numpy as np
+
+
+def floor_to(value: float, digits: int) -> str:
+    """The value with that many decimals, rounded down.
+
+    Example:
+        >>> floor_to(0.97599, 4)
+        '0.9759'
+    """
+    step = decimal.Decimal(1).scaleb(-digits)
+    with decimal.localcontext() as context:
+        context.prec = 400
+        return f"{decimal.Decimal(value).quantize(step, decimal.ROUND_FLOOR):f}"
+
+
+def floor_figures(value: float, figures: int = 7) -> str:
+    """The value in so many significant figures, rounded down: a performance that was certified.
+
+    A float stands for the shortest decimal that Python reads as it, so that 0.7 in double precision is 0.7.
+
+    Example:
+        >>> floor_figures(0.52048677), floor_figures(500.0)
+        ('0.5204867', '500')
+    """
+    return _figures(value, figures, decimal.ROUND_FLOOR)
+
+
+def ceil_figures(value: float, figures: int = 6) -> str:
+    """The value in so many significant figures, rounded up: a probability of failure.
+
+    Example:
+        >>> ceil_figures(0.01234561)
+        '0.0123457'
+    """
+    return _figures(value, figures, decimal.ROUND_CEILING)
+
+
+def _figures(value: float, figures: int, rounding: str) -> str:
+    value = float(value)
+    if not np.isfinite(value):
+        return f"{value}"
+    context = decimal.Context(prec=figures, rounding=rounding)
+    # As many figures as there are: to nearest is exact.
+    return f"{float(context.create_decimal(repr(value))):.{figures}g}"
+
+
+def confidence(delta: float) -> str:
+    """1 - delta in all its digits, with delta rounded up to six significant figures.
+
+    Example:
+        >>> confidence(float(np.float32(0.01))), confidence(1e-11)
+        ('0.99', '0.99999999999')
+    """
+    with decimal.localcontext() as context:
+        context.prec = 400
+        return f"{1 - decimal.Decimal(ceil_figures(delta)):f}"
