@@ -87,7 +87,10 @@ def count_tasks(tasks: Any) -> int:
     shapes = {jnp.shape(leaf) for leaf in jax.tree.leaves(tasks)}
     lengths = {shape[0] if shape else 0 for shape in shapes}
     if len(lengths) != 1 or lengths == {0}:
-        raise ValueError(f"tasks have arrays of shapes {sorted(shapes)}; expected one leading axis [n] for all")
+        raise ValueError(
+            f"tasks have arrays of shapes {sorted(shapes)}; expected one leading axis [n] for all"
+            " (np.array gives a list one)"
+        )
     return lengths.pop()
 
 
