@@ -28,17 +28,20 @@ def brax_pendulum():
     return MultiTaskEnv(environment, sample_scale, 50, (0.0, 50.0), name="inverted_pendulum")
 
 
-def brax_hopper():
-    """Brax's hopper on another planet; it reports metrics."""
+def brax_reacher():
+    """Brax's reacher, whose arm has another mass; it reports metrics."""
     envs = pytest.importorskip("brax.envs", reason="needs the extra brax")
-    base = envs.get_environment("hopper", backend="positional")
+    base = envs.get_environment("reacher", backend="generalized")
 
     def environment(scale):
         env = copy.copy(base)
-        env.sys = base.sys.replace(gravity=base.sys.gravity * scale)
+        inertia = base.sys.link.inertia
+        env.sys = base.sys.tree_replace(
+            {"link.inertia.mass": inertia.mass * scale, "link.inertia.i": inertia.i * scale}
+        )
         return env
 
-    return MultiTaskEnv(environment, sample_scale, 50, (-1000.0, 1000.0), name="hopper")
+    return MultiTaskEnv(environment, sample_scale, 50, (-1000.0, 0.0), name="reacher")
 
 
 def playground_cartpole():

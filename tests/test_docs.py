@@ -118,19 +118,17 @@ def test_commands_run(name):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
-@pytest.mark.parametrize("name", ["README.md", "docs/training.md"])
-def test_commands_of_robots_run(name):
-    """Training takes hours: that its line is understood must do."""
+def test_commands_of_robots_run():
+    """Each line once. Training takes hours: that its line is understood must do."""
     pytest.importorskip("brax", reason="needs the extra brax")
-    seen = set()
-    for words in commands(name):
-        seen.add(words[0])
+    lines = dict.fromkeys(tuple(words) for name in ("README.md", "docs/training.md") for words in commands(name))
+    assert {"train", "rollout", "render"} <= {words[0] for words in lines}
+    for words in lines:
         if words[0] == "train":
             assert "--help" in command(*words, "--help").out
-            continue
-        if words[0] == "certify" and not Path(words[1]).is_file():
-            continue
-        outcome = command(*words)
-        assert outcome.status == 0, outcome.err
-    assert {"train", "rollout", "render"} <= seen
-    assert {path.name for path in Path.cwd().iterdir()} <= {"returns.parquet", "video.gif", "video.mp4"}
+        elif words[0] != "certify" or Path(words[1]).is_file():  # what the line before has written
+            outcome = command(*words)
+            if outcome.status and "GL" in outcome.err:
+                pytest.skip(f"no drawing here: {outcome.err}")
+            assert outcome.status == 0, outcome.err
+    assert {path.name for path in Path.cwd().iterdir()} == {"returns.parquet", "video.gif", "video.mp4"}
