@@ -7,13 +7,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxcert._validation import is_concrete, require_real
+from jaxcert._validation import is_concrete, is_count
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._certify import certify, warn_out_of_range
 from jaxcert.certificates._status import Status
 from jaxcert.numerics._rounding import cast
 from jaxcert.rollouts._collect import collect
 from jaxcert.rollouts._policy import Policy, as_policy, key_apart
+from jaxcert.rollouts._returns import round_beta
 from jaxcert.tasks._multi_task import MultiTaskEnv
 
 
@@ -99,8 +100,11 @@ def certify_policy(
     """
     budget = {"num_tasks": num_tasks, "num_rollouts": num_rollouts, "max_bytes": max_bytes}
     names = {"bound": bound, "method": method}
-    # To the safe side here: what goes into a compiled call as a number is rounded to nearest.
-    levels = _rounded(thresholds, delta, beta)
+    check_settings(env, thresholds, num_tasks, num_rollouts, delta=delta, beta=beta, validate=validate, **names)
+    # As certify rounds them, here: what goes into a compiled call as a number is rounded to nearest.
+    dtype = jnp.result_type(float)
+    beta = None if beta is None else round_beta(beta, dtype)
+    levels = cast(thresholds, dtype, "up"), cast(delta, dtype, "down"), beta
     found = _certify_policy(env, as_policy(policy), key, *levels, **budget, **names)
     status = found.certificate.status
     if not validate or not is_concrete(status):
@@ -108,19 +112,21 @@ def certify_policy(
     if jnp.any(status == Status.OUT_OF_RANGE):
         warn_out_of_range(found.certificate)
     if jnp.any(status == Status.INVALID_INPUT):
-        _say_what_is_wrong(env, policy, key, found, thresholds, max_bytes, {"delta": delta, "beta": beta, **names})
+        _say_what_is_wrong(env, policy, key, found, max_bytes)
     return found
 
 
-def _rounded(thresholds: Any, delta: Any, beta: Any) -> tuple[jax.Array, jax.Array, jax.Array | None]:
-    dtype = jnp.result_type(float)
-    for name, value in {"thresholds": thresholds, "delta": delta, "beta": 0.5 if beta is None else beta}.items():
-        require_real(name, value)
-    return (
-        cast(thresholds, dtype, "up"),
-        cast(delta, dtype, "down"),
-        None if beta is None else cast(beta, dtype, "down"),
-    )
+def check_settings(env: MultiTaskEnv, thresholds: Any, num_tasks: Any, num_rollouts: Any, **settings: Any) -> None:
+    """Refuse, before anything is rolled out, what ``certify`` would refuse whatever the returns are: it is only traced.
+
+    Raises:
+        ValueError: as ``certify``, and for sizes that are no whole numbers of at least 1.
+    """
+    for name, value in {"num_tasks": num_tasks, "num_rollouts": num_rollouts}.items():
+        if not is_count(value):
+            raise ValueError(f"{name} is {value!r}; expected a whole number of at least 1")
+    returns = jax.ShapeDtypeStruct((num_tasks, num_rollouts), jnp.result_type(float))
+    jax.eval_shape(lambda x: certify(x, thresholds, support=env.support, **settings), returns)
 
 
 @functools.partial(jax.jit, static_argnames=("env", "num_tasks", "num_rollouts", "max_bytes", "bound", "method"))
@@ -145,8 +151,10 @@ def _certify_policy(
     return PolicyCertificate(certificate, returns, tasks, policy.deterministic)
 
 
-def _say_what_is_wrong(env, policy, key, found: PolicyCertificate, thresholds, max_bytes: int, settings: dict) -> None:
-    """Once more, with the checks that a compiled call cannot make."""
+def _say_what_is_wrong(env: MultiTaskEnv, policy: Policy, key: jax.Array, found: PolicyCertificate, max_bytes: int):
+    """Once more, with the checks of values that a compiled call cannot make."""
     num_rollouts, key_rollouts = found.returns.shape[1], jax.random.split(key_apart(key))[1]
     collect(env, policy, found.tasks, key_rollouts, num_rollouts=num_rollouts, max_bytes=max_bytes)
-    certify(found.returns, thresholds, support=env.support, **settings)
+    made = found.certificate
+    levels = {"delta": made.delta, "beta": made.beta, "bound": made.bound, "method": made.method}
+    certify(found.returns, made.thresholds, support=env.support, **levels)

@@ -93,7 +93,10 @@ def count_tasks(tasks: Any) -> int:
     shapes = {jnp.shape(leaf) for leaf in jax.tree.leaves(tasks)}
     lengths = {shape[0] if shape else 0 for shape in shapes}
     if len(lengths) != 1 or lengths == {0}:
-        raise ValueError(f"tasks have arrays of shapes {sorted(shapes)}; expected one leading axis [n] for all")
+        raise ValueError(
+            f"tasks have arrays of shapes {sorted(shapes)}; expected one leading axis [n] for all"
+            " (np.array gives a list one)"
+        )
     return lengths.pop()
 
 
@@ -118,6 +121,10 @@ def _check_shapes(env: MultiTaskEnv, apply: Any, structure: Any, leaves: tuple) 
         action = jax.eval_shape(apply, params, state.obs, key)
     except (TypeError, ValueError) as error:
         raise ValueError(f"the policy does not take an observation of {_described(state.obs)}: {error}") from error
+    if isinstance(action, tuple):
+        raise ValueError(
+            "the policy gives a tuple; expected an action (of Brax's make_policy, brax_policy makes a policy)"
+        )
     size = jax.eval_shape(lambda task: jnp.zeros(env.environment(task).action_size), task).shape
     if getattr(action, "shape", None) != size:
         raise ValueError(f"the policy gives {_described(action)}; expected an action of shape {size}")

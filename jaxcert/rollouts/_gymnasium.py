@@ -32,8 +32,9 @@ def collect_gymnasium(
     is ignored, so it may reset itself in the next step or in the same. The policy is run in one compiled call per step.
 
     Args:
-        make_envs: from a list of tasks, one per environment, to a ``gymnasium.vector.VectorEnv`` of as many.
-        policy: as in ``collect``.
+        make_envs: from a list of tasks, one per environment, to a ``gymnasium.vector.VectorEnv`` of as many that takes
+            a seed for each, as ``SyncVectorEnv`` and ``AsyncVectorEnv`` do.
+        policy: as in ``collect``; one that is not written in JAX through ``jax.pure_callback``.
         tasks: a pytree of arrays with a leading axis [n]; an environment gets its row, as NumPy arrays.
         key: a JAX random key, of the policy and of the seeds of episodes.
         num_rollouts: m.
@@ -45,9 +46,9 @@ def collect_gymnasium(
         loses carried along, then rounded down.
 
     Raises:
-        TypeError: if the policy is no function.
+        TypeError: if the policy is no function, or none that JAX can trace.
         ValueError: for numbers or shapes that do not fit, actions or rewards that are not finite, and vector
-            environments that must not be stepped after their end.
+            environments that must not be stepped after their end, or take no seed for each of them.
 
     Example:
         >>> import gymnasium
@@ -77,6 +78,8 @@ def collect_gymnasium(
     for start in range(0, len(rows), num_envs):
         some = slice(start, start + num_envs)
         envs = make_envs([jax.tree.map(lambda leaf, row=row: leaf[row], host) for row in rows[some]])
+        if not hasattr(envs, "num_envs"):
+            raise ValueError(f"make_envs gave a {type(envs).__name__}; expected a gymnasium.vector.VectorEnv")
         try:
             _check(envs, len(rows[some]))
             returns[some] = _episodes(envs, policy, seeds[some], keys[some], episode_length)
@@ -102,10 +105,10 @@ def _check(envs: Any, expected: int) -> None:
 
 def _episodes(envs: Any, policy: Policy, seeds: np.ndarray, keys: jax.Array, episode_length: int | None) -> np.ndarray:
     """The first episode of every environment, until all are over."""
-    obs, _ = envs.reset(seed=[int(seed) for seed in seeds])
+    obs = _reset(envs, seeds)
     returns, alive, t = nothing(np.zeros(len(seeds))), np.ones(len(seeds), bool), 0
     while alive.any() and (episode_length is None or t < episode_length):
-        actions = np.asarray(_actions(policy, obs, keys, t))
+        actions = _act(policy, obs, keys, t)
         _check_actions(actions, envs, alive)
         obs, rewards, terminated, truncated, _ = envs.step(actions)
         if not np.all(np.isfinite(rewards[alive])):
@@ -114,6 +117,22 @@ def _episodes(envs: Any, policy: Policy, seeds: np.ndarray, keys: jax.Array, epi
         alive &= ~(np.asarray(terminated) | np.asarray(truncated))
         t += 1
     return lower_end_host(returns)
+
+
+def _reset(envs: Any, seeds: np.ndarray) -> Any:
+    try:
+        return envs.reset(seed=[int(seed) for seed in seeds])[0]
+    except Exception as error:  # of whatever type the environment chose
+        raise ValueError(f"the vector environment did not reset with a seed for each environment: {error}") from error
+
+
+def _act(policy: Policy, obs: Any, keys: jax.Array, t: int) -> np.ndarray:
+    try:
+        return np.asarray(_actions(policy, obs, keys, t))
+    except (jax.errors.TracerArrayConversionError, jax.errors.ConcretizationTypeError) as error:
+        raise TypeError(
+            "JAX cannot trace the policy; call one of NumPy or PyTorch through jax.pure_callback"
+        ) from error
 
 
 @jax.jit

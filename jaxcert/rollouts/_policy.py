@@ -81,7 +81,7 @@ def as_policy(policy: Any) -> Policy:
     """A function of observation and key is a policy without parameters.
 
     Raises:
-        TypeError: for what is no function, or a method, whose object may change unseen.
+        TypeError: for what is no function, or a method, whose object may change unseen, or a module that holds arrays.
     """
     if isinstance(policy, Policy):
         return policy
@@ -89,6 +89,12 @@ def as_policy(policy: Any) -> Policy:
         raise TypeError(
             f"policy is {policy!r}; expected a Policy(apply, params), or a function of an observation and a key"
         )
+    try:
+        hash(policy)
+    except TypeError as error:
+        raise TypeError(
+            f"{type(policy).__name__} holds arrays: give Policy(apply, params), with them in params"
+        ) from error
     return Policy(_Plain(policy, tuple(map(_Same, _captured(policy)))), ())
 
 

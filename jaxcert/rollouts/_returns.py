@@ -30,11 +30,16 @@ def to_device(x: Any, beta: Any, support: Support, where: Any, *, binary: bool =
     dtype = returns_dtype(x)
     return (
         convert(x, dtype, "down"),
-        cast(beta, dtype, "nearest"),
+        round_beta(beta, dtype),
         cast(low, dtype, "nearest" if binary else "down"),
         cast(high, dtype, "nearest" if binary else "up"),
         None if where is None else _check_where(where, shape),
     )
+
+
+def round_beta(beta: Any, dtype: np.dtype) -> jax.Array:
+    """The level of a lower bound in the type of the computation: to nearest, since the rounded one is what is used."""
+    return cast(beta, dtype, "nearest")
 
 
 def _check_where(where: Any, shape: tuple[int, ...]) -> jax.Array:

@@ -78,6 +78,7 @@ class MultiTaskEnv:
             raise ValueError(f"episode_length is {self.episode_length!r}; expected a whole number of at least 1")
         if not (isinstance(self.support, tuple) and len(self.support) == 2 and self.support[0] < self.support[1]):
             raise ValueError(f"support is {self.support!r}; expected the least and the largest return, (a, b)")
+        object.__setattr__(self, "support", tuple(float(end) for end in self.support))  # arrays have no hash
 
     def sample_tasks(self, key: jax.Array, num_tasks: int) -> Any:
         """Independent tasks, one pytree with a leading axis [n].

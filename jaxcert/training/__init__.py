@@ -2,6 +2,7 @@
 
 from jaxcert.training._budget import CheckpointBudget
 from jaxcert.training._checkpoints import find_policy
+from jaxcert.training._compatibility import brax_compatibility
 from jaxcert.training._environment import brax_env
 from jaxcert.training._hook import CertificationHook, Checkpoint, Reached
 from jaxcert.training._log import tensorboard_writer, wandb_writer
@@ -18,6 +19,7 @@ __all__ = [
     "PPOSettings",
     "Reached",
     "Trained",
+    "brax_compatibility",
     "brax_env",
     "find_policy",
     "load_policy",

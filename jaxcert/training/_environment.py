@@ -1,8 +1,10 @@
 """Many tasks as one environment that Brax can train on."""
 
+import dataclasses
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from jaxcert._extras import import_extra
 from jaxcert.tasks._multi_task import MultiTaskEnv
@@ -13,7 +15,9 @@ def brax_env(env: MultiTaskEnv) -> Any:
 
     Brax's wrapper for episodes that end sets an environment back to its first state, and so to its first task;
     ``train`` has it reset anew between evaluations. The task and the state of its environment are the
-    ``pipeline_state``, so whatever library they come from, the wrappers of Brax treat them alike.
+    ``pipeline_state``, so whatever library they come from, the wrappers of Brax treat them alike: leave ``wrap_env_fn``
+    as it is, also for an environment of Playground. ``metrics`` and ``info`` of the environment are passed on, but for
+    names in ``info`` that Brax's wrappers write to themselves, such as ``steps``.
 
     Args:
         env: tasks, and their environments.
@@ -35,14 +39,15 @@ def brax_env(env: MultiTaskEnv) -> Any:
         def reset(self, rng: jax.Array) -> Any:
             key_task, key_state = jax.random.split(rng)
             task = env.sample_task(key_task)
-            return _outer(task, env.environment(task).reset(key_state))
+            inner = env.environment(task).reset(key_state)
+            return base.State((task, inner), inner.obs, *_outcome(inner), **_reported(inner))
 
         def step(self, state: Any, action: jax.Array) -> Any:
             task, inner = state.pipeline_state
-            inner = env.environment(task).step(inner, action)
-            return state.replace(
-                pipeline_state=(task, inner), obs=inner.obs, reward=inner.reward, done=inner.done.astype(float)
-            )
+            inner = env.environment(task).step(_as_reported(inner, state), action)
+            reward, done = _outcome(inner)
+            reported = {name: {**getattr(state, name), **own} for name, own in _reported(inner).items()}
+            return state.replace(pipeline_state=(task, inner), obs=inner.obs, reward=reward, done=done, **reported)
 
         @property
         def observation_size(self) -> Any:
@@ -51,15 +56,49 @@ def brax_env(env: MultiTaskEnv) -> Any:
 
         @property
         def action_size(self) -> int:
-            task: Any = jax.eval_shape(env.sample_task, jax.random.key(0))
-            return env.environment(task).action_size
+            return jax.eval_shape(_no_action, jax.random.key(0)).size
 
         @property
         def backend(self) -> str:
             return "jaxcert"
 
-    def _outer(task: Any, inner: Any) -> Any:
-        done = inner.done.astype(float)
-        return base.State((task, inner), inner.obs, inner.reward, done, metrics={}, info={})
+    def _no_action(key: jax.Array) -> jax.Array:
+        """Traced, as everything of a task is."""
+        return jnp.zeros(env.environment(env.sample_task(key)).action_size)
 
     return _MultiTask()
+
+
+# What Brax's wrappers for episodes, resets and evaluation keep in ``info``.
+_OF_WRAPPERS = frozenset(
+    ("steps", "truncation", "episode_done", "episode_metrics", "first_pipeline_state", "first_obs", "eval_metrics")
+)
+
+
+def _outcome(inner: Any) -> tuple[jax.Array, jax.Array]:
+    return jnp.asarray(inner.reward), jnp.asarray(inner.done).astype(float)
+
+
+def _reported(inner: Any) -> dict[str, dict[str, Any]]:
+    """Metrics and info of the environment itself, in dictionaries that wrappers may write to."""
+    found = {name: getattr(inner, name, None) or {} for name in ("metrics", "info")}
+    return {name: {key: value for key, value in own.items() if key not in _OF_WRAPPERS} for name, own in found.items()}
+
+
+def _as_reported(inner: Any, outer: Any) -> Any:
+    """The environment's state with the metrics and info that it reported last.
+
+    When an episode ends, the wrapper of Brax that goes back to the first state leaves them: a random key in ``info``
+    goes on, as it does without tasks.
+    """
+    reported = {name: own for name, own in _reported(inner).items() if own}
+    if not reported:
+        return inner
+    kept = {name: {key: getattr(outer, name)[key] for key in own} for name, own in reported.items()}
+    return _replace(inner, **{name: {**getattr(inner, name), **values} for name, values in kept.items()})
+
+
+def _replace(state: Any, **changes: Any) -> Any:
+    if hasattr(state, "_replace"):  # of a named tuple
+        return state._replace(**changes)
+    return dataclasses.replace(state, **changes)

@@ -12,7 +12,8 @@ import numpy as np
 from jax.sharding import SingleDeviceSharding
 
 from jaxcert._validation import is_count
-from jaxcert.certificates import Certificate, Status, certify, certify_policy, certify_safety_level
+from jaxcert.certificates import Certificate, Status, certify_policy, certify_safety_level
+from jaxcert.certificates._policy import check_settings
 from jaxcert.rollouts import brax_policy
 from jaxcert.tasks import MultiTaskEnv
 from jaxcert.training._budget import CheckpointBudget
@@ -144,9 +145,8 @@ class CertificationHook:
 
     def _check(self) -> None:
         """What would be refused at the first checkpoint, when delta is already spent."""
-        for name in ("num_tasks", "num_rollouts", "max_bytes"):
-            if not is_count(self.sizes[name]):
-                raise ValueError(f"{name} is {self.sizes[name]!r}; expected a whole number of at least 1")
+        if not is_count(self.sizes["max_bytes"]):
+            raise ValueError(f"max_bytes is {self.sizes['max_bytes']!r}; expected a whole number of at least 1")
         if not np.all(np.isfinite(self.thresholds)):
             raise ValueError(f"thresholds are {self.thresholds}; expected finite numbers")
         if not np.all((self.safeties > 0) & (self.safeties < 1)):
@@ -154,10 +154,8 @@ class CertificationHook:
         for values in (self.thresholds, self.safeties):
             if len({_shown(value) for value in values}) < len(values):
                 raise ValueError(f"{values} has the same number twice, up to twelve digits")
-        shape = (self.sizes["num_tasks"], self.sizes["num_rollouts"])
-        returns = jax.ShapeDtypeStruct(shape, np.dtype(np.float32))
-        levels = {"support": self.env.support, "delta": self.budget.level(1), **self.settings}
-        jax.eval_shape(lambda x: certify(x, self._asked(), **levels), returns)
+        sizes = self.sizes["num_tasks"], self.sizes["num_rollouts"]
+        check_settings(self.env, self._asked(), *sizes, delta=self.budget.level(1), **self.settings)
 
     def _asked(self) -> np.ndarray:
         """Without thresholds, one that is always reached: the rollouts are needed anyway."""

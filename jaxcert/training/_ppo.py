@@ -1,17 +1,14 @@
 """Training with Brax's PPO, certified as it goes."""
 
-import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import jax
-import jax.numpy as jnp
 
 from jaxcert._extras import import_extra
 from jaxcert.tasks._multi_task import MultiTaskEnv
 from jaxcert.training._checkpoints import last_checkpoint, network_factory, save_checkpoint
+from jaxcert.training._compatibility import brax_compatibility
 from jaxcert.training._environment import brax_env
 from jaxcert.training._hook import CertificationHook, Checkpoint, Reached
 from jaxcert.training._settings import PPOSettings
@@ -86,7 +83,7 @@ def train(
             hook(done + step, make_policy, params)
 
     try:
-        with _replication():
+        with brax_compatibility():
             make_policy, params, _ = ppo.train(
                 environment=brax_env(env),
                 episode_length=env.episode_length,
@@ -116,20 +113,3 @@ def _left_over(settings: PPOSettings, done: int) -> dict[str, Any]:
     num_evals = 1 + max(1, round((settings.num_evals - 1) * share)) if settings.num_evals > 1 else settings.num_evals
     # Other environments than those that were seen.
     return {**options, "num_timesteps": left, "num_evals": num_evals, "seed": settings.seed + done}
-
-
-@contextlib.contextmanager
-def _replication() -> Iterator[None]:
-    """Brax's PPO calls ``jax.device_put_replicated``, which JAX 0.10 no longer has: lend it one while it trains."""
-    if hasattr(jax, "device_put_replicated"):
-        yield
-        return
-
-    def device_put_replicated(tree: Any, devices: Any) -> Any:
-        return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (len(devices), *jnp.shape(leaf))), tree)
-
-    setattr(jax, "device_put_replicated", device_put_replicated)  # noqa: B010
-    try:
-        yield
-    finally:
-        delattr(jax, "device_put_replicated")

@@ -1,5 +1,7 @@
 """Rollouts and certificate in one call: the same bits as one after the other, sound, and refused by message."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,7 +22,7 @@ KEY = jax.random.key(3)
 @pytest.mark.parametrize(("bound", "method"), [("betting", "binomial"), ("clopper_pearson", "binomial")])
 def test_one_call_is_both_calls(bound, method):
     thresholds = [0.1, 0.3, 0.5]
-    options = {"delta": 0.05, "beta": 0.04, "bound": bound, "method": method}
+    options = {"delta": 0.05, "beta": 0.1, "bound": bound, "method": method}
     found = certify_policy(COINS, POLICY, KEY, thresholds, **SIZES, **options)
     key_tasks, key_rollouts = jax.random.split(key_apart(KEY))
     tasks = COINS.sample_tasks(key_tasks, 60)
@@ -35,11 +37,15 @@ def test_one_call_is_both_calls(bound, method):
     assert str(found) == str(wanted)
 
 
-def test_settings_are_rounded_to_the_safe_side():
-    found = certify_policy(COINS, POLICY, KEY, np.array([0.1]), delta=0.1, beta=0.1, **SIZES).certificate
-    assert float(found.thresholds[0]) >= 0.1
-    assert float(found.delta) <= 0.1
-    assert float(found.beta) <= 0.1
+@pytest.mark.parametrize("level", [0.1, 0.7])  # the nearest float32 is above the one and below the other
+def test_settings_are_rounded_as_certify_rounds_them(level):
+    settings = {"delta": level, "beta": level, "bound": "hoeffding"}
+    found = certify_policy(COINS, POLICY, KEY, np.array([level]), **settings, **SIZES)
+    wanted = certify(found.returns, np.array([level]), support=COINS.support, **settings)
+    for name in ("thresholds", "delta", "beta"):
+        np.testing.assert_array_equal(getattr(found.certificate, name), getattr(wanted, name))
+    assert float(found.certificate.thresholds[0]) >= level
+    assert float(found.certificate.delta) <= level
 
 
 def test_failures_are_as_rare_as_promised():
@@ -77,17 +83,36 @@ def test_other_values_do_not_compile_again():
     assert compilations(lambda: certify_policy(COINS, other, key, [0.2], delta=0.01, **SIZES)) == 0
 
 
-def test_what_has_no_meaning_is_refused_by_message():
-    with pytest.raises(ValueError, match="delta is 2"):
-        certify_policy(COINS, POLICY, KEY, 0.1, delta=2.0, **SIZES)
-    with pytest.raises(ValueError, match=r"thresholds.* is nan"):
-        certify_policy(COINS, POLICY, KEY, [0.1, np.nan], delta=0.1, **SIZES)
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"delta": 2.0}, "delta is 2; expected a probability"),
+        ({"delta": [0.1, 0.2]}, r"delta has shape \(2,\); expected a scalar"),
+        ({"beta": 1.5}, "beta is 1.5; expected a probability"),
+        ({"beta": 1e-60}, "beta is 1e-60; expected a probability that float32 can tell from 0"),
+        ({"thresholds": [0.1, np.nan]}, r"thresholds\[1\] is nan"),
+        ({"thresholds": [[0.1], [0.2]]}, r"thresholds have shape \(2, 1\)"),
+        ({"thresholds": []}, r"thresholds have shape \(0,\)"),
+        ({"bound": "none"}, "bound is 'none'"),
+        ({"method": "none"}, "method is 'none'"),
+        ({"num_tasks": 0}, "num_tasks is 0"),
+        ({"num_rollouts": 2.5}, "num_rollouts is 2.5"),
+        ({"bound": "empirical_bernstein", "num_rollouts": 1}, "needs at least 2"),
+    ],
+)
+def test_settings_without_meaning_are_refused_before_anything_is_rolled_out(changes, words):
+    def unreachable(key):
+        raise AssertionError("a task was drawn")
+
+    env = dataclasses.replace(COINS, sample_task=unreachable)
+    settings = {"thresholds": 0.1, "delta": 0.1, **SIZES, **changes}
+    with pytest.raises(ValueError, match=words):
+        certify_policy(env, POLICY, KEY, **settings)
+
+
+def test_what_goes_wrong_in_rollouts_is_refused_by_message():
     with pytest.raises(ValueError, match="is not finite, in task 0, rollout 0"):
         certify_policy(COINS, Policy(answer, jnp.float32(np.nan)), KEY, 0.1, delta=0.1, **SIZES)
-    with pytest.raises(ValueError, match="bound is 'none'"):
-        certify_policy(COINS, POLICY, KEY, 0.1, delta=0.1, bound="none", **SIZES)
-    with pytest.raises(ValueError, match="num_tasks is 0"):
-        certify_policy(COINS, POLICY, KEY, 0.1, delta=0.1, num_tasks=0, num_rollouts=5)
     with pytest.warns(UserWarning, match="scenario at beta"):
         certify_policy(COINS, POLICY, KEY, 0.1, delta=0.1, beta=0.05, method="scenario", **SIZES)
     silent = certify_policy(

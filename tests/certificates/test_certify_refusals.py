@@ -210,7 +210,7 @@ def test_validate_false_fails_closed_as_well():
 
 def _look_swapped(returns, where=None) -> np.ndarray:
     """By NumPy, as small arrays on a CPU are looked at, and compiled, as all others are."""
-    host = _axes._look_swapped(np, np.asarray(returns), None if where is None else np.asarray(where))
+    host = _axes._look_swapped(np, np.asarray(returns, float), None if where is None else np.asarray(where))
     np.testing.assert_array_equal(_axes._look_swapped_on_device(jnp.asarray(returns), where), host)
     return host
 

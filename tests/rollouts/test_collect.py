@@ -226,6 +226,16 @@ def test_episodes_share_no_key_with_tasks_of_the_same():
     assert not np.any(np.all(jax.random.key_data(tasks)[:, None] == jax.random.key_data(episodes)[None], axis=-1))
 
 
+@dataclasses.dataclass(frozen=True)
+class Module:
+    """As modules of Equinox are: equal if their arrays are."""
+
+    weight: jax.Array
+
+    def __call__(self, obs, key):
+        return self.weight * obs
+
+
 def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match=r"discount is 1\.5"):
         collect(WALK, drift, jnp.ones(2), KEY, num_rollouts=1, discount=1.5)
@@ -238,6 +248,10 @@ def test_what_does_not_fit_is_refused():
         collect(WALK, lambda obs, key: jnp.ones((1, 3)) @ obs, tasks, KEY, num_rollouts=1)
     with pytest.raises(TypeError, match=r"policy is 3; expected a Policy\(apply, params\), or a function"):
         collect(WALK, 3, tasks, KEY, num_rollouts=1)
+    with pytest.raises(ValueError, match=r"the policy gives a tuple; expected an action .* brax_policy"):
+        collect(WALK, lambda obs, key: (jnp.zeros(1), {}), tasks, KEY, num_rollouts=1)
+    with pytest.raises(TypeError, match=r"Module holds arrays: give Policy\(apply, params\)"):
+        collect(WALK, Module(jnp.ones(1)), tasks, KEY, num_rollouts=1)
     for bad in (jnp.float32(1), {"a": jnp.zeros(2), "b": jnp.zeros(3)}, jnp.zeros(0)):
         with pytest.raises(ValueError, match="expected one leading axis"):
             collect(WALK, drift, bad, KEY, num_rollouts=1)
@@ -247,3 +261,4 @@ def test_what_does_not_fit_is_refused():
         dataclasses.replace(WALK, episode_length=0)
     with pytest.raises(ValueError, match=r"support is \(1, 1\)"):
         dataclasses.replace(WALK, support=(1, 1))
+    assert hash(dataclasses.replace(WALK, support=(jnp.float32(0), np.float64(1))))

@@ -11,6 +11,7 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 from jaxcert import certify
 from jaxcert.rollouts import Policy, collect_gymnasium
+from jaxcert.rollouts._gymnasium import _random
 
 KEY = jax.random.key(0)
 
@@ -139,3 +140,70 @@ def test_returns_are_rounded_down():
 def test_a_policy_is_a_function():
     with pytest.raises(TypeError, match=r"expected a Policy\(apply, params\), or a function"):
         collect_gymnasium(make_envs, 3, np.ones(2), KEY, num_rollouts=2)
+
+
+def test_a_policy_of_numpy_is_called_back():
+    def rule(obs):
+        return np.where(obs[:, :1] > 2, 1, 0.5).astype(np.float32)
+
+    def called(obs, key):
+        return jax.pure_callback(rule, jax.ShapeDtypeStruct((1,), np.float32), obs, vmap_method="broadcast_all")
+
+    def traced(obs, key):
+        return jnp.where(obs[:1] > 2, 1.0, 0.5)
+
+    found, wanted = (
+        collect_gymnasium(make_envs, policy, np.ones(2), KEY, num_rollouts=3) for policy in (called, traced)
+    )
+    np.testing.assert_array_equal(found, wanted)
+    with pytest.raises(TypeError, match=r"through jax\.pure_callback"):
+        collect_gymnasium(make_envs, lambda obs, key: rule(np.asarray(obs)[None])[0], np.ones(2), KEY, num_rollouts=3)
+    with pytest.raises(TypeError, match=r"through jax\.pure_callback"):
+        collect_gymnasium(
+            make_envs, lambda obs, key: full(obs, key) if obs[0] > 2 else obs, np.ones(2), KEY, num_rollouts=3
+        )
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda tasks: Countdown(1.0), "make_envs gave a Countdown; expected a gymnasium.vector.VectorEnv"),
+        (lambda tasks: [Countdown(1.0)] * len(tasks), "make_envs gave a list; expected"),
+        (lambda tasks: gymnasium.make_vec("CartPole-v1", len(tasks)), "did not reset with a seed for each environment"),
+    ],
+)
+def test_what_is_no_vector_environment_with_seeds_is_refused(make, words):
+    with pytest.raises(ValueError, match=words):
+        collect_gymnasium(make, full, np.ones(2), KEY, num_rollouts=3)
+
+
+@pytest.mark.filterwarnings("default")
+def test_an_environment_of_mujoco_whose_physics_depends_on_the_task():
+    """Against its own loop, with the seeds that the key gives."""
+    pytest.importorskip("mujoco", reason="needs the extra brax")
+    gains = np.array([1.0, 10.0, 1.0, 2.0], np.float32)
+
+    def make(scale):
+        env = gymnasium.make("InvertedPendulum-v5", max_episode_steps=60)
+        env.unwrapped.model.body_mass[2] *= scale
+        return env
+
+    def make_pendulums(scales):
+        return SyncVectorEnv([functools.partial(make, float(scale)) for scale in scales])
+
+    def alone(scale, seed):
+        env, total, over = make(scale), 0.0, False
+        obs, _ = env.reset(seed=int(seed))
+        while not over:
+            action = 0.02 * gains[None] @ obs.astype(np.float32)
+            obs, reward, terminated, truncated, _ = env.step(action)
+            total, over = total + reward, terminated or truncated
+        return total
+
+    scales = np.array([0.25, 4.0])
+    policy = lambda obs, key: 0.02 * gains[None] @ obs.astype(jnp.float32)  # noqa: E731
+    found = collect_gymnasium(make_pendulums, policy, scales, KEY, num_rollouts=3, num_envs=4)
+    seeds, _ = _random(KEY, 6)
+    wanted = [[alone(scale, seed) for seed in row] for scale, row in zip(scales, seeds.reshape(2, 3), strict=True)]
+    np.testing.assert_allclose(found, wanted, atol=1)  # a step, for what single precision makes of the actions
+    assert np.all(found[0] > found[1])  # a heavy pole falls sooner

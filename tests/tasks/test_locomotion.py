@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from jaxcert.rollouts import Policy, collect, sample_returns
-from jaxcert.tasks.locomotion import Task, cheetah, walker
+from jaxcert.tasks.locomotion import Task, _environments, cheetah, walker
+from jaxcert.tasks.locomotion._warnings import mujoco_warnings
 from jaxcert.training import sample_policy
 
 mujoco = pytest.importorskip("mujoco", reason="needs the extra brax")
@@ -21,8 +22,9 @@ SCALES = [(1.0, 1.0), (0.5, 2.0), (1.7, 0.6)]
 
 
 @pytest.fixture(autouse=True)
-def _as_mjx_needs_it():
-    """MuJoCo's own code promotes types and ranks."""
+def _as_mjx_needs_it(tmp_path, monkeypatch):
+    """MuJoCo's own code promotes types and ranks, and writes a log into the folder that it is called in."""
+    monkeypatch.chdir(tmp_path)
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         yield
 
@@ -31,6 +33,21 @@ def _as_mjx_needs_it():
 def robot(request):
     env = ROBOTS[request.param]()
     return request.param, env.environment(Task(jnp.float32(1), jnp.float32(1))).robot
+
+
+def test_loading_leaves_no_log_and_hides_no_warning(tmp_path):
+    """The message about the model file that Playground ships is ours to know, any other is the user's."""
+    _environments._multi_task.cache_clear()
+    for make in ROBOTS.values():
+        make()
+    body = "<body><freejoint/><geom size='1'/></body>"
+    model = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
+    data = mujoco.MjData(model)
+    data.qpos[:] = np.nan
+    with pytest.warns(RuntimeWarning, match="MuJoCo: Nan, Inf or huge value in QPOS"), mujoco_warnings():
+        mujoco.mj_step(model, data)
+    assert list(tmp_path.iterdir()) == []
+    assert mujoco.get_mju_user_warning() is None
 
 
 def compiled(name: str, mass: float, size: float):

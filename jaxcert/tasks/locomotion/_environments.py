@@ -14,6 +14,7 @@ from jaxcert.tasks._multi_task import MultiTaskEnv
 from jaxcert.tasks.locomotion._scaling import as_the_authors, physical
 from jaxcert.tasks.locomotion._task import Task, sample_task
 from jaxcert.tasks.locomotion._torso import Fields, Torso
+from jaxcert.tasks.locomotion._warnings import mujoco_warnings
 
 EPISODE_LENGTH = 1000
 
@@ -143,7 +144,8 @@ def walker(*, authors_version: bool = False) -> MultiTaskEnv:
 @functools.lru_cache  # so that two of them share what is compiled
 def _multi_task(name: str, of_playground: str, build: Callable[..., Robot], *, authors_version: bool) -> MultiTaskEnv:
     suite = import_extra("mujoco_playground", "brax").dm_control_suite
-    base = suite.load(of_playground, config_overrides={"impl": "jax"})
+    with mujoco_warnings():
+        base = suite.load(of_playground, config_overrides={"impl": "jax"})
     robot = build(base.mj_model, base.mjx_model, authors_version=authors_version)
     environment, support = functools.partial(Locomotion, robot), (0.0, float(EPISODE_LENGTH))
     name = f"{name} (authors' version)" if authors_version else name

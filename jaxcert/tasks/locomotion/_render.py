@@ -18,6 +18,7 @@ from jaxcert.rollouts._policy import as_policy
 from jaxcert.tasks._multi_task import MultiTaskEnv
 from jaxcert.tasks.locomotion._environments import Locomotion, Robot
 from jaxcert.tasks.locomotion._task import Task
+from jaxcert.tasks.locomotion._warnings import mujoco_warnings
 
 _SHAPES = ("geom_size", "geom_pos", "body_pos")
 
@@ -61,7 +62,9 @@ def render(
     every = max(1, round(1 / (frames_per_second * seconds_per_step)))
     qpos = np.asarray(positions(env, policy, task, key, num_steps=num_steps))[::every]
     write = _write_gif if target.suffix.lower() == ".gif" else _write_mp4
-    write(target, list(_frames(robot, task, qpos, size)), 1 / (every * seconds_per_step))
+    with mujoco_warnings():
+        frames = list(_frames(robot, task, qpos, size))
+    write(target, frames, 1 / (every * seconds_per_step))
 
 
 def check_video_path(path: str | Path) -> Path:

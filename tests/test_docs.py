@@ -1,0 +1,134 @@
+"""The fenced blocks of README.md and docs/, run as they stand in the files."""
+
+import contextlib
+import io
+import itertools
+import re
+import shlex
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+import numpy as np
+import pytest
+from cli_harness import command
+
+import jaxcert
+
+ROOT = Path(__file__).parents[1]
+# What needs the extra brax, which not every block names that does.
+NEEDS_BRAX = re.compile(r"brax|mujoco|\btrain\(|InvertedPendulum")
+
+
+class Block(NamedTuple):
+    """What stands between two fences."""
+
+    line: int
+    language: str
+    text: str
+
+
+def blocks(name: str) -> list[Block]:
+    """All of a file, in order."""
+    found = re.finditer(r"^```(\w+)\n(.*?)^```$", (ROOT / name).read_text(), re.MULTILINE | re.DOTALL)
+    return [Block(match.string[: match.start()].count("\n") + 1, *match.groups()) for match in found]
+
+
+def files(language: str) -> list[str]:
+    """Those with blocks in a language."""
+    names = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+    return [name for name in names if any(block.language == language for block in blocks(name))]
+
+
+def run_python(name: str, *, with_brax: bool) -> int:
+    """Those in Python, one after the other as in one session; what a block of text after one shows is its output."""
+    namespace, output, ran = {"__name__": "__main__"}, None, 0
+    for block in blocks(name):
+        if block.language == "text" and output is not None:
+            assert output == block.text
+        output = None
+        if block.language != "python" or (not with_brax and NEEDS_BRAX.search(block.text)):
+            continue
+        code = compile("\n" * block.line + block.text, ROOT / name, "exec")
+        with contextlib.redirect_stdout(io.StringIO()) as stream:
+            exec(code, namespace)
+        output, ran = stream.getvalue(), ran + 1
+    return ran
+
+
+def commands(name: str) -> list[list[str]]:
+    """The calls of jaxcert on the command line."""
+    lines = [line for block in blocks(name) if block.language == "console" for line in block.text.splitlines()]
+    return [words[1:] for line in lines if (words := shlex.split(line, comments=True))[:1] == ["jaxcert"]]
+
+
+@pytest.fixture(autouse=True)
+def _as_a_user_has_it(tmp_path, monkeypatch):
+    """JAX as it is by default, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        yield
+
+
+@pytest.fixture
+def _with_files():
+    """The files that the text takes for granted."""
+    pandas = pytest.importorskip("pandas")
+    returns = jaxcert.sample_returns("cheetah")
+    for file in ("returns.npz", "seed0.npz", "seed1.npz"):
+        np.savez(file, returns=returns)
+    task, episode = np.indices(returns.shape).reshape(2, -1)
+    table = pandas.DataFrame({"task_id": task, "episode_id": episode, "total_return": np.ravel(returns)})
+    table.to_parquet("returns.parquet")
+    for block in blocks("docs/sweeps.md"):
+        if block.language == "toml":
+            Path("sweep.toml").write_text(block.text)
+
+
+@pytest.mark.parametrize("name", files("python"))
+def test_python_runs(name):
+    assert run_python(name, with_brax=False)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize(
+    "name", [n for n in files("python") if any(NEEDS_BRAX.search(b.text) for b in blocks(n) if b.language == "python")]
+)
+def test_python_runs_with_brax(name):
+    """All blocks, since those that need it build on those that do not."""
+    pytest.importorskip("brax", reason="needs the extra brax")
+    pytest.importorskip("gymnasium")
+    assert run_python(name, with_brax=True) > 2
+    left = {path.name for path in Path.cwd().iterdir()}
+    assert left == {"checkpoints", "certificates.jsonl", "events"}  # what the text says, and no log of MuJoCo
+
+
+@pytest.mark.usefixtures("_with_files")
+@pytest.mark.parametrize("name", [name for name in files("console") if commands(name)])
+def test_commands_run(name):
+    for words in commands(name):
+        if words[0] in ("train", "rollout", "render"):
+            continue
+        outcome = command(*words)
+        assert (outcome.status, outcome.err) == (0, ""), words
+        written = [word for option, word in itertools.pairwise(words) if option in ("--plot", "--json")]
+        assert all(Path(word).is_file() for word in written)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_commands_of_robots_run():
+    """Each line once. Training takes hours: that its line is understood must do."""
+    pytest.importorskip("brax", reason="needs the extra brax")
+    lines = dict.fromkeys(tuple(words) for name in ("README.md", "docs/training.md") for words in commands(name))
+    assert {"train", "rollout", "render"} <= {words[0] for words in lines}
+    for words in lines:
+        if words[0] == "train":
+            assert "--help" in command(*words, "--help").out
+        elif words[0] != "certify" or Path(words[1]).is_file():  # what the line before has written
+            outcome = command(*words)
+            if outcome.status and "GL" in outcome.err:
+                pytest.skip(f"no drawing here: {outcome.err}")
+            assert outcome.status == 0, outcome.err
+    assert {path.name for path in Path.cwd().iterdir()} == {"returns.parquet", "video.gif", "video.mp4"}
