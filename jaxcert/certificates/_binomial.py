@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxcert.certificates._arguments import epsilon_arguments, whole
 from jaxcert.certificates._blocks import in_blocks
@@ -44,7 +45,7 @@ def binomial_epsilon(num_violations: Any, num_tasks: Any, beta: Any, delta: Any,
     Reference: the thinning lemma in the theory page, section on the binomial certificate.
     """
     k, n, beta, delta = epsilon_arguments(num_violations, num_tasks, beta, delta, validate, zero_beta=True)
-    shape = jnp.broadcast_shapes(k.shape, n.shape, beta.shape, delta.shape)
+    shape = np.broadcast_shapes(k.shape, n.shape, beta.shape, delta.shape)
     return _inflated(elementwise(upper_risk, shape, k, n, delta), beta, shape=shape)
 
 

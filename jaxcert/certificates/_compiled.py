@@ -67,7 +67,7 @@ def _violations(lower, thresholds, *, length: int | None) -> tuple[jax.Array, ja
 def _certificates(method: str, thresholds, lower, violations, solutions: Solutions, beta, delta, direct, given) -> dict:
     """What is certified with k violations each, [..., t], by the solutions for each of them, or for k = 0, 1, ..."""
     n = lower.shape[-1]
-    epsilon, num_valid, feasible = epsilon_of(method, _chosen(solutions, violations, direct), violations, n, beta)
+    epsilon, num_valid, feasible = epsilon_of(_chosen(solutions, violations, direct), violations, n, beta)
     bad_threshold = jnp.broadcast_to(~jnp.isfinite(thresholds), epsilon.shape)
     epsilon = jnp.where(bad_threshold, 1.0, epsilon)
     bad_task = jnp.any(jnp.isnan(lower) if given else jnp.isneginf(lower), axis=-1, keepdims=True)
@@ -94,7 +94,7 @@ def _levels(method: str, wanted, lower, solutions: Solutions, beta, delta, low, 
     """The (k* + 1)-th smallest lower bound for each wanted safety, by the solutions for k = 0, 1, ..."""
     n = lower.shape[-1]
     k = jnp.arange(n)
-    epsilon, _, feasible = epsilon_of(method, jax.tree.map(lambda column: column[:n], solutions), k, n, beta)
+    epsilon, _, feasible = epsilon_of(jax.tree.map(lambda column: column[:n], solutions), k, n, beta)
     count = good_enough(epsilon, wanted)
     chosen = jnp.take(jnp.sort(lower, axis=-1), jnp.maximum(count - 1, 0), axis=-1)
     wanted, count = jnp.broadcast_to(wanted, chosen.shape), jnp.broadcast_to(count, chosen.shape)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxcert.certificates._arguments import epsilon_arguments, whole
 from jaxcert.certificates._blocks import in_blocks
@@ -68,7 +69,7 @@ def scenario_epsilon(
     Reference: Schnitzer et al. (2026), Theorem 5.1.
     """
     arguments = epsilon_arguments(num_violations, num_tasks, beta, delta, validate, zero_beta=False)
-    shape = jnp.broadcast_shapes(*(argument.shape for argument in arguments))
+    shape = np.broadcast_shapes(*(argument.shape for argument in arguments))
     return _unpadded(elementwise(solve_scenario, shape, *arguments), shape=shape)
 
 

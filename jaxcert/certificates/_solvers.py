@@ -37,7 +37,7 @@ def solve_all(method: str, n: int, beta: jax.Array, delta: jax.Array) -> Solutio
     return solve(method, k, n, beta, delta)
 
 
-def epsilon_of(method: str, solutions: Solutions, k: jax.Array, n: Any, beta) -> tuple[jax.Array, ...]:
+def epsilon_of(solutions: Solutions, k: jax.Array, n: Any, beta) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Epsilon, K and feasibility for each k."""
     sound = inflate(solutions.risk, beta)
     if solutions.printed is None:
@@ -49,4 +49,4 @@ def epsilon_of(method: str, solutions: Solutions, k: jax.Array, n: Any, beta) ->
 def solve_epsilon(method: str, k: jax.Array, n, beta, delta) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Epsilon, K and feasibility for each k; n and the levels broadcast to it."""
     n, beta, delta = (jnp.broadcast_to(jnp.asarray(v, k.dtype), k.shape) for v in (n, beta, delta))
-    return epsilon_of(method, solve(method, k, n, beta, delta), k, n, beta)
+    return epsilon_of(solve(method, k, n, beta, delta), k, n, beta)

@@ -35,9 +35,6 @@ def compiled_programs() -> Iterator[None]:
 
     The library itself leaves JAX's settings alone. A folder that cannot be written is done without.
     """
-    if jax.config.jax_compilation_cache_dir is not None or not _writable(folder()):
-        yield
-        return
     wanted: dict[str, Any] = {
         "jax_compilation_cache_dir": str(folder()),
         "jax_compilation_cache_max_size": _MAX_BYTES,
@@ -45,6 +42,9 @@ def compiled_programs() -> Iterator[None]:
         "jax_persistent_cache_min_entry_size_bytes": -1,
     }
     before = {name: getattr(jax.config, name) for name in wanted}
+    if before["jax_compilation_cache_dir"] is not None or not _writable(folder()):
+        yield
+        return
     _set(wanted)
     try:
         yield

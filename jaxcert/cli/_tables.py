@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -18,7 +19,7 @@ CURVE_NOTE = (
 
 
 def heading(
-    file: Path, data: ReturnsFile, support: tuple[float, float], certificates: Mapping[str, Certificate]
+    file: Path, data: ReturnsFile, support: tuple[float, float], certificates: Mapping[Any, Certificate]
 ) -> str:
     """What was certified, and how, by what was fixed beforehand; that may choose another beta."""
     certificate, *_ = certificates.values()
