@@ -5,6 +5,7 @@ import io
 import itertools
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,10 +35,16 @@ def blocks(name: str) -> list[Block]:
     return [Block(match.string[: match.start()].count("\n") + 1, *match.groups()) for match in found]
 
 
-def files(language: str) -> list[str]:
-    """Those with blocks in a language."""
+def files(wanted: Callable[[str], object]) -> list:
+    """Those that have what is wanted, as parameters of a test."""
     names = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
-    return [name for name in names if any(block.language == language for block in blocks(name))]
+    marks = dict.fromkeys(("docs/sweeps.md", "docs/bridge_world.md"), pytest.mark.slow)
+    return [pytest.param(name, marks=marks.get(name, ())) for name in names if wanted(name)]
+
+
+def python(name: str) -> list[str]:
+    """Blocks of Python."""
+    return [block.text for block in blocks(name) if block.language == "python"]
 
 
 def run_python(name: str, *, with_brax: bool) -> int:
@@ -85,16 +92,14 @@ def _with_files():
             Path("sweep.toml").write_text(block.text)
 
 
-@pytest.mark.parametrize("name", files("python"))
+@pytest.mark.parametrize("name", files(python))
 def test_python_runs(name):
     assert run_python(name, with_brax=False)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
-@pytest.mark.parametrize(
-    "name", [n for n in files("python") if any(NEEDS_BRAX.search(b.text) for b in blocks(n) if b.language == "python")]
-)
+@pytest.mark.parametrize("name", files(lambda name: any(NEEDS_BRAX.search(text) for text in python(name))))
 def test_python_runs_with_brax(name):
     """All blocks, since those that need it build on those that do not."""
     pytest.importorskip("brax", reason="needs the extra brax")
@@ -105,7 +110,7 @@ def test_python_runs_with_brax(name):
 
 
 @pytest.mark.usefixtures("_with_files")
-@pytest.mark.parametrize("name", [name for name in files("console") if commands(name)])
+@pytest.mark.parametrize("name", files(commands))
 def test_commands_run(name):
     for words in commands(name):
         if words[0] in ("train", "rollout", "render"):
