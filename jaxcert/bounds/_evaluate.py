@@ -21,7 +21,7 @@ def apply_bound(bound: Bound, x: Any, beta: Any, support: Support, where: Any, v
     tasks = x.valid.shape if isinstance(x, Summary) else x.shape[:-1]
     if beta.ndim > len(tasks) or any(b not in (1, t) for b, t in zip(beta.shape[::-1], tasks[::-1], strict=False)):
         raise ValueError(f"beta has shape {beta.shape}; expected one that broadcasts to the tasks, {tasks}")
-    return _evaluate(bound, x, beta, low, high, where)
+    return lower_bounds(bound, x, beta, low, high, where)
 
 
 def prepare(
@@ -75,7 +75,8 @@ def _check_counts(bound: Bound, where: Any, first: tuple[int, ...]) -> None:
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _evaluate(bound: Bound, x, beta, low, high, where) -> jax.Array:
+def lower_bounds(bound: Bound, x, beta, low, high, where) -> jax.Array:
+    """``evaluate``, as the one program that all callers outside of a compiled function share."""
     return evaluate(bound, x, beta, low, high, where)
 
 

@@ -9,11 +9,14 @@ import numpy as np
 from jaxcert._validation import as_numbers, check_open_unit, is_concrete, refuse, require_real
 from jaxcert.numerics._rounding import cast, compute_dtype
 
+# The default of the binomial certificate, which a beta costs the factor 1/(1 - beta) only.
+USUAL_BETA = 0.05
+
 
 def epsilon_arguments(
     k: Any, n: Any, beta: Any, delta: Any, validate: bool, *, zero_beta: bool
 ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
-    """(k up, n down, beta up, delta down) as arrays of one float type and one shape: epsilon grows with k and beta."""
+    """(k up, n down, beta up, delta down) as arrays of one float type: epsilon grows with k and beta."""
     for name, value in (("num_violations", k), ("num_tasks", n), ("beta", beta), ("delta", delta)):
         require_real(name, value)
     dtype = compute_dtype(beta, delta)
@@ -21,9 +24,7 @@ def epsilon_arguments(
         _check_counts(k, n, dtype)
         check_level("beta", beta, dtype, zero_allowed=zero_beta)
         check_level("delta", delta, dtype)
-    arrays = cast(k, dtype, "up"), cast(n, dtype, "down"), cast(beta, dtype, "up"), cast(delta, dtype, "down")
-    k, n, beta, delta = jnp.broadcast_arrays(*arrays)
-    return k, n, beta, delta
+    return cast(k, dtype, "up"), cast(n, dtype, "down"), cast(beta, dtype, "up"), cast(delta, dtype, "down")
 
 
 def whole(k: jax.Array, n: jax.Array) -> jax.Array:
@@ -66,4 +67,4 @@ def default_beta(method: str, delta: Any, num_tasks: int) -> Any:
 
     The division is done in the type of the computation, where the status compares it with the same quotient.
     """
-    return 0.05 if method == "binomial" else delta / num_tasks
+    return USUAL_BETA if method == "binomial" else delta / num_tasks

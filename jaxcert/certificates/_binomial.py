@@ -1,5 +1,6 @@
 """The binomial certificate: from the number of violations to the certified risk."""
 
+import functools
 from typing import Any
 
 import jax
@@ -7,6 +8,7 @@ import jax.numpy as jnp
 
 from jaxcert.certificates._arguments import epsilon_arguments, whole
 from jaxcert.certificates._blocks import in_blocks
+from jaxcert.certificates._rows import elementwise, unpadded
 from jaxcert.numerics._binomial_limits import upper_limit
 from jaxcert.numerics._rounding import unit_roundoff
 
@@ -41,21 +43,30 @@ def binomial_epsilon(num_violations: Any, num_tasks: Any, beta: Any, delta: Any,
 
     Reference: the thinning lemma in the theory page, section on the binomial certificate.
     """
-    return _binomial_epsilon(*epsilon_arguments(num_violations, num_tasks, beta, delta, validate, zero_beta=True))
+    k, n, beta, delta = epsilon_arguments(num_violations, num_tasks, beta, delta, validate, zero_beta=True)
+    shape = jnp.broadcast_shapes(k.shape, n.shape, beta.shape, delta.shape)
+    return _inflated(elementwise(upper_risk, shape, k, n, delta), beta, shape=shape)
+
+
+@functools.partial(jax.jit, static_argnames="shape")
+def _inflated(risk: jax.Array, beta: jax.Array, *, shape: tuple[int, ...]) -> jax.Array:
+    return inflate(unpadded(risk, shape), beta)
+
+
+def inflate(risk: jax.Array, beta: jax.Array) -> jax.Array:
+    """Epsilon from U(k; n, delta): U / (1 - beta), rounded up; 1 for a beta without meaning."""
+    valid = (beta >= 0) & (beta < 1)
+    epsilon = risk / (1 - jnp.where(valid, beta, 0.0)) * (1 + 6 * unit_roundoff(risk.dtype))
+    return jnp.where(valid, jnp.minimum(epsilon, 1.0), 1.0)
 
 
 @jax.jit
-def _binomial_epsilon(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> jax.Array:
-    return binomial(k, n, beta, delta)
+def upper_risk(k: jax.Array, n: jax.Array, delta: jax.Array) -> jax.Array:
+    """U(k; n, delta) for arrays of one float type that broadcast; 1 wherever an argument has no meaning."""
+    return in_blocks(_solve, *jnp.broadcast_arrays(k, n, delta))
 
 
-def binomial(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> jax.Array:
-    """The certificate on arrays of one float type and shape; 1 wherever an argument has no meaning."""
-    return in_blocks(_solve, k, n, beta, delta)
-
-
-def _solve(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> jax.Array:
-    valid = whole(k, n) & (beta >= 0) & (beta < 1) & (delta > 0) & (delta < 1)
+def _solve(k: jax.Array, n: jax.Array, delta: jax.Array) -> jax.Array:
+    valid = whole(k, n) & (delta > 0) & (delta < 1)
     risk = upper_limit(jnp.where(valid, k, 0.0), jnp.where(valid, n, 1.0), jnp.where(valid, delta, 0.5))
-    inflated = risk / (1 - jnp.where(valid, beta, 0.0)) * (1 + 6 * unit_roundoff(k.dtype))
-    return jnp.where(valid & (k < n), jnp.minimum(inflated, 1.0), 1.0)
+    return jnp.where(valid, risk, 1.0)

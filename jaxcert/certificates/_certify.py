@@ -14,7 +14,7 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import check_level, check_scalar, default_beta
 from jaxcert.certificates._axes import check_axes
 from jaxcert.certificates._certificate import Certificate
-from jaxcert.certificates._compiled import beyond_range, certify_given, certify_level, certify_returns
+from jaxcert.certificates._compiled import beyond_range, certify_given, certify_level, certify_returns, level_beta
 from jaxcert.numerics._rounding import cast, compute_dtype
 from jaxcert.rollouts._returns import returns_dtype
 from jaxcert.rollouts.summaries import Summary
@@ -170,7 +170,9 @@ def certify_safety_level(
         safety: s in (0, 1), a scalar, or float[t] for several, each a certificate of its own.
         support: (a, b), as in ``certify``.
         delta: failure probability, in (0, 1); a scalar.
-        beta: as in ``certify``.
+        beta: as in ``certify``. By default, for "binomial", the largest value that costs nothing,
+            1 - U(k*; n, delta)/(1 - s) with k* as at 0.05 (the least of them for several safeties): 0.08 at n = 200,
+            s = 0.9, delta = 0.01. Where 0.05 leaves no k*, as large as one allows.
         bound: as in ``certify``.
         method: as in ``certify``.
         where: as in ``certify``.
@@ -195,12 +197,16 @@ def certify_safety_level(
     description = _choose_bound(bound)
     _check_method(method)
     check_returns_shape(returns)
-    arrays = _prepare(description, returns, support, delta, beta, method, where, validate)
+    dtype = returns_dtype(returns)
     require_real("safety", safety)
+    _check_scalars(delta, 0.5 if beta is None else beta)
     if validate:
-        check_level("safety", safety, arrays[1].dtype)
-    wanted = _row("safety", cast(safety, arrays[1].dtype, "up"))
-    certificate = certify_level(description, method, wanted, *arrays)
+        check_level("safety", safety, dtype)
+    wanted, solutions = _row("safety", cast(safety, dtype, "up")), None
+    if beta is None and method == "binomial":
+        beta, solutions = level_beta(_num_tasks(returns), cast(delta, dtype, "down"), wanted)
+    arrays = _prepare(description, returns, support, delta, beta, method, where, validate)
+    certificate = certify_level(description, method, wanted, solutions, *arrays)
     if validate:
         warn_out_of_range(certificate)
     return certificate
@@ -236,13 +242,16 @@ def _prepare(bound: Bound, returns, support, delta, beta, method: str, where, va
     _check_scalars(delta, 0.5 if beta is None else beta)
     if validate:
         _check_levels(delta, 0.5 if beta is None else beta, returns_dtype(returns), zero_beta=False)
-    n = returns.valid.shape[-1] if isinstance(returns, Summary) else np.shape(returns)[-2]
     if beta is None:
-        beta = default_beta(method, cast(delta, returns_dtype(returns), "down"), n)
+        beta = default_beta(method, cast(delta, returns_dtype(returns), "down"), _num_tasks(returns))
     x, beta, low, high, where = prepare(bound, returns, beta, support, where, validate)
     if validate and not isinstance(x, Summary):
         check_axes(x, where)
     return x, beta, cast(delta, beta.dtype, "down"), low, high, where
+
+
+def _num_tasks(returns: Any) -> int:
+    return returns.valid.shape[-1] if isinstance(returns, Summary) else np.shape(returns)[-2]
 
 
 def _check_scalars(delta, beta) -> None:
@@ -271,7 +280,7 @@ def _thresholds(thresholds: Any, dtype: np.dtype, validate: bool) -> jax.Array:
 def _row(name: str, values: jax.Array) -> jax.Array:
     if values.ndim > 1 or values.size == 0:
         raise ValueError(f"{name} have shape {values.shape}; expected a scalar or [t] with at least one entry")
-    return values.reshape(-1)
+    return values if values.ndim else values.reshape(1)
 
 
 def warn_out_of_range(certificate: Certificate) -> None:

@@ -1,5 +1,6 @@
 """The paper's certificate (its Theorem 5.1), with an exact search over the number of valid bounds."""
 
+import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -7,8 +8,9 @@ import jax.numpy as jnp
 
 from jaxcert.certificates._arguments import epsilon_arguments, whole
 from jaxcert.certificates._blocks import in_blocks
+from jaxcert.certificates._rows import elementwise, unpadded
 from jaxcert.numerics._binomial_kernel import log_probability, tail_error
-from jaxcert.numerics._binomial_limits import log_cdf, log_sf, move_log_odds, start_point
+from jaxcert.numerics._binomial_limits import log_cdf, log_sf, move_log_odds, parabola_root, start_point
 from jaxcert.numerics._elementary import exp, log
 from jaxcert.numerics._rounding import next_down, unit_roundoff
 
@@ -65,17 +67,20 @@ def scenario_epsilon(
 
     Reference: Schnitzer et al. (2026), Theorem 5.1.
     """
-    return _scenario_epsilon(*epsilon_arguments(num_violations, num_tasks, beta, delta, validate, zero_beta=False))
+    arguments = epsilon_arguments(num_violations, num_tasks, beta, delta, validate, zero_beta=False)
+    shape = jnp.broadcast_shapes(*(argument.shape for argument in arguments))
+    return _unpadded(elementwise(solve_scenario, shape, *arguments), shape=shape)
+
+
+@functools.partial(jax.jit, static_argnames="shape")
+def _unpadded(rows: ScenarioSolution, *, shape: tuple[int, ...]) -> ScenarioSolution:
+    return ScenarioSolution(*(unpadded(row, shape) for row in rows))
 
 
 @jax.jit
-def _scenario_epsilon(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> ScenarioSolution:
-    return scenario(k, n, beta, delta)
-
-
-def scenario(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> ScenarioSolution:
-    """The theorem on arrays of one float type and shape; infeasible wherever an argument has no meaning."""
-    return in_blocks(_solve, k, n, beta, delta)
+def solve_scenario(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> ScenarioSolution:
+    """The theorem on arrays of one float type that broadcast; infeasible wherever an argument has no meaning."""
+    return in_blocks(_solve, *jnp.broadcast_arrays(k, n, beta, delta))
 
 
 def _solve(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> ScenarioSolution:
@@ -107,8 +112,8 @@ def _with_derivative_jvp(primals: tuple, tangents: tuple) -> tuple[jax.Array, ja
     (problem, epsilon, j), change = primals, tangents[0]
     inside = epsilon < 1
     p = jnp.where(inside, epsilon, 0.5)
-    log_tail, slope, _ = log_cdf(jnp.minimum(problem.k + j, problem.n - 1), problem.n, p)
-    log_excess, excess_slope, _ = log_sf(jnp.minimum(j, problem.last), problem.n - problem.k, problem.beta)
+    log_tail, slope, *_ = log_cdf(jnp.minimum(problem.k + j, problem.n - 1), problem.n, p)
+    log_excess, excess_slope, *_ = log_sf(jnp.minimum(j, problem.last), problem.n - problem.k, problem.beta)
     level_in_beta = -exp(log_excess) * excess_slope / (problem.beta * (1 - problem.beta))
     level_change = change.delta / (problem.n + 1) + level_in_beta * change.beta
     return epsilon, jnp.where(inside, p * (1 - p) / (exp(log_tail) * slope) * level_change, 0.0)
@@ -137,9 +142,9 @@ class _Problem(NamedTuple):
 
         From the small tail, rounded up: the printed form 1 - (1 - .) would lose every digit.
         """
-        log_tail, _, error = log_sf(j, self.n - self.k, self.beta)
-        u = unit_roundoff(j.dtype)
-        return next_down(self.share - exp(log_tail + error) * (1 + (4 + jnp.abs(log_tail)) * u))
+        tail = log_sf(j, self.n - self.k, self.beta)
+        slack = 1 + (4 + jnp.abs(tail.log_tail)) * unit_roundoff(j.dtype)
+        return next_down(self.share - exp(tail.log_tail + tail.error) * slack)
 
     def next_level(self, j: jax.Array, level: jax.Array) -> jax.Array:
         """At most t_{j+1} = t_j + P[Bin(n - k, beta) = j + 1], for j below the last."""
@@ -217,14 +222,14 @@ def _search(problem: _Problem, start: jax.Array, level: jax.Array, feasible: jax
     log_share = log(problem.share)
 
     def step(s: _Search) -> _Search:
-        log_tail, slope, error = log_cdf(problem.k + s.j, problem.n, s.point)
+        log_tail, slope, curvature, error = log_cdf(problem.k + s.j, problem.n, s.point)
         log_level = log(jnp.where(s.level > 0, s.level, 1.0))
         residual = (log_tail - log_level) + (error + 2 * u * jnp.abs(log_level))
         verified = s.searching & (s.level > 0) & (residual <= 0)
         best = jnp.where(verified, jnp.minimum(s.point, s.best), s.best)
         spare = jnp.where(verified & (s.point <= s.best), s.j, s.spare)
 
-        aim = move_log_odds(s.point, -residual / slope) * (1 + 4 * u)
+        aim = move_log_odds(s.point, parabola_root(residual, slope, curvature)) * (1 + 4 * u)
         settled = jnp.abs(aim - s.point) <= 32 * u * s.point
         first = s.steps == 0
         beaten = first & (log_tail - error >= log_share)

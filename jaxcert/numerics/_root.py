@@ -22,10 +22,13 @@ class SafeRoot(NamedTuple):
 
 
 class _State(NamedTuple):
+    """The last point with what was found there, and the bracket before it is taken into account."""
+
     x: jax.Array
+    residual: jax.Array
+    aim: jax.Array
     safe: jax.Array
     unsafe: jax.Array
-    done: jax.Array
     spoilt: jax.Array
     step: jax.Array
 
@@ -67,35 +70,33 @@ def safe_root(
         (True, True)
     """
     start, safe, unsafe = _points(start, safe, unsafe)
-    tolerance = 16 * unit_roundoff(start.dtype)
 
     def body(state: _State) -> _State:
-        residual, aim = evaluate(state.x)
-        is_safe = residual <= 0
-        safe_end = jnp.where(is_safe, state.x, state.safe)
-        unsafe_end = jnp.where(is_safe, state.unsafe, state.x)
-        # A safe point that would hardly move is the root; so is a closed bracket.
-        close = tolerance * jnp.abs(state.x)
-        done = (is_safe & (jnp.abs(aim - state.x) <= close)) | (jnp.abs(safe_end - unsafe_end) <= close)
-        # Aimed a little to the safe side of the root, so that rounding noise does not keep it unsafe for ever.
-        proposal = _inside(aim + jnp.sign(safe_end - unsafe_end) * close / 4, safe_end, unsafe_end)
-        keep = state.done
-        return _State(
-            jnp.where(keep, state.x, proposal),
-            jnp.where(keep, state.safe, safe_end),
-            jnp.where(keep, state.unsafe, unsafe_end),
-            keep | done,
-            state.spoilt | (~keep & jnp.isnan(residual)),
-            state.step + 1,
-        )
+        # All that depends on the evaluation are two arrays: XLA would repeat it for each further one.
+        ends, done, proposal = _look(state)
+        x = jnp.where(done, state.x, proposal)
+        return _State(x, *evaluate(x), *ends, state.spoilt | jnp.isnan(state.residual), state.step + 1)
 
     def unfinished(state: _State) -> jax.Array:
-        return jnp.any(~state.done) & (state.step < max_steps)
+        return jnp.any(~_look(state)[1]) & (state.step < max_steps)
 
-    begin = _inside(start, safe, unsafe)
-    nowhere = jnp.zeros(start.shape, bool)
-    final = jax.lax.while_loop(unfinished, body, _State(begin, safe, unsafe, nowhere, nowhere, jnp.int32(0)))
-    return SafeRoot(final.safe, final.done & ~final.spoilt)
+    # As if the unsafe end had been looked at and the start were where to look next.
+    begin = _State(unsafe, jnp.full_like(start, jnp.inf), start, safe, unsafe, jnp.isnan(unsafe), jnp.int32(0))
+    final = jax.lax.while_loop(unfinished, body, begin)
+    (root, _), done, _ = _look(final)
+    return SafeRoot(root, done & ~(final.spoilt | jnp.isnan(final.residual)))
+
+
+def _look(state: _State) -> tuple[tuple[jax.Array, jax.Array], jax.Array, jax.Array]:
+    """The (safe, unsafe) ends with the last point among them, whether that is the end, and the next point."""
+    x, residual, aim, safe, unsafe, *_ = state
+    is_safe = residual <= 0
+    safe, unsafe = jnp.where(is_safe, x, safe), jnp.where(is_safe, unsafe, x)
+    # A safe point that would hardly move is the root; so is a closed bracket.
+    close = 16 * unit_roundoff(x.dtype) * jnp.abs(x)
+    done = (is_safe & (jnp.abs(aim - x) <= close)) | (jnp.abs(safe - unsafe) <= close)
+    # Aimed a little to the safe side of the root, so that rounding noise does not keep it unsafe for ever.
+    return (safe, unsafe), done, _inside(aim + jnp.sign(safe - unsafe) * close / 4, safe, unsafe)
 
 
 def _points(*values: jax.Array) -> list[jax.Array]:

@@ -160,7 +160,7 @@ def _tail(k: jax.Array, n: jax.Array, p: jax.Array, side: Side, lower: bool) -> 
         # A subnormal p counts as 0, or as the smallest normal number where that is the safe side.
         p = _at_least_normal(p) if (side == "up") != lower else p
     inside, *point = _inside(k, n, p)
-    log_tail, _, is_lower = smaller_tail(*point)
+    log_tail, _, _, is_lower = smaller_tail(*point)
     direct = is_lower == lower
     # One minus a tail that was rounded up is rounded down.
     up, down = _exp(log_tail, inside, n, "up"), _exp(log_tail, inside, n, "down")

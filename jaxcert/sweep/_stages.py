@@ -8,7 +8,8 @@ import jax.numpy as jnp
 
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import evaluate
-from jaxcert.certificates._compiled import count_violations, solve_epsilon, status_of
+from jaxcert.certificates._compiled import count_violations, status_of
+from jaxcert.certificates._solvers import solve_epsilon
 from jaxcert.numerics._rounding import complement_down
 
 

@@ -1,0 +1,39 @@
+"""Elementwise problems as rows of a few lengths, so that other shapes do not compile their solver again."""
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxcert._validation import is_concrete
+
+# The shortest row: few problems take as long as that many.
+_SHORTEST = 256
+
+
+def padded_length(size: int, *arrays: Any) -> int:
+    """The length at which a program is compiled: a power of two, or the size itself within a program of the user's."""
+    return max(_SHORTEST, 1 << (size - 1).bit_length()) if is_concrete(*arrays) else size
+
+
+def elementwise(solve: Callable[..., Any], shape: tuple[int, ...], *arrays: jax.Array) -> Any:
+    """``solve`` for rows made of arrays that broadcast to ``shape``, of which the first may not stay a scalar."""
+    length = padded_length(math.prod(shape), *arrays)
+    return solve(*_rows(arrays, shape=shape, length=length))
+
+
+@functools.partial(jax.jit, static_argnames=("shape", "length"))
+def _rows(arrays: tuple[jax.Array, ...], *, shape: tuple[int, ...], length: int) -> list[jax.Array]:
+    def row(array: jax.Array) -> jax.Array:
+        flat = jnp.broadcast_to(array, shape).reshape(-1)
+        return jnp.pad(flat, (0, length - flat.size))
+
+    return [row(arrays[0]), *(array if array.ndim == 0 else row(array) for array in arrays[1:])]
+
+
+def unpadded(row: jax.Array, shape: tuple[int, ...]) -> jax.Array:
+    """The array that a row was made of."""
+    return row[: math.prod(shape)].reshape(shape)
