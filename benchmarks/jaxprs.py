@@ -110,9 +110,7 @@ class Interpreter:
             outputs = self.evaluate(p["jaxpr"], *constants, *state[1], *each)
             return (self.total, outputs[: len(begin)]), outputs[len(begin) :]
 
-        state, stacked = jax.lax.scan(
-            step, (self.total, begin), slices, length=p["length"], reverse=p["reverse"]
-        )
+        state, stacked = jax.lax.scan(step, (self.total, begin), slices, length=p["length"], reverse=p["reverse"])
         self.total = state[0]
         return [*state[1], *stacked]
 

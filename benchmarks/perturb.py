@@ -14,10 +14,10 @@ import numpy as np
 
 from benchmarks.jaxprs import Interpreter
 
-# Relative errors in units of u = 2**-24; a unit in the last place (ulp) is at most 2 u. Quotients (div.full.f32): 2 ulp;
-# reciprocals (rcp.approx): 1 ulp; roots (sqrt.approx.f32): 2**-23, their reciprocals: 2**-22.9 (PTX ISA, sections on
-# these instructions). Functions: the table of maximum errors in NVIDIA's CUDA programming guide, 1 ulp for log, log1p,
-# expm1 and tanh, 2 ulp for exp, 4 ulp for powers. The logistic function is a quotient of an exponential.
+# Relative errors in units of u = 2**-24; a unit in the last place (ulp) is at most 2 u. Quotients (div.full.f32) are
+# off by 2 ulp, reciprocals (rcp.approx) by 1, roots (sqrt.approx.f32) by 2**-23, their reciprocals by 2**-22.9 (PTX
+# ISA). Functions (CUDA programming guide, table of maximum errors): log, log1p, expm1 and tanh by 1 ulp, exp by 2,
+# powers by 4. The logistic function is a quotient of an exponential.
 ALLOWED = {
     "div": 4.0,
     "sqrt": 2.0,
@@ -32,14 +32,17 @@ ALLOWED = {
     "pow": 8.0,
 }
 # What rounds to nearest everywhere, or does not round at all.
-_EXACT = set(
-    "abs add add_any and argmax argmin bitcast_convert_type broadcast_in_dim ceil clamp concatenate convert_element_type "
-    "copy copy_p cummax cumprod cumsum dynamic_slice dynamic_update_slice empty eq floor gather ge gt integer_pow iota "
-    "is_finite le lt max min mul ne neg nextafter not optimization_barrier or pad reduce_and reduce_max reduce_min "
-    "reduce_or reduce_precision reduce_sum rem reshape rev round scatter scatter-add select_and_gather_add select_n "
-    "shift_left shift_right_arithmetic shift_right_logical sign slice sort split square squeeze stack stop_gradient sub "
-    "transpose unstack xor".split()
-)
+_EXACT = {
+    "abs", "add", "add_any", "and", "argmax", "argmin", "bitcast_convert_type", "broadcast_in_dim", "ceil",
+    "clamp", "concatenate", "convert_element_type", "copy", "copy_p", "cummax", "cumprod", "cumsum",
+    "dynamic_slice", "dynamic_update_slice", "empty", "eq", "floor", "gather", "ge", "gt", "integer_pow",
+    "iota", "is_finite", "le", "lt", "max", "min", "mul", "ne", "neg", "nextafter", "not",
+    "optimization_barrier", "or", "pad", "reduce_and", "reduce_max", "reduce_min", "reduce_or",
+    "reduce_precision", "reduce_sum", "rem", "reshape", "rev", "round", "scatter", "scatter-add",
+    "select_and_gather_add", "select_n", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign",
+    "slice", "sort", "split", "square", "squeeze", "stack", "stop_gradient", "sub", "transpose", "unstack",
+    "xor",
+}  # fmt: skip
 
 
 class Moved(Interpreter):
@@ -54,6 +57,7 @@ class Moved(Interpreter):
         self.moves, self.seed, self.places = moves, seed, {}
 
     def finish(self, equation: Any, outputs: list) -> list:
+        """The outputs, moved where they are inexact."""
         if not any(out.dtype == jnp.float32 for out in outputs):
             return outputs
         name = equation.primitive.name
@@ -84,7 +88,31 @@ def as_on_a_gpu(function: Callable, *arguments: Any) -> tuple[Callable[[Any, Any
     jax.eval_shape(lambda *a: counting.run(function, *a)[0], *arguments)
 
     @jax.jit
-    def call(moves: jax.Array, seed: jax.Array) -> Any:
+    def call(moves: jax.Array, seed: jax.Array, *arguments: Any) -> Any:
         return Moved(moves, seed).run(function, *arguments)[0]
 
-    return lambda moves, seed=0: call(jnp.asarray(moves, jnp.float32), jnp.uint32(seed)), len(counting.places)
+    def moved(moves: Any, seed: int = 0) -> Any:
+        return call(jnp.asarray(moves, jnp.float32), jnp.uint32(seed), *arguments)
+
+    return moved, len(counting.places)
+
+
+def least_margin(margin: Callable[[np.ndarray, int], np.ndarray], count: int) -> np.ndarray:
+    """The smallest margin of each element over many ways to move ``count`` operations.
+
+    All up, all down, each element at random; and, for the elements that come closest to the edge so, every operation
+    the way that hurts them most.
+
+    Args:
+        margin: (moves, seed) -> margins, [elements]; negative is unsafe.
+        count: of operations.
+    """
+    if count < 1:
+        raise ValueError("the program holds no operation that could move")
+    still = margin(np.zeros(count), 0)
+    found = [still, margin(np.ones(count), 0), margin(-np.ones(count), 0)]
+    found += [margin(np.ones(count), seed) for seed in (1, 2, 3)]
+    effects = np.array([margin(row, 0) for row in np.eye(count)]) - still
+    closest = np.argsort(still - np.abs(effects).sum(axis=0))[:10]
+    found += [margin(-np.sign(effects[:, element]), 0) for element in closest]
+    return np.min(found, axis=0)

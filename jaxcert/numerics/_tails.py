@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import require_real
-from jaxcert.numerics._binomial_kernel import log_probability, smaller_tail, tail_error
+from jaxcert.numerics._binomial_kernel import SmallerTail, log_probability, smaller_tail
 from jaxcert.numerics._binomial_limits import lower_limit, upper_limit
 from jaxcert.numerics._elementary import exp, expm1
 from jaxcert.numerics._rounding import Side, cast, compute_dtype, next_down, next_up, unit_roundoff
@@ -160,14 +160,14 @@ def _tail(k: jax.Array, n: jax.Array, p: jax.Array, side: Side, lower: bool) -> 
         # A subnormal p counts as 0, or as the smallest normal number where that is the safe side.
         p = _at_least_normal(p) if (side == "up") != lower else p
     inside, *point = _inside(k, n, p)
-    log_tail, _, _, is_lower = smaller_tail(*point)
-    direct = is_lower == lower
+    tail = smaller_tail(*point)
+    direct = tail.is_lower == lower
     # One minus a tail that was rounded up is rounded down.
-    up, down = _exp(log_tail, inside, n, "up"), _exp(log_tail, inside, n, "down")
+    up, down = _exp(tail, "up"), _exp(tail, "down")
     value = {
         "up": lambda: jnp.where(direct, up, next_up(1 - down)),
         "down": lambda: jnp.where(direct, down, next_down(1 - up)),
-        "nearest": lambda: jnp.where(direct, exp(log_tail), -expm1(log_tail)),
+        "nearest": lambda: jnp.where(direct, exp(tail.log_tail), -expm1(tail.log_tail)),
     }[side]()
     whole = jnp.where((k >= n) | ((k >= 0) & (p == 0)), 1.0, 0.0)
     value = jnp.where(inside, jnp.clip(value, 0.0, 1.0), whole if lower else 1 - whole)
@@ -180,7 +180,7 @@ def _tail(k: jax.Array, n: jax.Array, p: jax.Array, side: Side, lower: bool) -> 
 def _tail_jvp(side: Side, lower: bool, primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
     """In p: the density of Beta(k + 1, n - k), that is b(k; n, p) (n - k)/(1 - p), up or down; n or 0 at the ends."""
     inside, k, n, p = _inside(*primals)
-    density = exp(log_probability(k, n, p)) * (n - k) / (1 - p)
+    density = exp(log_probability(k, n, p)[0]) * (n - k) / (1 - p)
     count, trials, end = primals
     steep = ((end == 0) & (count == 0)) | ((end == 1) & (count == trials - 1))
     density = jnp.where(inside, density, jnp.where(steep, trials, 0.0))
@@ -201,12 +201,10 @@ def _at_least_normal(p: jax.Array) -> jax.Array:
     return jnp.where((bits > 0) & (p < tiny), tiny, p)
 
 
-def _exp(log_tail: jax.Array, inside: jax.Array, n: jax.Array, side: Side) -> jax.Array:
-    # A tail far below the type's range has the logarithm -inf, without an error to add.
-    error = jnp.where(log_tail > -jnp.inf, tail_error(log_tail, jnp.where(inside, n, 1.0)), 0.0)
-    slack = (4 + jnp.abs(log_tail)) * unit_roundoff(log_tail.dtype)
+def _exp(tail: SmallerTail, side: Side) -> jax.Array:
+    slack = jnp.where(tail.log_tail > -jnp.inf, (4 + jnp.abs(tail.log_tail)) * unit_roundoff(tail.log_tail.dtype), 0.0)
     sign = 1 if side == "up" else -1
-    value = exp(log_tail + sign * error) * (1 + jnp.where(log_tail > -jnp.inf, sign * slack, 0.0))
+    value = exp(tail.log_tail + sign * tail.error) * (1 + sign * slack)
     # A tail is positive, also where it is too small for the type.
     return jnp.maximum(value, jnp.finfo(value.dtype).tiny) if side == "up" else value
 
