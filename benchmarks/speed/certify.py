@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxcert
-from benchmarks.scipy_reference import plain_certify, vectorised_binomial_certify, vectorised_certify
 from benchmarks.speed.timing import Row, jitted, sample, seconds
 
 NUM_TASKS, NUM_ROLLOUTS, NUM_THRESHOLDS = 200, 1000, 600
@@ -49,6 +48,8 @@ def certificates() -> Iterator[Row]:
 
 def _references(returns: np.ndarray, thresholds: np.ndarray, ours: dict[str, float]) -> Iterator[Row]:
     """The plain reference repeats the same work for each threshold: it is timed at four and scaled."""
+    from benchmarks.scipy_reference import plain_certify, vectorised_binomial_certify, vectorised_certify
+
     few = thresholds[:: NUM_THRESHOLDS // 4][:4]
     settings: tuple[Any, ...] = (SCENARIO_BETA, DELTA, SUPPORT)
     plain = seconds(lambda: plain_certify(returns, few, *settings), 1) / len(few) * len(thresholds)

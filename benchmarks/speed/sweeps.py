@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.scipy_reference import plain_certify, vectorised_certify
 from benchmarks.speed.timing import Row, sample, seconds
 from jaxcert.sweep import Grid, sweep
 
@@ -22,6 +21,8 @@ GRID = Grid(
 
 def sweeps() -> Iterator[Row]:
     """The whole, and the references at one of its settings."""
+    from benchmarks.scipy_reference import plain_certify, vectorised_certify
+
     (whole,) = whole_sweep()
     yield whole
     returns = sample(1, 200, 1000)[0]

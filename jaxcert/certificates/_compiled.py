@@ -130,7 +130,7 @@ def level_beta(n: int, delta: jax.Array, wanted: jax.Array) -> tuple[jax.Array, 
 def _largest_beta(risk: jax.Array, wanted: jax.Array, *, n: int) -> jax.Array:
     # As much smaller as the rounding of epsilon may need.
     inflated = risk[:n] * (1 + 16 * unit_roundoff(risk.dtype))
-    largest = next_down(1 - inflated / complement_down(wanted)[:, None], 2)
+    largest = next_down(1 - inflated[None, :] / complement_down(wanted)[:, None], 2)
     usual = jnp.min(jnp.where(largest >= USUAL_BETA, largest, jnp.inf))
     smaller = jnp.min(jnp.where(largest > 0, largest, jnp.inf))
     beta = jnp.where(usual < 1, usual, smaller)

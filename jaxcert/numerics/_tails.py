@@ -30,8 +30,9 @@ def binomial_cdf(num_successes: Any, num_trials: Any, probability: Any, *, side:
 
     Returns:
         The tail in [0, 1], NaN where an argument has no meaning; differentiable once, in p alone. The relative error of
-        the computed value is at most about (24 + 10 |ln tail| + sqrt(n) / 20) u, with u = 2**-24 in float32 and 2**-53
-        in float64; "down" and "up" lie that bound away from it, so at most twice as far from the exact value.
+        the computed value is some (25 + 11 |ln tail|) u, more next to the mean of many trials and where k is several
+        times its mean, with u = 2**-24 in float32 and 2**-53 in float64 (theory page, section 5.1); "down" and "up" lie
+        a bound on it away, so at most twice as far from the exact value.
 
     Raises:
         ValueError: for an unknown side, or arguments that are not real numbers.
