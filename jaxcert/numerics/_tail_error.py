@@ -61,4 +61,5 @@ def _share_lost(d: jax.Array, x: jax.Array) -> jax.Array:
     """
     v = d / (2 * x - d)
     size = jnp.abs(v)
-    return jnp.where(size < 0.5, 10 + 8 * size, jnp.where(v > 0, 34 - 24 * size, 21.5 - 13 * size))
+    far = jnp.where(v > 0, 34 - 24 * size, jnp.maximum(26.5 - 24 * size, 7.5))
+    return jnp.where(size < 0.5, 9.4 + 7.5 * size, far)
