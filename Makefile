@@ -8,11 +8,13 @@ STAMP := .venv/.installed
 demo: $(STAMP)
 	$(BIN)/jaxcert demo
 
+# Compiled programs are kept from one run to the next, in ~/.cache/jaxcert/tests (tests/compilations.py), at most 1 GB;
+# JAX_ENABLE_COMPILATION_CACHE=false does without.
 test: $(STAMP)
-	$(BIN)/python -m pytest -q -n auto -m "not slow"
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow"
 
 test-all: $(STAMP)
-	$(BIN)/python -m pytest -q -n auto
+	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""Strict JAX for every test, and the two precisions as a fixture."""
+"""Strict JAX for every test, its programs kept between runs, and the two precisions as a fixture."""
 
 import contextlib
 
@@ -6,13 +6,20 @@ import hypothesis
 import jax
 import numpy as np
 import pytest
+from compilations import keep_programs, trim_programs
 
+keep_programs()
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
 # The first example of a shape is compiled: no deadline. The same examples everywhere.
 hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("repeatable")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if not hasattr(session.config, "workerinput"):  # once, not in every process of pytest-xdist
+        trim_programs()
 
 
 def x64_context(enabled: bool) -> contextlib.AbstractContextManager:

@@ -126,12 +126,12 @@ def _jensen_gap(data: Rollouts, unit: jax.Array, t: jax.Array) -> tuple[jax.Arra
     """Mean of ln z, the gap ln mean(1/z) + mean ln z, and its slope in the log-odds of t."""
     bet = t[..., None]
 
-    def gain(excess: jax.Array) -> jax.Array:
-        return bet * (excess / unit - 1)
+    def terms(excess: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+        gain = bet * (excess / unit - 1)
+        return jnp.log1p(gain), gain / (1 + gain), jnp.square(1 / (1 + gain))
 
-    log_mean = data.mean(lambda excess: jnp.log1p(gain(excess)))
-    surplus = -data.mean(lambda excess: gain(excess) / (1 + gain(excess)))  # mean(1/z) - 1
-    square = data.mean(lambda excess: jnp.square(1 / (1 + gain(excess))))
+    log_mean, lost, square = data.mean(terms)
+    surplus = -lost  # mean(1/z) - 1
     slope = (1 - t) * (square / (1 + surplus) - (1 + surplus))
     return log_mean, log_mean + jnp.log1p(surplus), slope
 
@@ -149,16 +149,17 @@ def _value_down(data: Rollouts, reference: jax.Array, goal: jax.Array, t: jax.Ar
     u = unit_roundoff(t.dtype)
     bet, unit = t[..., None], reference[..., None]
 
-    def log_gain(excess: jax.Array) -> jax.Array:
+    def terms(excess: jax.Array) -> tuple[jax.Array, jax.Array]:
         relative = excess / unit
         gain = bet * (relative - 1)
         low_side = gain < -0.25
         small = jnp.log((1 - bet) + bet * jnp.where(low_side, relative, 1))
-        return jnp.where(low_side, small, jnp.log1p(jnp.where(low_side, 0, gain)))
+        return jnp.where(low_side, small, jnp.log1p(jnp.where(low_side, 0, gain))), jnp.maximum(relative - 1, 0)
 
-    log_mean = quotient(data.sum(log_gain), jnp.maximum(data.num_rollouts, 1))
-    positive = t * data.mean(lambda excess: jnp.maximum(excess / unit - 1, 0))
-    size = 2.01 * positive + jnp.abs(log_mean)
+    log_sum, above = data.sum(terms)
+    count = jnp.maximum(data.num_rollouts, 1)
+    log_mean = quotient(log_sum, count)
+    size = 2.01 * t * (above / count) + jnp.abs(log_mean)
     error = 32 * u * t + (sum_error(data.x.shape[-1], t.dtype) + 7 * u) * size
     growth = jnp.expm1((log_mean - error) - goal * (1 + 6 * u))
     ratio = (growth - 6 * u * jnp.abs(growth)) / t

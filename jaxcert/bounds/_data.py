@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.numerics._rounding import next_down
-from jaxcert.numerics._summation import tree_sum_of
+from jaxcert.numerics._summation import Sums, tree_sum_of
 
 
 class Rollouts(NamedTuple):
@@ -45,24 +45,32 @@ class Rollouts(NamedTuple):
         counted = _inside(x, self.low, self.high)
         return jnp.where(counted if mask is None else counted & mask, x, self.low) - self.low
 
-    def sum(self, term: Callable[[jax.Array], jax.Array]) -> jax.Array:
-        """The sum of ``term(x - a)`` over the rollouts that count, [...], by ``tree_sum``."""
+    def sum(self, term: Callable[[jax.Array], Sums]) -> Sums:
+        """The sum of ``term(x - a)`` over the rollouts that count, [...], by ``tree_sum_of``."""
         if self.repeats is not None:
             return tree_sum_of(self._repeated(term), self.x, self.repeats)
         if self.mask is not None:
-            return tree_sum_of(lambda x, mask: jnp.where(mask, term(self._excess(x, mask)), 0), self.x, self.mask)
+            return tree_sum_of(self._masked(term), self.x, self.mask)
         return tree_sum_of(lambda x: term(self._excess(x, None)), self.x)
 
-    def _repeated(self, term: Callable[[jax.Array], jax.Array]) -> Callable[..., jax.Array]:
-        def some(x: jax.Array, repeats: jax.Array) -> jax.Array:
-            # A value that does not occur must not make 0 times infinity: the upper end, where every term is finite.
-            return jnp.where(repeats > 0, repeats * term(jnp.where(repeats > 0, x, self.high) - self.low), 0)
+    def _masked(self, term: Callable[[jax.Array], Sums]) -> Callable[..., Sums]:
+        def some(x: jax.Array, mask: jax.Array) -> Sums:
+            return jax.tree.map(lambda value: jnp.where(mask, value, 0), term(self._excess(x, mask)))
 
         return some
 
-    def mean(self, term: Callable[[jax.Array], jax.Array]) -> jax.Array:
+    def _repeated(self, term: Callable[[jax.Array], Sums]) -> Callable[..., Sums]:
+        def some(x: jax.Array, repeats: jax.Array) -> Sums:
+            occurs = repeats > 0
+            # A value that does not occur must not make 0 times infinity: the upper end, where every term is finite.
+            values = term(jnp.where(occurs, x, self.high) - self.low)
+            return jax.tree.map(lambda value: jnp.where(occurs, repeats * value, 0), values)
+
+        return some
+
+    def mean(self, term: Callable[[jax.Array], Sums]) -> Sums:
         """The mean of ``term(x - a)``; 0 without rollouts."""
-        return self.sum(term) / jnp.maximum(self.num_rollouts, 1)
+        return jax.tree.map(lambda total: total / jnp.maximum(self.num_rollouts, 1), self.sum(term))
 
 
 def rollouts(

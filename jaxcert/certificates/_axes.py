@@ -1,7 +1,11 @@
 """Noticing returns whose axes are the wrong way round."""
 
+from types import ModuleType
+from typing import Any
+
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxcert._validation import is_concrete
 
@@ -17,9 +21,7 @@ def check_axes(returns: jax.Array, where: jax.Array | None) -> None:
     *_, n, m = returns.shape
     if min(n, m) < 3 or not is_concrete(returns, where):
         return
-    with jax.ensure_compile_time_eval():  # readable returns may be met while something else is traced
-        swapped = bool(_look_swapped(returns, where).any())
-    if swapped:
+    if _swapped(returns, where):
         raise ValueError(
             f"returns of shape {returns.shape} look as if their axes were swapped: rollouts (the last axis) differ "
             f"systematically, tasks do not; expected [..., num_tasks, num_rollouts]. If rollout j shares its "
@@ -28,31 +30,48 @@ def check_axes(returns: jax.Array, where: jax.Array | None) -> None:
         )
 
 
+def _swapped(x: jax.Array, where: jax.Array | None) -> bool:
+    if x.size <= _SMALL and all(device.platform == "cpu" for device in x.devices()):
+        # In the memory of the host as it is: nothing is compiled for this shape.
+        return bool(np.any(_look_swapped(np, np.asarray(x), None if where is None else np.asarray(where))))
+    with jax.ensure_compile_time_eval():  # readable returns may be met while something else is traced
+        return bool(_look_swapped_on_device(x, where).any())
+
+
+# Up to here NumPy takes milliseconds.
+_SMALL = 2**20
+
+
 @jax.jit
-def _look_swapped(x: jax.Array, where: jax.Array | None = None) -> jax.Array:
-    mask = jnp.ones(x.shape, bool) if where is None else where
-    rows, row_spread = _variance_ratio(x, mask, axis=-1)
-    columns, column_spread = _variance_ratio(x, mask, axis=-2)
+def _look_swapped_on_device(x: jax.Array, where: jax.Array | None) -> jax.Array:
+    return _look_swapped(jnp, x, where)
+
+
+def _look_swapped(xp: ModuleType, x: Any, where: Any) -> Any:
+    mask = xp.ones(x.shape, bool) if where is None else where
+    rows, row_spread = _variance_ratio(xp, x, mask, axis=-1)
+    columns, column_spread = _variance_ratio(xp, x, mask, axis=-2)
     # About 12 standard deviations of the ratio without an effect, and more for few groups.
     far_beyond_chance = 1 + 12 * column_spread + 30 * column_spread**2
     return (columns > far_beyond_chance) & (rows < 1 + 3 * row_spread)
 
 
-def _variance_ratio(x: jax.Array, mask: jax.Array, axis: int) -> tuple[jax.Array, jax.Array]:
+def _variance_ratio(xp: ModuleType, x: Any, mask: Any, axis: int) -> tuple[Any, Any]:
     """The F ratio of a one-way analysis of variance and about its standard deviation where the groups do not differ.
 
     Each group lies along ``axis``; empty ones do not count, and up to two of them never differ.
     """
-    x = jnp.where(mask, x, 0)
-    size = jnp.sum(mask, axis=axis, dtype=x.dtype)
-    count = jnp.sum(size, axis=-1)
-    others = jnp.maximum(jnp.sum(size > 0, axis=-1, dtype=x.dtype) - 1, 1)
-    means = jnp.sum(x, axis=axis) / jnp.maximum(size, 1)
-    grand_mean = jnp.sum(x, axis=(-2, -1)) / jnp.maximum(count, 1)
-    between = jnp.sum(size * jnp.square(means - grand_mean[..., None]), axis=-1) / others
-    spread = jnp.where(mask, x - jnp.expand_dims(means, axis), 0)
-    within = jnp.sum(jnp.square(spread), axis=(-2, -1)) / jnp.maximum(count - others - 1, 1)
+    x = xp.where(mask, x, xp.zeros((), x.dtype))
+    size = xp.sum(mask, axis=axis, dtype=x.dtype)
+    count = xp.sum(size, axis=-1)
+    others = xp.maximum(xp.sum(size > 0, axis=-1, dtype=x.dtype) - 1, 1)
+    means = xp.sum(x, axis=axis) / xp.maximum(size, 1)
+    grand_mean = xp.sum(x, axis=(-2, -1)) / xp.maximum(count, 1)
+    between = xp.sum(size * xp.square(means - grand_mean[..., None]), axis=-1) / others
+    spread = xp.where(mask, x - xp.expand_dims(means, axis), xp.zeros((), x.dtype))
+    within = xp.sum(xp.square(spread), axis=(-2, -1)) / xp.maximum(count - others - 1, 1)
     # What rounding alone makes of equal returns is no variance.
-    scale = jnp.max(jnp.abs(x), axis=(-2, -1))
-    noise = x.shape[axis] * jnp.square(8 * jnp.finfo(x.dtype).eps * scale)
-    return jnp.where(others > 1, between / (within + noise), 0), jnp.sqrt(2 / others)
+    scale = xp.max(xp.abs(x), axis=(-2, -1))
+    noise = x.shape[axis] * xp.square(8 * float(jnp.finfo(x.dtype).eps) * scale)
+    ratio = between / xp.maximum(within + noise, float(jnp.finfo(x.dtype).tiny))
+    return xp.where(others > 1, ratio, xp.zeros((), x.dtype)), xp.sqrt(2 / others)

@@ -57,9 +57,10 @@ def _inflated(risk: jax.Array, beta: jax.Array, *, shape: tuple[int, ...]) -> ja
 def inflate(risk: jax.Array, beta: jax.Array) -> jax.Array:
     """Epsilon from U(k; n, delta): U / (1 - beta), rounded up; 1 for a beta without meaning."""
     valid = (beta >= 0) & (beta < 1)
-    # 1 - beta, the quotient and the product are off by 3.1 u.
-    epsilon = quotient(risk, 1 - jnp.where(valid, beta, 0.0)) * (1 + 4 * unit_roundoff(risk.dtype))
-    return jnp.where(valid, jnp.minimum(epsilon, 1.0), 1.0)
+    # One factor for all k. 1 - beta, the quotient and the product with it are off by 3.1 u.
+    above_one = jnp.full_like(beta, 1 + 4 * unit_roundoff(risk.dtype))
+    factor = quotient(above_one, 1 - jnp.where(valid, beta, 0.0))
+    return jnp.where(valid, jnp.minimum(risk * factor, 1.0), 1.0)
 
 
 @jax.jit

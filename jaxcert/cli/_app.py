@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast
 import typer
 
 import jaxcert
-from jaxcert.cli import _certify, _demo, _render, _rollout, _sweep, _train
+from jaxcert.cli import _cache, _certify, _demo, _render, _rollout, _sweep, _train
 
 _app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -49,11 +49,17 @@ def _version(wanted: bool) -> None:
 
 @_app.callback()
 def _main(
+    context: typer.Context,
+    cache: Annotated[
+        bool, typer.Option("--cache/--no-cache", help="Keep compiled programs in the user's cache folder.")
+    ] = True,
     _version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Certify the performance of a fixed policy on new tasks from the same distribution."""
+    if cache:
+        context.with_resource(_cache.compiled_programs())
 
 
 @_app.command("certify")

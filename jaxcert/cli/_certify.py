@@ -127,8 +127,8 @@ def _points(result: Result) -> list[tuple[float, float]]:
 def _print(result: Result, request: Request, settings: Settings) -> None:
     """The table and, unless it is the curve, the sentence of each row."""
     console = _console.output()
-    any_certificate = next(iter(result.certificates.values()))
-    console.print(_tables.heading(request.file, result.data, settings.support, any_certificate), soft_wrap=True)
+    heading = _tables.heading(request.file, result.data, settings.support, result.certificates)
+    console.print(heading, soft_wrap=True)
     for fixed, certificate in result.certificates.items():
         given = request.thresholds if fixed == "threshold" else request.safety
         table = _tables.by_threshold if fixed == "threshold" else _tables.by_safety

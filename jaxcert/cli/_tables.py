@@ -1,7 +1,7 @@
 """Certificates as tables; every figure is rounded to the safe side."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import jax
@@ -17,15 +17,21 @@ CURVE_NOTE = (
 )
 
 
-def heading(file: Path, data: ReturnsFile, support: tuple[float, float], certificate: Certificate) -> str:
-    """What was certified, and how."""
+def heading(
+    file: Path, data: ReturnsFile, support: tuple[float, float], certificates: Mapping[str, Certificate]
+) -> str:
+    """What was certified, and how, by what was fixed beforehand; that may choose another beta."""
+    certificate, *_ = certificates.values()
+    betas = {fixed: f"{float(one.beta):.3g}" for fixed, one in certificates.items()}
+    same = len(set(betas.values())) == 1
+    beta = ", ".join(dict.fromkeys(value if same else f"{value} ({fixed})" for fixed, value in betas.items()))
     counts = data.num_rollouts
     fewest, most = counts.min(), counts.max()
     rollouts = f"{most} rollouts each" if fewest == most else f"{fewest} to {most} rollouts"
     return (
         f"{file}: {certificate.num_tasks} tasks, {rollouts}, support [{support[0]:g}, {support[1]:g}]\n"
         f"bound {certificate.bound}, method {certificate.method}, "
-        f"beta {float(certificate.beta):.3g}, delta {float(certificate.delta):.3g}"
+        f"beta {beta}, delta {float(certificate.delta):.3g}"
     )
 
 

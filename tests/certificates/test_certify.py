@@ -7,6 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from compilations import compilations
+from scipy import stats
 
 import jaxcert
 from jaxcert import Status, bounds, certify, certify_lower_bounds, certify_safety_level
@@ -177,6 +179,48 @@ def test_safety_level_is_the_largest_order_statistic_allowed(method, wanted):
     assert (Status(int(got.status[0])) is Status.VACUOUS) == (allowed.size == 0) or method == "scenario"
 
 
+@pytest.mark.parametrize(("n", "wanted"), [(200, 0.9), (200, 0.95), (45, 0.9), (47, 0.9), (1000, 0.5), (20, 0.9)])
+def test_default_beta_of_a_safety_level_costs_nothing(n, wanted, precision):
+    """It is the largest that leaves k* as at 0.05, or, where 0.05 leaves none, the largest that leaves any."""
+    x = np.random.default_rng(1).beta(5, 2, (n, 20))
+    got = certify_safety_level(x.astype(precision), wanted, support=SUPPORT, delta=0.01)
+    beta = float(got.beta)
+
+    def most(beta: float) -> int:
+        risk = stats.beta.isf(0.01, np.arange(n) + 1, n - np.arange(n))
+        return int(np.sum(risk / (1 - beta) <= 1 - wanted)) - 1
+
+    usual, largest = most(0.05), most(1e-9)
+    if largest < 0:
+        assert beta == pytest.approx(0.05)
+        assert float(got.thresholds[0]) == 0
+        return
+    k = usual if usual >= 0 else largest
+    exact = 1 - stats.beta.isf(0.01, k + 1, n - k) / (1 - wanted)
+    assert exact * (1 - 1e-3) < beta <= exact
+    assert beta >= 0.05 or usual < 0
+    # k* bounds may lie below: the threshold is the one after them.
+    assert int(got.num_violations[0]) == k
+    assert float(got.thresholds[0]) == np.sort(np.asarray(got.lower_bounds))[k]
+
+
+def test_default_beta_serves_every_wanted_safety():
+    x = returns_for("betting")
+    apart = [certify_safety_level(x, s, support=SUPPORT, delta=0.05) for s in (0.5, 0.8)]
+    together = certify_safety_level(x, [0.5, 0.8], support=SUPPORT, delta=0.05)
+    assert float(together.beta) == pytest.approx(min(float(one.beta) for one in apart), rel=1e-6)
+    assert [int(k) for k in together.num_violations] == [int(one.num_violations[0]) for one in apart]
+
+
+def test_default_beta_under_jit(precision):
+    x = np.random.default_rng(1).beta(5, 2, (60, 20)).astype(precision)
+    call = lambda x, s, d: certify_safety_level(x, s, support=SUPPORT, delta=d)  # noqa: E731
+    levels = np.asarray(0.9, precision), np.asarray(0.01, precision)
+    eager, traced = call(x, *levels), jax.jit(call)(x, *levels)
+    assert float(eager.beta) == pytest.approx(float(traced.beta), rel=1e-6)
+    np.testing.assert_allclose(traced.thresholds, eager.thresholds, rtol=1e-6)
+
+
 def test_several_safety_levels_at_once_are_monotone():
     got = certify_safety_level(returns_for("betting"), [0.1, 0.5, 0.8], support=SUPPORT, delta=0.05)
     assert got.thresholds.shape == (3,)
@@ -188,10 +232,12 @@ TABLE = [
     ("cheetah", "empirical_bernstein", "binomial", 0.05, 444),
     ("cheetah", "betting", "binomial", 0.01, 532),
     ("cheetah", "betting", "binomial", 0.05, 520),
+    ("cheetah", "betting", "binomial", None, 523),
     ("walker", "empirical_bernstein", "scenario", 1e-4, 405),
     ("walker", "empirical_bernstein", "binomial", 0.05, 586),
     ("walker", "betting", "binomial", 0.01, 656),
     ("walker", "betting", "binomial", 0.05, 667),
+    ("walker", "betting", "binomial", None, 671),
 ]
 
 
@@ -207,19 +253,15 @@ def test_certified_on_90_percent_of_the_samples(name, bound, method, beta, want,
 # --- compilation, pytrees, printing -----------------------------------------------------------------------------------
 
 
-def test_other_values_do_not_compile_again(caplog):
+def test_other_values_do_not_compile_again():
     x = jnp.asarray(returns_for("betting"))
 
     def call(beta, delta, levels, high):
         return certify(x, levels, support=(0.0, high), delta=delta, beta=beta)
 
     jax.block_until_ready(call(0.05, 0.01, [1.0, 2.0], 10.0))
-    with jax.log_compiles():
-        jax.block_until_ready(call(0.07, 0.02, [3.0, 4.0], 11.0))
-    assert not [record for record in caplog.records if "Finished XLA compilation" in record.getMessage()]
-    with jax.log_compiles():
-        jax.block_until_ready(call(0.07, 0.02, [3.0, 4.0, 5.0], 11.0))
-    assert [record for record in caplog.records if "Finished XLA compilation" in record.getMessage()]
+    assert compilations(lambda: call(0.07, 0.02, [3.0, 4.0], 11.0)) == 0
+    assert compilations(lambda: call(0.07, 0.02, [3.0, 4.0, 5.0], 11.0)) > 0
 
 
 def test_a_certificate_is_a_pytree():

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from coins import COINS, answer
+from compilations import compilations
 from scipy import stats
 
 from jaxcert import Status, certify, certify_policy
@@ -71,13 +72,9 @@ def test_nothing_leaves_the_device(read_on_the_host):
 
 
 def test_other_values_do_not_compile_again():
-    from jaxcert.certificates import _policy
-
     certify_policy(COINS, POLICY, KEY, [0.1], delta=0.1, **SIZES)
-    before = _policy._certify_policy._cache_size()
-    other = Policy(answer, jnp.float32(0.3), deterministic=True)
-    certify_policy(COINS, other, jax.random.key(4), [0.2], delta=0.01, **SIZES)
-    assert _policy._certify_policy._cache_size() == before
+    other, key = Policy(answer, jnp.float32(0.3), deterministic=True), jax.random.key(4)
+    assert compilations(lambda: certify_policy(COINS, other, key, [0.2], delta=0.01, **SIZES)) == 0
 
 
 def test_what_has_no_meaning_is_refused_by_message():

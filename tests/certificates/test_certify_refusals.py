@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxcert import Status, binomial_epsilon, certify, certify_lower_bounds, certify_safety_level, scenario_epsilon
-from jaxcert.certificates._axes import _look_swapped
+from jaxcert.certificates import _axes
 
 X = np.linspace(0.2, 0.8, 20 * 30, dtype=np.float32).reshape(20, 30)
 X = np.take_along_axis(X, np.random.default_rng(0).permuted(np.tile(np.arange(30), (20, 1)), axis=1), axis=1)
@@ -208,6 +208,13 @@ def test_validate_false_fails_closed_as_well():
 # --- axes -------------------------------------------------------------------------------------------------------------
 
 
+def _look_swapped(returns, where=None) -> np.ndarray:
+    """By NumPy, as small arrays on a CPU are looked at, and compiled, as all others are."""
+    host = _axes._look_swapped(np, np.asarray(returns), None if where is None else np.asarray(where))
+    np.testing.assert_array_equal(_axes._look_swapped_on_device(jnp.asarray(returns), where), host)
+    return host
+
+
 def test_chance_never_looks_like_swapped_axes():
     """Exchangeable columns, whatever the rows: none of 900 arrays is refused."""
 
@@ -245,6 +252,12 @@ def test_masked_rollouts_do_not_look_like_swapped_axes():
 def test_swapped_axes_are_noticed_behind_a_mask():
     returns, where = jax.vmap(_ragged, (0, None))(jax.random.split(jax.random.key(7), 100), jnp.float32(2))
     assert np.all(_look_swapped(returns, where))
+
+
+def test_swapped_axes_of_a_large_array_are_noticed_on_the_device(monkeypatch):
+    monkeypatch.setattr(_axes, "_SMALL", 0)
+    with pytest.raises(ValueError, match="axes were swapped"):
+        certify(X.T, 0.5, **GOOD)
 
 
 def test_a_rollout_that_no_task_has_is_no_reason_to_refuse():

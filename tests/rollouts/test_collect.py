@@ -8,10 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from compilations import compilations
 
 from jaxcert import Status, certify_policy
 from jaxcert.rollouts import Policy, brax_policy, collect
-from jaxcert.rollouts._collect import _OF_EPISODES, _collect
+from jaxcert.rollouts._collect import _OF_EPISODES
 from jaxcert.tasks import MultiTaskEnv, pendulum
 
 KEY = jax.random.key(7)
@@ -98,27 +99,28 @@ def test_the_memory_is_kept_to():
 
 
 def test_new_parameters_do_not_compile_again():
-    from jaxcert.rollouts import _collect
-
     tasks = WALK.sample_tasks(jax.random.key(0), 2)
 
     def apply(params, obs, key):
         return params * obs
 
-    collect(WALK, Policy(apply, jnp.float32(0.1)), tasks, KEY, num_rollouts=2)
-    compiled = _collect._collect._cache_size()
-    collect(WALK, Policy(apply, jnp.float32(0.7)), tasks, jax.random.key(5), num_rollouts=2)
-    assert _collect._collect._cache_size() == compiled
+    def again(policy, key=KEY):
+        return collect(WALK, policy, tasks, key, num_rollouts=2)
+
+    policies, key = [Policy(apply, jnp.float32(gain)) for gain in (0.1, 0.7)], jax.random.key(5)
+    again(policies[0])
+    assert compilations(lambda: again(policies[1], key)) == 0
 
     def make_policy(params, deterministic=False):
         return lambda obs, key: (params * obs + (0 if deterministic else jax.random.normal(key, (1,))), {})
 
-    a = collect(WALK, brax_policy(make_policy, jnp.float32(0.1)), tasks, KEY, num_rollouts=2)
-    compiled = _collect._collect._cache_size()
-    b = collect(WALK, brax_policy(make_policy, jnp.float32(0.3)), tasks, KEY, num_rollouts=2)
-    assert _collect._collect._cache_size() == compiled
-    c = collect(WALK, brax_policy(make_policy, jnp.float32(0.1), deterministic=False), tasks, KEY, num_rollouts=2)
-    assert _collect._collect._cache_size() == compiled + 1
+    policies = [brax_policy(make_policy, jnp.float32(gain)) for gain in (0.1, 0.3)]
+    a = again(policies[0])
+    assert compilations(lambda: again(policies[1])) == 0
+    b = again(policies[1])
+    noisy = brax_policy(make_policy, jnp.float32(0.1), deterministic=False)
+    assert compilations(lambda: again(noisy)) > 0
+    c = again(noisy)
     assert not np.allclose(a, b)
     assert not np.allclose(a, c)
 
@@ -214,9 +216,8 @@ def test_a_function_is_taken_as_it_is_now(monkeypatch):
 def test_a_function_compiles_once():
     tasks = jnp.array([3.0])
     collect(WALK, drift, tasks, KEY, num_rollouts=3)
-    before = _collect._cache_size()
-    collect(WALK, drift, tasks, jax.random.key(1), num_rollouts=3)
-    assert _collect._cache_size() == before
+    key = jax.random.key(1)
+    assert compilations(lambda: collect(WALK, drift, tasks, key, num_rollouts=3)) == 0
 
 
 def test_episodes_share_no_key_with_tasks_of_the_same():

@@ -1,0 +1,83 @@
+"""Compiled programs kept between runs of the command, in real processes, and never by the library itself."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+from jaxcert.cli import _cache
+
+
+@pytest.fixture
+def returns(tmp_path: Path) -> Path:
+    path = tmp_path / "returns.npz"
+    np.savez(path, returns=np.random.default_rng(0).random((30, 10)))
+    return path
+
+
+def certify(returns: Path, cache: Path, *options: str) -> tuple[str, set[str]]:
+    """What the command prints, and the programs that are kept afterwards."""
+    settings = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_COMPILATION", "XDG"))}
+    arguments = ["certify", str(returns), "--support", "0", "1", "--threshold", "0.1", "--bound", "hoeffding"]
+    done = subprocess.run(
+        [sys.executable, "-m", "jaxcert", *options, *arguments, "--delta", "0.1"],
+        env=settings | {"XDG_CACHE_HOME": str(cache)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    return done.stdout, {path.name for path in cache.rglob("*-cache")}
+
+
+def test_the_second_run_compiles_nothing(returns, tmp_path):
+    first, kept = certify(returns, tmp_path / "cache")
+    second, still_kept = certify(returns, tmp_path / "cache")
+    assert len(kept) > 3
+    assert kept == still_kept
+    assert first == second
+
+
+def test_no_cache_leaves_nothing(returns, tmp_path):
+    _, kept = certify(returns, tmp_path / "cache", "--no-cache")
+    assert not kept
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_done_without(returns, tmp_path):
+    (tmp_path / "cache").write_text("a file where the folder should be")
+    assert certify(returns, tmp_path / "cache")[0]
+
+
+@pytest.fixture
+def without_a_cache():
+    before = jax.config.jax_compilation_cache_dir
+    jax.config.update("jax_compilation_cache_dir", None)
+    _cache.compilation_cache.reset_cache()
+    yield
+    jax.config.update("jax_compilation_cache_dir", before)
+    _cache.compilation_cache.reset_cache()
+
+
+@pytest.mark.usefixtures("without_a_cache")
+def test_settings_of_jax_are_as_before(tmp_path, monkeypatch):
+    monkeypatch.setattr(_cache, "folder", lambda: tmp_path / "programs")
+    names = [name for name in dir(jax.config) if "cache" in name]
+    before = {name: getattr(jax.config, name) for name in names}
+    with _cache.compiled_programs():
+        jax.jit(lambda x: x * 41.5)(1.0).block_until_ready()
+        assert list((tmp_path / "programs").glob("*-cache"))
+    assert {name: getattr(jax.config, name) for name in names} == before
+
+
+@pytest.mark.usefixtures("without_a_cache")
+def test_a_cache_of_the_user_is_left_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(_cache, "folder", lambda: tmp_path / "ours")
+    jax.config.update("jax_compilation_cache_dir", str(tmp_path / "theirs"))
+    with _cache.compiled_programs():
+        assert jax.config.jax_compilation_cache_dir == str(tmp_path / "theirs")
+    assert not (tmp_path / "ours").exists()

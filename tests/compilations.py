@@ -1,0 +1,67 @@
+"""What XLA compiles for the tests: kept from one run to the next, and counted."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from jaxcert.cli._cache import processor
+
+_MAX_BYTES = 2**30
+
+
+def _caches() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
+FOLDER = _caches() / "jaxcert" / "tests" / processor()
+
+
+def keep_programs() -> None:
+    """Let JAX keep compiled programs in ``FOLDER``, also in the processes that tests start.
+
+    JAX's own variables have the last word: ``JAX_COMPILATION_CACHE_DIR`` names another folder, and with
+    ``JAX_ENABLE_COMPILATION_CACHE=false`` every program is compiled. The folder may be deleted at any time.
+    """
+    settings = {
+        "jax_compilation_cache_dir": str(FOLDER),
+        "jax_persistent_cache_min_compile_time_secs": 0.0,
+        "jax_persistent_cache_min_entry_size_bytes": -1,
+    }
+    for name, value in settings.items():
+        if name.upper() not in os.environ:
+            os.environ[name.upper()] = str(value)
+            jax.config.update(name, value)
+
+
+def trim_programs(folder: Path = FOLDER, max_bytes: int = _MAX_BYTES) -> None:
+    """Delete what was used longest ago, until the rest takes at most half of what it may."""
+    files = [(file, file.stat()) for file in folder.glob("*-cache")]
+    size = sum(stat.st_size for _, stat in files)
+    if size <= max_bytes:
+        return
+    for file, stat in sorted(files, key=lambda entry: max(entry[1].st_atime, entry[1].st_mtime)):
+        if size <= max_bytes // 2:
+            break
+        file.unlink(missing_ok=True)
+        size -= stat.st_size
+
+
+_seconds: list[float] = []
+
+
+def _note(event: str, seconds: float, **_: Any) -> None:
+    if event == "/jax/core/compile/backend_compile_duration":
+        _seconds.append(seconds)
+
+
+jax.monitoring.register_event_duration_secs_listener(_note)
+
+
+def compilations(call: Callable[[], Any]) -> int:
+    """How many programs XLA is asked for during a call, whether it compiles them or finds them on disk."""
+    before = len(_seconds)
+    jax.block_until_ready(call())
+    return len(_seconds) - before
