@@ -34,7 +34,8 @@ def log_binomial(k: int, n: int, p: arb) -> arb:
 
 
 def errors(computed: jax.Array, truth: list[arb]) -> np.ndarray:
-    return np.array([abs(float(exact(c) - t)) for c, t in zip(np.asarray(computed), truth, strict=True)])
+    """At least so large, for every number in the oracle's interval, which is wider than some errors are."""
+    return np.array([float((exact(c) - t).abs_lower()) for c, t in zip(np.asarray(computed), truth, strict=True)])
 
 
 def test_smaller_tail_is_within_its_stated_error(precision):
@@ -62,8 +63,7 @@ def test_either_tail_is_within_its_stated_error(precision, side):
     }[side]
     log_tail, slope, curvature, allowed = jax.jit(function)(*on_device(precision, k, n, p))
     truth = [tail(i, j, exact(x)) for i, j, x in zip(k, n, p, strict=True)]
-    # The last: what the oracle itself is off by.
-    np.testing.assert_array_less(errors(log_tail, [t.log() for t in truth]), np.asarray(allowed, float) + 2.0**-180)
+    np.testing.assert_array_less(errors(log_tail, [t.log() for t in truth]), np.asarray(allowed))
     sign = -1 if side == "cdf" else 1
     slopes = [
         float(sign * density(i, j, exact(x)) * exact(x) * (1 - exact(x)) / t)
@@ -99,7 +99,7 @@ def test_tails_of_few_trials_are_sums_of_point_probabilities(precision, p):
     log_cdf, _, _, allowed = jax.jit(_binomial_limits.log_cdf)(*on_device(precision, k, n, np.full(k.shape, p)))
     x = exact(np.asarray(p, precision))
     sums = [sum((log_binomial(i, int(j), x).exp() for i in range(c + 1)), arb(0)) for c, j in zip(k, n, strict=True)]
-    assert np.all(errors(log_cdf, [s.log() for s in sums]) <= np.asarray(allowed, float) + 2.0**-180)
+    assert np.all(errors(log_cdf, [s.log() for s in sums]) <= np.asarray(allowed, float))
 
 
 def test_tails_do_not_depend_on_what_else_is_in_the_batch(precision):
