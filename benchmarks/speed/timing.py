@@ -82,18 +82,20 @@ def sample(seeds: int, n: int, m: int) -> np.ndarray:
 def machine() -> str:
     """What the figures depend on."""
     device = jax.devices()[0]
-    runtime = "" if device.platform == "cpu" else f", {' '.join(device.client.platform_version.split())}{_driver()}"
+    runtime = "" if device.platform == "cpu" else f", {' '.join(device.client.platform_version.split())}"
+    if driver():
+        runtime = f"{runtime}, driver {driver()}"
     return (
         f"{device.device_kind} x {jax.device_count()} ({platform.machine()}, {os.cpu_count()} cores){runtime}, "
         f"Python {platform.python_version()}, jax {jax.__version__}, numpy {np.__version__}"
     )
 
 
-def _driver() -> str:
+def driver() -> str:
     """The version of NVIDIA's driver, where there is one."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return ""
     query = [program, "--query-gpu=driver_version", "--format=csv,noheader"]
     found = subprocess.run(query, capture_output=True, text=True, check=False)
-    return f", driver {found.stdout.split()[0]}" if found.returncode == 0 and found.stdout else ""
+    return found.stdout.split()[0] if found.returncode == 0 and found.stdout else ""

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._data import Rollouts, finish
 from jaxcert.bounds._evaluate import apply_bound
+from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._rounding import unit_roundoff
 from jaxcert.numerics._summation import sum_error
 from jaxcert.rollouts._returns import Support
@@ -61,7 +62,7 @@ def _betting(data: Rollouts) -> jax.Array:
     # The best t is a stationary point, so that derivatives are those at a fixed t and reference (envelope theorem).
     mean = jax.lax.stop_gradient(data.total / jnp.maximum(data.num_rollouts, 1))
     reference = jnp.where(mean > 0, mean, 1)
-    goal = -jnp.log(data.beta) / jnp.maximum(data.num_rollouts, 1)
+    goal = quotient(-log(data.beta), jnp.maximum(data.num_rollouts, 1))
     bet = _best_bet(jax.lax.stop_gradient(data), reference, jax.lax.stop_gradient(goal))
     # Scaling all x - a down by the rounding of that difference scales the bound: one u of the last factor.
     lower = reference * _value_down(data, reference, goal, bet)
@@ -155,10 +156,12 @@ def _value_down(data: Rollouts, reference: jax.Array, goal: jax.Array, t: jax.Ar
         small = jnp.log((1 - bet) + bet * jnp.where(low_side, relative, 1))
         return jnp.where(low_side, small, jnp.log1p(jnp.where(low_side, 0, gain))), jnp.maximum(relative - 1, 0)
 
-    log_mean, above = data.mean(terms)
-    size = 2.01 * t * above + jnp.abs(log_mean)
+    log_sum, above = data.sum(terms)
+    count = jnp.maximum(data.num_rollouts, 1)
+    log_mean = quotient(log_sum, count)
+    size = 2.01 * t * (above / count) + jnp.abs(log_mean)
     error = 32 * u * t + (sum_error(data.x.shape[-1], t.dtype) + 7 * u) * size
-    growth = jnp.expm1((log_mean - error) - goal * (1 + 4 * u))
+    growth = jnp.expm1((log_mean - error) - goal * (1 + 6 * u))
     ratio = (growth - 6 * u * jnp.abs(growth)) / t
     return 1 + ratio - 4 * u * (1 + jnp.abs(ratio))
 

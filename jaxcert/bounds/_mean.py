@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.bounds._data import Averages, Rollouts
+from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import unit_roundoff
 from jaxcert.numerics._summation import sum_error
 
@@ -12,9 +13,9 @@ def mean_down(data: Rollouts | Averages) -> jax.Array:
     """At most the exact sample mean of x - a, for the given floats x and a."""
     if isinstance(data, Averages):
         return data.mean
-    # One u each for x - a itself, its repeats, the division and this product, one to spare.
+    # One u each for x - a itself, its repeats, the quotient and this product, one to spare.
     slack = sum_error(data.x.shape[-1], data.x.dtype) + 5 * unit_roundoff(data.x.dtype)
-    return data.total / jnp.maximum(data.num_rollouts, 1) * (1 - slack)
+    return quotient(data.total, jnp.maximum(data.num_rollouts, 1)) * (1 - slack)
 
 
 def standard_deviation_up(data: Rollouts | Averages, mean: jax.Array) -> jax.Array:
@@ -27,21 +28,24 @@ def standard_deviation_up(data: Rollouts | Averages, mean: jax.Array) -> jax.Arr
     if isinstance(data, Averages):
         return data.standard_deviation
     u = unit_roundoff(data.x.dtype)
-    scale = _power_of_two(data.high - data.low)
-    centre = jax.lax.stop_gradient(mean / scale)[..., None]
+    scale, per_unit = _power_of_two(data.high - data.low)
+    centre = jax.lax.stop_gradient(mean * per_unit)[..., None]
     slack = sum_error(data.x.shape[-1], data.x.dtype) + 13 * u
-    per_unit = 1 / scale  # exact: neither is below the smallest normal number; cheaper than to divide
     squares = data.sum(lambda excess: jnp.square(excess * per_unit - centre))
     variance = squares / jnp.maximum(data.num_rollouts - 1, 1) * (1 + slack)
     root = jnp.where(variance > 0, jnp.sqrt(jnp.where(variance > 0, variance, 1)), 0)
     return (root * (1 + 4 * u) + 6 * u) * scale
 
 
-def _power_of_two(width: jax.Array) -> jax.Array:
-    """A power of two between the width and twice the width, or the largest whose reciprocal is a normal number."""
+def _power_of_two(width: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """A power of two between the width and twice the width, or the largest whose reciprocal is a normal number; that.
+
+    A quotient would not be exact on a GPU.
+    """
     mantissa, exponent = jnp.frexp(width)
     largest = -int(jnp.finfo(width.dtype).minexp)
-    return jnp.ldexp(jnp.ones_like(mantissa), jnp.minimum(exponent, largest))
+    exponent, one = jnp.minimum(exponent, largest), jnp.ones_like(mantissa)
+    return jnp.ldexp(one, exponent), jnp.ldexp(one, -exponent)
 
 
 def width_up(data: Rollouts | Averages) -> jax.Array:

@@ -11,6 +11,7 @@ from jaxcert.certificates._arguments import epsilon_arguments, whole
 from jaxcert.certificates._blocks import in_blocks
 from jaxcert.certificates._rows import elementwise, unpadded
 from jaxcert.numerics._binomial_limits import upper_limit
+from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import unit_roundoff
 
 
@@ -57,8 +58,9 @@ def _inflated(risk: jax.Array, beta: jax.Array, *, shape: tuple[int, ...]) -> ja
 def inflate(risk: jax.Array, beta: jax.Array) -> jax.Array:
     """Epsilon from U(k; n, delta): U / (1 - beta), rounded up; 1 for a beta without meaning."""
     valid = (beta >= 0) & (beta < 1)
-    # One factor for all k: a quotient by a scalar may become a product, or not, as the compiler likes.
-    factor = (1 + 6 * unit_roundoff(risk.dtype)) / (1 - jnp.where(valid, beta, 0.0))
+    # One factor for all k. 1 - beta, the quotient and the product with it are off by 3.1 u.
+    above_one = jnp.full_like(beta, 1 + 4 * unit_roundoff(risk.dtype))
+    factor = quotient(above_one, 1 - jnp.where(valid, beta, 0.0))
     return jnp.where(valid, jnp.minimum(risk * factor, 1.0), 1.0)
 
 

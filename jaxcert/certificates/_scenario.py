@@ -10,9 +10,9 @@ import numpy as np
 from jaxcert.certificates._arguments import epsilon_arguments, whole
 from jaxcert.certificates._blocks import in_blocks
 from jaxcert.certificates._rows import elementwise, unpadded
-from jaxcert.numerics._binomial_kernel import log_probability, tail_error
+from jaxcert.numerics._binomial_kernel import log_probability
 from jaxcert.numerics._binomial_limits import log_cdf, log_sf, move_log_odds, parabola_root, start_point
-from jaxcert.numerics._elementary import exp, log
+from jaxcert.numerics._elementary import exp, log, quotient
 from jaxcert.numerics._rounding import next_down, unit_roundoff
 
 
@@ -131,7 +131,7 @@ class _Problem(NamedTuple):
     @property
     def share(self) -> jax.Array:
         """At most delta / (n + 1), the share of each K in the union bound."""
-        return next_down(self.delta / (self.n + 1), 2)
+        return next_down(quotient(self.delta, self.n + 1), 2)
 
     @property
     def last(self) -> jax.Array:
@@ -150,9 +150,9 @@ class _Problem(NamedTuple):
     def next_level(self, j: jax.Array, level: jax.Array) -> jax.Array:
         """At most t_{j+1} = t_j + P[Bin(n - k, beta) = j + 1], for j below the last."""
         size = self.n - self.k
-        log_point = log_probability(jnp.minimum(j + 1, self.last), size, self.beta)
+        log_point, error = log_probability(jnp.minimum(j + 1, self.last), size, self.beta)
         u = unit_roundoff(j.dtype)
-        point = exp(log_point - tail_error(log_point, size)) * (1 - (4 + jnp.abs(log_point)) * u)
+        point = exp(log_point - error) * (1 - (4 + jnp.abs(log_point)) * u)
         return jnp.minimum(next_down(level + point), self.share)
 
 
@@ -225,7 +225,7 @@ def _search(problem: _Problem, start: jax.Array, level: jax.Array, feasible: jax
     def step(s: _Search) -> _Search:
         log_tail, slope, curvature, error = log_cdf(problem.k + s.j, problem.n, s.point)
         log_level = log(jnp.where(s.level > 0, s.level, 1.0))
-        residual = (log_tail - log_level) + (error + 2 * u * jnp.abs(log_level))
+        residual = (log_tail - log_level) + (error + 3 * u * jnp.abs(log_level))
         verified = s.searching & (s.level > 0) & (residual <= 0)
         best = jnp.where(verified, jnp.minimum(s.point, s.best), s.best)
         spare = jnp.where(verified & (s.point <= s.best), s.j, s.spare)

@@ -20,28 +20,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.numerics._elementary import atanh_tail, log, near_cube_root
+from jaxcert.numerics._elementary import atanh_tail, halves, log, near_cube_root, quotient
 from jaxcert.numerics._rounding import unit_roundoff
+from jaxcert.numerics._tail_error import fraction_error, point_error
 
 
 class SmallerTail(NamedTuple):
-    """log of the smaller tail; its first two derivatives in the log-odds of p; whether it is P[Bin <= k]."""
+    """log of the smaller tail; its first two derivatives in the log-odds of p; whether it is P[Bin <= k]; its error.
+
+    The error is a bound on that of the logarithm, for the roundings of any device (theory page, section 5.1).
+    """
 
     log_tail: jax.Array
     slope: jax.Array
     curvature: jax.Array
     is_lower: jax.Array
-
-
-def tail_error(log_tail: jax.Array, n: jax.Array) -> jax.Array:
-    """A bound on the absolute error of a computed log tail, as checked against interval arithmetic.
-
-    The two deviances that make up log b(k; n, p) carry a relative error of a few u each. Near the mean the continued
-    fraction has about n**(1/3) terms that hardly damp each other's rounding, and k - np, taken without error but for
-    its last rounding, leaves (k - np)/sqrt(np) * sqrt(n) * 2**-33 (float32): both stay below half of the last term.
-    """
-    u = unit_roundoff(log_tail.dtype)
-    return u * (24 + 10 * jnp.abs(log_tail) + 0.05 * jnp.sqrt(n))
+    error: jax.Array
 
 
 def smaller_tail(k: jax.Array, n: jax.Array, p: jax.Array) -> SmallerTail:
@@ -53,30 +47,28 @@ def smaller_tail(k: jax.Array, n: jax.Array, p: jax.Array) -> SmallerTail:
     excess = _mean_minus_count(k, n, p, q)  # np - k
     lead = excess + (p - 1)  # (n + 1) p - (k + 1): positive iff p lies above the mean of Beta(k + 1, n - k)
     lower = lead >= 0
-    fraction = _continued_fraction(
-        jnp.where(lower, n - k, k + 1),
-        jnp.where(lower, k + 1, n - k),
-        jnp.where(lower, q, p),
-        jnp.where(lower, p, q),
-        jnp.abs(lead),
-    )
-    log_tail = _log_point_probability(k, n, p, q, excess, (n - k) * p / fraction)
+    a, b = jnp.where(lower, n - k, k + 1), jnp.where(lower, k + 1, n - k)
+    x, y, lead = jnp.where(lower, q, p), jnp.where(lower, p, q), jnp.abs(lead)
+    scaled = a * (lead + 1) + (a + 1) * _continued_fraction(a, b, x, y, lead)
+    log_tail, error = _log_point_probability(k, n, p, q, excess, (n - k) * p * (a + 1) / scaled)
+    fraction = scaled / (a + 1)
     slope = jnp.where(lower, -fraction, fraction)
-    return SmallerTail(log_tail, slope, slope * ((q - excess) - slope), lower)
+    error = error + fraction_error(a, b, x, y, lead)
+    return SmallerTail(log_tail, slope, slope * ((q - excess) - slope), lower, error)
 
 
 def _mean_minus_count(k: jax.Array, n: jax.Array, p: jax.Array, q: jax.Array) -> jax.Array:
     """np - k with the product taken without error.
 
     Each factor is cut into two halves whose products are exact, so that a compiler which contracts a product and a
-    sum into one fused operation changes nothing. For p > 1/2, q is exact and nq - (n - k) is the better form.
+    sum into one fused operation changes nothing. The small products are added up first. For p > 1/2, q is exact and
+    nq - (n - k) is the better form.
     """
     flip = p > 0.5
     x, c = jnp.where(flip, q, p), jnp.where(flip, n - k, k)
-    n_hi, n_lo = _halves(n)
-    x_hi, x_lo = _halves(x)
-    d = ((n_hi * x_hi - c) + n_hi * x_lo) + n_lo * x_hi
-    d = d + n_lo * x_lo
+    n_hi, n_lo = halves(n)
+    x_hi, x_lo = halves(x)
+    d = (n_hi * x_hi - c) + (n_hi * x_lo + (n_lo * x_hi + n_lo * x_lo))
     return jnp.where(flip, -d, d)
 
 
@@ -86,43 +78,35 @@ def _complement(p: jax.Array) -> jax.Array:
     return jax.lax.reduce_precision(1 - p, info.nexp, info.nmant)
 
 
-def _halves(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    info = jnp.finfo(x.dtype)
-    high = jax.lax.reduce_precision(x, exponent_bits=info.nexp, mantissa_bits=info.nmant // 2)
-    return high, x - high
-
-
 # --- the point probability ----------------------------------------------------------------------------------------
 
 
-def log_probability(k: jax.Array, n: jax.Array, p: jax.Array) -> jax.Array:
-    """log P[Bin(n, p) = k] for 0 <= k < n, with an absolute error within ``tail_error``."""
+def log_probability(k: jax.Array, n: jax.Array, p: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """log P[Bin(n, p) = k] for 0 <= k < n, and a bound on its absolute error."""
     q = _complement(p)
     return _log_point_probability(k, n, p, q, _mean_minus_count(k, n, p, q), jnp.ones_like(p))
 
 
-def _log_point_probability(k, n, p, q, excess, factor) -> jax.Array:
-    """log(b(k; n, p) factor), Loader (2000), "Fast and accurate computation of binomial probabilities".
+def _log_point_probability(k, n, p, q, excess, factor) -> tuple[jax.Array, jax.Array]:
+    """log(b(k; n, p) factor), Loader (2000), "Fast and accurate computation of binomial probabilities"; its error.
 
     What is done to several arrays is done to a stack of them: a program half as long, which compiles in half the time.
     """
     inner = jnp.where(k > 0, k, 1.0)
     stirling = _stirling_error(jnp.stack([n, inner, n - k]))
     x, mean, d = jnp.stack([inner, n - k]), jnp.stack([n * p, n * q]), jnp.stack([-excess, excess])
-    v = d / (x + mean)
-    near = jnp.abs(v) < 0.5
-    size = jnp.sqrt(n / (n - k) / inner / np.asarray(2 * np.pi, p.dtype))
-    logs = log(jnp.stack([*(x / jnp.where(near, x, mean)), jnp.where(k > 0, size, 1) * factor, q]))
-    deviance = _deviance(x, d, v, near, logs[:2])
+    near = jnp.abs(d) < 0.5 * (x + mean)
+    # d / (x + mean) or x / mean.
+    ratio = quotient(jnp.where(near, d, x), jnp.where(near, 2 * x - d, mean))
+    size = jnp.sqrt(n / ((n - k) * inner * np.asarray(2 * np.pi, p.dtype)))
+    logs = log(jnp.stack([*jnp.where(near, 1.0, ratio), jnp.where(k > 0, size, 1) * factor, q]))
+    v = jnp.where(near, ratio, 0.0)
+    deviance = jnp.where(near, d * v + 2 * x * v * atanh_tail(v * v, 1 / 4), x * logs[:2] - d)
     # n log(1 - p), with what the rounding of q = 1 - p lost.
     all_fail = n * (logs[3] + ((1 - q) - p) / q)
-    return jnp.where(k > 0, stirling[0] - stirling[1] - stirling[2] - (deviance[0] + deviance[1]), all_fail) + logs[2]
-
-
-def _deviance(x: jax.Array, d: jax.Array, v: jax.Array, near: jax.Array, log_ratio: jax.Array) -> jax.Array:
-    """x log(x / mean) + mean - x >= 0 for d = x - mean given to full accuracy, v = d / (x + mean), near: |v| < 1/2."""
-    w = jnp.where(near, v, 0.0)
-    return jnp.where(near, d * v + 2 * x * v * atanh_tail(w * w, 1 / 4), x * log_ratio - d)
+    value = stirling[0] - stirling[1] - stirling[2] - (deviance[0] + deviance[1])
+    value = jnp.where(k > 0, value, all_fail) + logs[2]
+    return value, point_error(value, k, n, excess)
 
 
 _STIRLING = np.array([
@@ -149,7 +133,7 @@ _UNROLLED = 8
 
 
 def _continued_fraction(a: jax.Array, b: jax.Array, x: jax.Array, y: jax.Array, lead: jax.Array) -> jax.Array:
-    """b_1 + a_2/(b_2 + ...) of DiDonato and Morris with lead = a - (a + b) x >= 0, from the last needed term back."""
+    """a_2/(b_2 + ...) of DiDonato and Morris with lead = a - (a + b) x >= 0, from the last needed term back."""
     steps = _terms_needed(a, b, x, y, lead)
     trips = jnp.ceil(jnp.max(steps, initial=0.0) / _UNROLLED)
 
@@ -170,7 +154,7 @@ def _continued_fraction(a: jax.Array, b: jax.Array, x: jax.Array, y: jax.Array, 
 
     start = jnp.zeros_like(lead), 1 / (a + (2 * _UNROLLED * trips + 1))
     v, _ = jax.lax.fori_loop(0, trips.astype(jnp.int32), body, start)
-    return a / (a + 1) * (lead + 1) + v
+    return v
 
 
 def _terms_needed(a: jax.Array, b: jax.Array, x: jax.Array, y: jax.Array, lead: jax.Array) -> jax.Array:

@@ -11,7 +11,7 @@ from jax.typing import ArrayLike
 from jaxcert._validation import check_open_unit, is_concrete
 from jaxcert.baselines.interval_mdp._counts import as_integers, check_max_visits
 from jaxcert.numerics import clopper_pearson_lower, clopper_pearson_upper
-from jaxcert.numerics._elementary import log
+from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._rounding import cast, compute_dtype, unit_roundoff
 from jaxcert.tasks._chain import Chain
 
@@ -123,8 +123,9 @@ def _without_meaning(counts: jax.Array, max_visits: jax.Array | None, exists: ja
 def _of_states(
     counts: jax.Array, beta: jax.Array, max_visits: jax.Array | None, num_unknown: jax.Array, kind: Kind
 ) -> tuple[jax.Array, jax.Array]:
-    # On either side half of the level; conversion, division and product each lose at most one u.
-    level = beta / (2 * num_unknown).astype(beta.dtype) * (1 - 4 * unit_roundoff(beta.dtype))
+    # On either side half of the level; conversion, quotient and product lose 3.1 u at most.
+    unknown = jnp.full_like(beta, 2) * jnp.asarray(num_unknown, beta.dtype)
+    level = quotient(beta, unknown) * (1 - 4 * unit_roundoff(beta.dtype))
     visits = jnp.sum(counts, axis=-1, keepdims=True, dtype=jnp.int32)
     enough = visits >= (1 if max_visits is None else max_visits)
     limits = _clopper_pearson if kind == "clopper_pearson" else _hoeffding

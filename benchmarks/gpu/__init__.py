@@ -1,0 +1,1 @@
+"""What an accelerator makes of jaxcert: sides, accuracy, bits and speed, in one run with jax and numpy alone."""

@@ -1,0 +1,93 @@
+"""Sides, accuracy, bits and speed of jaxcert on the default device, in one run.
+
+    python -m benchmarks.gpu [--minutes 8] [--quick] [--only PART ...] [--out FILE]
+
+sides       every numeric function in both precisions beside exact values (a table that Arb computed): the largest
+            error, the share on the wrong side, which must be 0; and the share of bits that are those of the CPU
+trips       sequential loop trips of a certificate
+certify, sweep, tasks, summaries, floors, growth
+            as in ``python -m benchmarks.speed``, without the references that are not jaxcert's
+arb         with python-flint: fresh random arguments, as in ``python -m benchmarks.accuracy``
+
+Needs jax and numpy alone. What the minutes do not suffice for is left out and named. One CSV holds every row with the
+device, its driver and the versions. Ends with an error if a result lies on its wrong side.
+"""
+
+import argparse
+import importlib.util
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks.gpu.rows import Row, default_path, environment, show, write
+from benchmarks.gpu.sides import sides
+from benchmarks.gpu.timings import PARTS, timings, trips
+
+QUICK_CASES = 12
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the parts, print each row as it comes, write the table; 1 if anything was unsafe."""
+    names = ("sides", "trips", *PARTS, "arb")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=8.0, help="no row is begun after these")
+    parser.add_argument("--quick", action="store_true", help="few cases, and of the timings certify alone")
+    parser.add_argument("--only", nargs="+", choices=names, help="which parts; all by default")
+    parser.add_argument("--out", type=Path, help="by default benchmarks/results/gpu-DEVICE.csv")
+    options = parser.parse_args(arguments)
+    warnings.filterwarnings("ignore", "scenario at beta", UserWarning)
+    for name, value in environment().items():
+        print(f"{name}: {value}")
+    wanted = options.only or (("sides", "trips", "certify") if options.quick else names)
+    rows = list(_within(options.minutes, _parts(options.quick), wanted))
+    write(rows, options.out or default_path())
+    unsafe = [row for row in rows if row.unit == "unsafe" and row.value > 0]
+    for row in unsafe:
+        print(f"unsafe: {row.name} in {row.size}", file=sys.stderr)
+    return int(bool(unsafe))
+
+
+def _parts(quick: bool) -> dict[str, Callable[[], Iterator[Row]]]:
+    parts: dict[str, Callable[[], Iterator[Row]]] = {
+        "sides": lambda: sides(limit=QUICK_CASES if quick else None),
+        "trips": trips,
+        "arb": _fresh,
+    }
+    return parts | {name: (lambda name=name: timings(name)) for name in PARTS}
+
+
+def _within(minutes: float, parts: dict[str, Callable[[], Iterator[Row]]], wanted: tuple[str, ...]) -> Iterator[Row]:
+    """The rows as they come, until the time is up."""
+    end = time.monotonic() + 60 * minutes
+    for name in wanted:
+        begin = time.monotonic()
+        for row in parts[name]():
+            show(row)
+            yield row
+            if time.monotonic() > end:
+                yield Row(name, "cut short", "", minutes, "minutes")
+                print(f"{minutes:g} minutes are over: {name} is cut short", file=sys.stderr)
+                return
+        yield Row(name, "whole part", "", time.monotonic() - begin, "s")
+
+
+def _fresh() -> Iterator[Row]:
+    """The cells of the accuracy benchmark, where interval arithmetic is installed."""
+    if importlib.util.find_spec("flint") is None:
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    from benchmarks.accuracy import CASES, measure
+
+    ours = [case for case in CASES if case.name.startswith("jaxcert")]
+    with ThreadPoolExecutor(1) as worker:
+        for cell in measure(ours, 600, 7, worker):
+            size = f"{cell.precision}, n {cell.num_trials}, level {cell.depth}"
+            yield Row("arb", cell.function.removeprefix("jaxcert "), size, cell.largest, "largest error")
+            yield Row("arb", cell.function.removeprefix("jaxcert "), size, cell.unsafe, "unsafe")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

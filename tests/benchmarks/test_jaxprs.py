@@ -1,0 +1,100 @@
+"""The interpreter of jaxprs: the same values, loops counted, operations moved; and the trips of a certificate."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from benchmarks.jaxprs import Interpreter, count_trips
+from benchmarks.launches import CALLS, Launches, Loop, certificate, count_launches
+from benchmarks.perturb import ALLOWED, as_on_a_gpu, least_margin
+
+# Every trip is a kernel launch or several, and where their number is open a wait for the device.
+MOST_TRIPS = {"default": 25, "the paper's method": 60}
+
+
+def nested(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Four steps of a scan with a while loop of 0, 1, 2 and 3 trips inside, and two more in half of the branches."""
+
+    def step(carry: jax.Array, limit: jax.Array) -> tuple[jax.Array, jax.Array]:
+        _, carry = jax.lax.while_loop(lambda s: s[0] < limit, lambda s: (s[0] + 1, s[1] * 1.5), (jnp.float32(0), carry))
+        carry = jax.lax.cond(limit > 1, lambda c: jax.lax.fori_loop(0, 2, lambda _, v: v + 1, c), lambda c: c, carry)
+        return jax.lax.optimization_barrier(jax.nn.relu(carry)), carry
+
+    return jax.lax.scan(step, x, jnp.arange(4.0))
+
+
+def test_the_values_are_those_of_the_program():
+    expected = nested(jnp.float32(1))
+    for found, value in zip(Interpreter().run(nested, jnp.float32(1))[0], expected, strict=True):
+        np.testing.assert_array_equal(found, value)
+
+
+def test_trips_of_nested_loops_add_up():
+    assert count_trips(nested, jnp.float32(1)) == 4 + (0 + 1 + 2 + 3) + 2 * 2
+    assert count_trips(jnp.sin, jnp.float32(1)) == 0
+
+
+@pytest.mark.parametrize(("unroll", "trips"), [(1, 10), (3, 3), (10, 0)])
+def test_unrolled_steps_are_no_trips(unroll, trips):
+    def total(x: jax.Array) -> jax.Array:
+        return jax.lax.scan(lambda c, _: (c + x, None), x, None, length=10, unroll=unroll)[0]
+
+    assert count_trips(total, jnp.float32(1)) == trips
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_certificate_takes_few_trips(name):
+    call, arguments = certificate(CALLS[name])
+    assert 0 < count_trips(call, *arguments) <= MOST_TRIPS[name]
+
+
+def test_moves_have_the_stated_size():
+    x = jnp.asarray([1.0, 2.0, 3.0], jnp.float32)
+    call, count = as_on_a_gpu(lambda x: (1 / x, jnp.sqrt(x), x * x), x)
+    assert count == 2
+    still, moved = call([0, 0]), call([1, -1])
+    np.testing.assert_allclose(moved[0] / still[0] - 1, ALLOWED["div"] * 2.0**-24, rtol=0.3)
+    np.testing.assert_allclose(moved[1] / still[1] - 1, -ALLOWED["sqrt"] * 2.0**-24, rtol=0.6)
+    np.testing.assert_array_equal(moved[2], still[2])
+    drawn = np.sign(np.asarray(as_on_a_gpu(lambda x: 1 / x, jnp.ones(200))[0]([1], seed=1)) - 1)
+    assert set(drawn) == {-1, 1}
+
+
+def test_an_operation_without_a_stated_error_is_refused():
+    with pytest.raises(NotImplementedError, match="erf"):
+        as_on_a_gpu(jax.lax.erf, jnp.ones(2))
+
+
+def test_the_worst_moves_are_found():
+    call, count = as_on_a_gpu(lambda x, y: 1 / x - 1 / y, jnp.float32(1.0), jnp.float32(1.0))
+
+    def margin(moves: np.ndarray, seed: int) -> np.ndarray:
+        return np.atleast_1d(np.asarray(call(moves, seed)) / 2.0**-24 + 7)
+
+    # Up or down alone the two cancel; against each other they make 8.
+    assert margin(np.ones(count), 0) == 7
+    assert least_margin(margin, count) == pytest.approx(-1, abs=1)
+    assert least_margin(margin, count) < 0
+
+
+PROGRAM = """HloModule m
+%body (p: f32[]) -> f32[] {
+  %a = f32[] fusion(%p), kind=kLoop
+  ROOT %b = f32[] copy(%a)
+}
+%other (p: f32[]) -> f32[] {
+  ROOT %c = f32[] fusion(%p), kind=kLoop
+}
+ENTRY %main (x: f32[]) -> f32[] {
+  %w = f32[] while(%x), condition=%cond, body=%body, backend_config={"known_trip_count":{"n":"5"}}
+  %v = f32[] while(%w), condition=%cond, body=%other
+  ROOT %f = f32[] fusion(%v), kind=kLoop
+}
+"""
+
+
+def test_launches_are_counted_in_the_text_of_a_program():
+    found = count_launches(PROGRAM)
+    assert found == Launches(3, [Loop(2, 5), Loop(1, None)])
+    assert found.in_all(trips=12) == (3 + 10 + 7, 3 + 10 + 7)

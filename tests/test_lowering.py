@@ -1,0 +1,65 @@
+"""Every public function that computes lowers for NVIDIA's GPUs and for TPUs, from a machine that has neither."""
+
+import jax
+import jax.export
+import jax.numpy as jnp
+import pytest
+
+import jaxcert
+from jaxcert import bounds, numerics
+from jaxcert.rollouts.summaries import Histogram, Moments
+
+SUPPORT = (0.0, 1.0)
+X = jax.ShapeDtypeStruct((20, 10), jnp.float32)
+ROW = jax.ShapeDtypeStruct((7,), jnp.float32)
+SCALAR = jax.ShapeDtypeStruct((), jnp.float32)
+
+
+def certificate(**options):
+    return lambda x, row: jaxcert.certify(x, row, support=SUPPORT, delta=0.01, **options).safety
+
+
+def bound(name):
+    return lambda x, beta: getattr(bounds, name)(x, beta, support=SUPPORT)
+
+
+def epsilon(name):
+    return lambda k, beta: getattr(jaxcert, name)(k, 100, beta, 0.01)
+
+
+FUNCTIONS = {
+    "certify": (certificate(), (X, ROW)),
+    "certify, the paper's method": (certificate(bound="empirical_bernstein", method="scenario"), (X, ROW)),
+    "certify, Clopper-Pearson": (certificate(bound="clopper_pearson"), (X, ROW)),
+    "certify_safety_level": (
+        lambda x, row: jaxcert.certify_safety_level(x, row, support=SUPPORT, delta=0.01).thresholds,
+        (X, ROW),
+    ),
+    "certify_lower_bounds": (
+        lambda lower, row: jaxcert.certify_lower_bounds(lower, row, delta=0.01, beta=0.05).safety,
+        (ROW, ROW),
+    ),
+    **{name: (bound(name), (X, SCALAR)) for name in bounds.__all__},
+    **{name: (epsilon(name), (ROW, SCALAR)) for name in ("binomial_epsilon", "scenario_epsilon")},
+    **{
+        name: (getattr(numerics, name), (ROW, ROW, ROW))
+        for name in ("binomial_cdf", "binomial_sf", "clopper_pearson_lower", "clopper_pearson_upper")
+    },
+    "Histogram": (lambda x: Histogram.empty(20, support=SUPPORT, num_bins=8).update(x).counts, (X,)),
+    "Moments": (lambda x: Moments.empty(20, support=SUPPORT).update(x).standard_deviation_up(), (X,)),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_lowers_for_cuda_and_tpu(name):
+    function, shapes = FUNCTIONS[name]
+    for platform in ("cuda", "tpu"):
+        exported = jax.export.export(jax.jit(function), platforms=[platform])(*shapes)
+        assert exported.platforms == (platform,)
+        # One program: nothing is called back on the host.
+        assert "callback" not in exported.mlir_module()
+
+
+def test_an_operation_that_a_tpu_lacks_is_noticed():
+    with pytest.raises(NotImplementedError, match="tpu"):
+        jax.export.export(jax.jit(jax.lax.linalg.eig), platforms=["tpu"])(jax.ShapeDtypeStruct((2, 2), jnp.float32))
