@@ -1,6 +1,7 @@
 """The betting lower bound, as a maximisation over one variable."""
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -11,7 +12,7 @@ from jaxcert.bounds._data import Rollouts, finish
 from jaxcert.bounds._evaluate import apply_bound
 from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._rounding import unit_roundoff
-from jaxcert.numerics._summation import sum_error
+from jaxcert.numerics._summation import sum_error, tree_sum_of
 from jaxcert.rollouts._returns import Support
 
 _NEWTON_STEPS = 5
@@ -73,9 +74,13 @@ def _betting(data: Rollouts) -> jax.Array:
 
 
 class _Search(NamedTuple):
-    """Log-odds of t under test, the bracket around the best, and the best seen with its value."""
+    """Log-odds of t under test with the sums found there, the bracket before that, and the best before with its value.
+
+    All that depends on the returns is one array: XLA would add up anew for each further one.
+    """
 
     log_odds: jax.Array
+    sums: jax.Array
     low: jax.Array
     high: jax.Array
     best: jax.Array
@@ -88,29 +93,68 @@ def _best_bet(data: Rollouts, reference: jax.Array, goal: jax.Array) -> jax.Arra
     This Jensen gap grows with t, and its logarithm is close to linear in the log-odds of t: Newton's method there, in a
     bracket. The objective is quasi-concave, so there is one such t, or none and t = 1 is best.
     """
-    top = _top(data)
-    unit = reference[..., None]
-    spread = data.mean(lambda excess: jnp.square(excess / unit - 1))
+    top, average = _top(data), _averages_of(data, reference)
+    spread = average(jnp.square)
     start = jnp.minimum(0.5 * jnp.log(2 * goal / jnp.maximum(spread, 1e-20)), top)
-
-    def body(_, s: _Search) -> _Search:
-        t = jax.nn.sigmoid(s.log_odds)
-        log_mean, gap, slope = _jensen_gap(data, unit, t)
-        value = jnp.expm1(log_mean - goal) / t
-        better = value > s.value
-        below = gap < goal
-        low = jnp.where(below, s.log_odds, s.low)
-        high = jnp.where(below, s.high, s.log_odds)
-        step = s.log_odds - jnp.log(gap / goal) * gap / slope
-        # Without a gap (nearly constant returns) there is nothing to lose: go to the top.
-        step = jnp.where(below & ~(step < top), top, step)
-        inside = (step >= low) & (step <= high)
-        following = jnp.where(inside, step, 0.5 * (low + high))
-        return _Search(following, low, high, jnp.where(better, t, s.best), jnp.where(better, value, s.value))
-
     nothing = jnp.full_like(start, -jnp.inf)
-    begin = _Search(start, jnp.full_like(start, -20), top, jax.nn.sigmoid(start), nothing)
-    return jax.lax.fori_loop(0, _NEWTON_STEPS, body, begin).best
+
+    def body(i: jax.Array, s: _Search) -> _Search:
+        bracket, step = _look(s, goal, top)
+        at_start = jnp.asarray(i) == 0
+        log_odds = jnp.where(at_start, start, step)
+        low, high, best, value = (jnp.where(at_start, old, new) for old, new in zip(s[2:], bracket, strict=True))
+        bet = jax.nn.sigmoid(log_odds)[..., None]
+        return _Search(log_odds, average(lambda r: _terms(bet * r)), low, high, best, value)
+
+    sums = jnp.zeros((3, *start.shape), start.dtype)
+    begin = _Search(start, sums, jnp.full_like(start, -20), top, jax.nn.sigmoid(start), nothing)
+    end = jax.lax.fori_loop(0, _NEWTON_STEPS, body, begin)
+    return _look(end, goal, top)[0][2]
+
+
+def _look(s: _Search, goal: jax.Array, top: jax.Array) -> tuple[tuple[jax.Array, ...], jax.Array]:
+    """(low, high, best, value) with the last t among them, and the log-odds of the next."""
+    t = jax.nn.sigmoid(s.log_odds)
+    log_mean, surplus, square = s.sums  # of ln z, and of 1/z and 1/z**2 beyond 1
+    gap = log_mean + jnp.log1p(surplus)
+    slope = (1 - t) * ((1 + square) / (1 + surplus) - (1 + surplus))
+    value = jnp.expm1(log_mean - goal) / t
+    better, below = value > s.value, gap < goal
+    low, high = jnp.where(below, s.log_odds, s.low), jnp.where(below, s.high, s.log_odds)
+    step = s.log_odds - jnp.log(gap / goal) * gap / slope
+    # Without a gap (nearly constant returns) there is nothing to lose: go to the top.
+    step = jnp.where(below & ~(step < top), top, step)
+    inside = (step >= low) & (step <= high)
+    best = jnp.where(better, t, s.best), jnp.where(better, value, s.value)
+    return (low, high, *best), jnp.where(inside, step, 0.5 * (low + high))
+
+
+def _averages_of(data: Rollouts, reference: jax.Array) -> Callable[[Callable[[jax.Array], jax.Array]], jax.Array]:
+    """The mean over the rollouts of a function of r that is 0 at 0; r is computed once for all steps."""
+    counted = data.mask if data.repeats is None else data.repeats > 0
+    relative = data.excess / reference[..., None] - 1
+    relative = relative if counted is None else jnp.where(counted, relative, 0)
+    count = jnp.maximum(data.num_rollouts, 1)
+
+    def average(term: Callable[[jax.Array], jax.Array]) -> jax.Array:
+        if data.repeats is None:
+            total = tree_sum_of(term, relative)
+        else:
+            total = tree_sum_of(lambda r, repeats: term(r) * _like(repeats, term(r)), relative, data.repeats)
+        return total / _like(count, total)
+
+    return average
+
+
+def _terms(gain: jax.Array) -> jax.Array:
+    """ln z, 1/z - 1 and 1/z**2 - 1 at z = 1 + gain; [3, ...]."""
+    inverse = 1 / (1 + gain)
+    return jnp.stack([jnp.log1p(gain), -gain * inverse, -gain * (1 + inverse) * inverse])
+
+
+def _like(values: jax.Array, other: jax.Array) -> jax.Array:
+    """The values with leading axes for those that the other has more."""
+    return values.reshape((1,) * (other.ndim - values.ndim) + values.shape)
 
 
 def _top(data: Rollouts) -> jax.Array:
@@ -120,20 +164,6 @@ def _top(data: Rollouts) -> jax.Array:
     smallest = jnp.min(x if counted is None else jnp.where(counted, x, jnp.inf), axis=-1)
     u = unit_roundoff(x.dtype)
     return jnp.where(smallest > 0, -math.log(u / 4), -math.log(16 * u)).astype(x.dtype)
-
-
-def _jensen_gap(data: Rollouts, unit: jax.Array, t: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Mean of ln z, the gap ln mean(1/z) + mean ln z, and its slope in the log-odds of t."""
-    bet = t[..., None]
-
-    def terms(excess: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-        gain = bet * (excess / unit - 1)
-        return jnp.log1p(gain), gain / (1 + gain), jnp.square(1 / (1 + gain))
-
-    log_mean, lost, square = data.mean(terms)
-    surplus = -lost  # mean(1/z) - 1
-    slope = (1 - t) * (square / (1 + surplus) - (1 + surplus))
-    return log_mean, log_mean + jnp.log1p(surplus), slope
 
 
 # --- the bound at the chosen t ------------------------------------------------------------------------------------

@@ -129,7 +129,7 @@ def _stirling_error(x: jax.Array) -> jax.Array:
 # --- the continued fraction ---------------------------------------------------------------------------------------
 
 # Terms per trip of the loop: each trip is a kernel launch and a wait on a GPU. Most problems need one trip.
-_UNROLLED = 8
+_UNROLLED = 16
 
 
 def _continued_fraction(a: jax.Array, b: jax.Array, x: jax.Array, y: jax.Array, lead: jax.Array) -> jax.Array:
