@@ -59,18 +59,18 @@ def _parts(quick: bool) -> dict[str, Callable[[], Iterator[Row]]]:
 
 
 def _within(minutes: float, parts: dict[str, Callable[[], Iterator[Row]]], wanted: tuple[str, ...]) -> Iterator[Row]:
-    """The rows as they come, until the time is up."""
+    """The rows as they come, until the time is up; what is left out then is named."""
     end = time.monotonic() + 60 * minutes
     for name in wanted:
-        begin = time.monotonic()
-        for row in parts[name]():
+        begin, rows = time.monotonic(), parts[name]()
+        while time.monotonic() <= end and (row := next(rows, None)) is not None:
             show(row)
             yield row
-            if time.monotonic() > end:
-                yield Row(name, "cut short", "", minutes, "minutes")
-                print(f"{minutes:g} minutes are over: {name} is cut short", file=sys.stderr)
-                return
-        yield Row(name, "whole part", "", time.monotonic() - begin, "s")
+        if time.monotonic() <= end:
+            yield Row(name, "whole part", "", time.monotonic() - begin, "s")
+        else:
+            yield Row(name, "left out, or cut short", "", minutes, "minutes")
+            print(f"{minutes:g} minutes are over: {name} is left out, or cut short", file=sys.stderr)
 
 
 def _fresh() -> Iterator[Row]:

@@ -119,7 +119,9 @@ def _look(s: _Search, goal: jax.Array, top: jax.Array) -> tuple[tuple[jax.Array,
     gap = log_mean + jnp.log1p(surplus)
     slope = (1 - t) * ((1 + square) / (1 + surplus) - (1 + surplus))
     value = jnp.expm1(log_mean - goal) / t
-    better, below = value > s.value, gap < goal
+    # As good but for rounding: the later one, since a value hardly tells near the best but derivatives do.
+    noise = 8 * unit_roundoff(t.dtype) * (1 + jnp.abs(value))
+    better, below = value > s.value - noise, gap < goal
     low, high = jnp.where(below, s.log_odds, s.low), jnp.where(below, s.high, s.log_odds)
     step = s.log_odds - jnp.log(gap / goal) * gap / slope
     # Without a gap (nearly constant returns) there is nothing to lose: go to the top.

@@ -68,10 +68,6 @@ class Rollouts(NamedTuple):
 
         return some
 
-    def mean(self, term: Callable[[jax.Array], Sums]) -> Sums:
-        """The mean of ``term(x - a)``; 0 without rollouts."""
-        return jax.tree.map(lambda total: total / jnp.maximum(self.num_rollouts, 1), self.sum(term))
-
 
 def rollouts(
     x: jax.Array, beta: jax.Array, low: jax.Array, high: jax.Array, where: jax.Array | None, *, binary: bool

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import as_numbers, check_open_unit, is_concrete, refuse, require_real
-from jaxcert.numerics._rounding import cast, compute_dtype
+from jaxcert.numerics._rounding import cast, cast_level, compute_dtype
 
 # The default of the binomial certificate, which a beta costs the factor 1/(1 - beta) only.
 USUAL_BETA = 0.05
@@ -25,7 +25,7 @@ def epsilon_arguments(
         check_level("beta", beta, dtype, zero_allowed=zero_beta)
         check_level("delta", delta, dtype)
     counts = cast(k, dtype, "up", whole=True), cast(n, dtype, "down", whole=True)
-    return *counts, cast(beta, dtype, "up"), cast(delta, dtype, "down")
+    return *counts, cast_level(beta, dtype, "up"), cast_level(delta, dtype, "down")
 
 
 def whole(k: jax.Array, n: jax.Array) -> jax.Array:

@@ -30,36 +30,35 @@ def check_axes(returns: jax.Array, where: jax.Array | None) -> None:
         )
 
 
-def _swapped(x: jax.Array, where: jax.Array | None) -> bool:
-    if x.size <= _SMALL and all(device.platform == "cpu" for device in x.devices()):
-        # In the memory of the host as it is: nothing is compiled for this shape.
-        # In double precision, as NumPy adds one number after the other along the first axis.
-        host = np.asarray(x, np.float64), None if where is None else np.asarray(where)
-        with np.errstate(all="ignore"):
-            return bool(np.any(_look_swapped(np, *host)))
-    with jax.ensure_compile_time_eval():  # readable returns may be met while something else is traced
-        return bool(_look_swapped_on_device(x, where).any())
-
-
 # Up to here NumPy takes milliseconds.
 _SMALL = 2**20
 
 
+def _swapped(x: jax.Array, where: jax.Array | None) -> bool:
+    if x.size <= _SMALL:
+        # Nothing is compiled for this shape. In double precision: NumPy adds the rows one after the other.
+        host = np.asarray(x, np.float64), None if where is None else np.asarray(where)
+        with np.errstate(all="ignore"):
+            return bool(np.any(_look_swapped(np, *host, float(jnp.finfo(x.dtype).eps))))
+    with jax.ensure_compile_time_eval():  # readable returns may be met while something else is traced
+        return bool(_look_swapped_on_device(x, where).any())
+
+
 @jax.jit
 def _look_swapped_on_device(x: jax.Array, where: jax.Array | None) -> jax.Array:
-    return _look_swapped(jnp, x, where)
+    return _look_swapped(jnp, x, where, float(jnp.finfo(x.dtype).eps))
 
 
-def _look_swapped(xp: ModuleType, x: Any, where: Any) -> Any:
+def _look_swapped(xp: ModuleType, x: Any, where: Any, eps: float) -> Any:
     mask = xp.ones(x.shape, bool) if where is None else where
-    rows, row_spread = _variance_ratio(xp, x, mask, axis=-1)
-    columns, column_spread = _variance_ratio(xp, x, mask, axis=-2)
+    rows, row_spread = _variance_ratio(xp, x, mask, eps, axis=-1)
+    columns, column_spread = _variance_ratio(xp, x, mask, eps, axis=-2)
     # About 12 standard deviations of the ratio without an effect, and more for few groups.
     far_beyond_chance = 1 + 12 * column_spread + 30 * column_spread**2
     return (columns > far_beyond_chance) & (rows < 1 + 3 * row_spread)
 
 
-def _variance_ratio(xp: ModuleType, x: Any, mask: Any, axis: int) -> tuple[Any, Any]:
+def _variance_ratio(xp: ModuleType, x: Any, mask: Any, eps: float, *, axis: int) -> tuple[Any, Any]:
     """The F ratio of a one-way analysis of variance and about its standard deviation where the groups do not differ.
 
     Each group lies along ``axis``; empty ones do not count, and up to two of them never differ.
@@ -75,6 +74,6 @@ def _variance_ratio(xp: ModuleType, x: Any, mask: Any, axis: int) -> tuple[Any, 
     within = xp.sum(xp.square(spread), axis=(-2, -1)) / xp.maximum(count - others - 1, 1)
     # What rounding alone makes of equal returns is no variance.
     scale = xp.max(xp.abs(x), axis=(-2, -1))
-    noise = x.shape[axis] * xp.square(8 * float(jnp.finfo(x.dtype).eps) * scale)
+    noise = x.shape[axis] * xp.square(8 * eps * scale)
     ratio = between / xp.maximum(within + noise, float(jnp.finfo(x.dtype).tiny))
     return xp.where(others > 1, ratio, xp.zeros((), x.dtype)), xp.sqrt(2 / others)

@@ -15,7 +15,7 @@ from jaxcert.certificates._arguments import check_level, check_scalar, default_b
 from jaxcert.certificates._axes import check_axes
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._compiled import beyond_range, certify_given, certify_level, certify_returns, level_beta
-from jaxcert.numerics._rounding import cast, compute_dtype
+from jaxcert.numerics._rounding import cast, cast_level, compute_dtype
 from jaxcert.rollouts._returns import returns_dtype
 from jaxcert.rollouts.summaries import Summary
 
@@ -141,7 +141,9 @@ def certify_lower_bounds(
     lower = cast(lower_bounds, dtype, "down")
     lower = jnp.where(lower < jnp.inf, lower, jnp.nan)
     levels = _thresholds(thresholds, dtype, validate)
-    certificate = certify_given("given", method, levels, lower, cast(beta, dtype, "up"), cast(delta, dtype, "down"))
+    certificate = certify_given(
+        "given", method, levels, lower, cast_level(beta, dtype, "up"), cast_level(delta, dtype, "down")
+    )
     if validate:
         warn_out_of_range(certificate)
     return certificate
@@ -173,8 +175,8 @@ def certify_safety_level(
         support: (a, b), as in ``certify``.
         delta: failure probability, in (0, 1); a scalar.
         beta: as in ``certify``. By default, for "binomial", the largest value that costs nothing,
-            1 - U(k*; n, delta)/(1 - s) with k* as at 0.05 (the least of them for several safeties): 0.08 at n = 200,
-            s = 0.9, delta = 0.01. Where 0.05 leaves no k*, as large as one allows.
+            1 - U(k*; n, delta)/(1 - s) with k* as at 0.05 : 0.08 at n = 200, s = 0.9, delta = 0.01. Where 0.05
+            leaves no k*, as large as leaves k = 0. For several safeties the least of theirs.
         bound: as in ``certify``.
         method: as in ``certify``.
         where: as in ``certify``.
@@ -192,7 +194,7 @@ def certify_safety_level(
         >>> returns = jnp.linspace(0.5, 1.0, 200)[:, None] * jnp.ones((200, 50))
         >>> certificate = certify_safety_level(returns, 0.9, support=(0.0, 1.0), delta=0.01)
         >>> print(f"{certificate.thresholds[0]:.3f}")
-        0.492
+        0.497
 
     Reference: the theory page, section on a fixed safety level.
     """
@@ -204,9 +206,9 @@ def certify_safety_level(
     _check_scalars(delta, 0.5 if beta is None else beta)
     if validate:
         check_level("safety", safety, dtype)
-    wanted, solutions = _row("safety", cast(safety, dtype, "up")), None
+    wanted, solutions = _row("safety", cast_level(safety, dtype, "up")), None
     if beta is None and method == "binomial":
-        beta, solutions = level_beta(_num_tasks(returns), cast(delta, dtype, "down"), wanted)
+        beta, solutions = level_beta(_num_tasks(returns), cast_level(delta, dtype, "down"), wanted)
     arrays = _prepare(description, returns, support, delta, beta, method, where, validate)
     certificate = certify_level(description, method, wanted, solutions, *arrays)
     if validate:
@@ -245,11 +247,11 @@ def _prepare(bound: Bound, returns, support, delta, beta, method: str, where, va
     if validate:
         _check_levels(delta, 0.5 if beta is None else beta, returns_dtype(returns), zero_beta=False)
     if beta is None:
-        beta = default_beta(method, cast(delta, returns_dtype(returns), "down"), _num_tasks(returns))
+        beta = default_beta(method, cast_level(delta, returns_dtype(returns), "down"), _num_tasks(returns))
     x, beta, low, high, where = prepare(bound, returns, beta, support, where, validate)
     if validate and not isinstance(x, Summary):
         check_axes(x, where)
-    return x, beta, cast(delta, beta.dtype, "down"), low, high, where
+    return x, beta, cast_level(delta, beta.dtype, "down"), low, high, where
 
 
 def _num_tasks(returns: Any) -> int:

@@ -119,8 +119,8 @@ def _levels(method: str, wanted, lower, solutions: Solutions, beta, delta, low, 
 def level_beta(n: int, delta: jax.Array, wanted: jax.Array) -> tuple[jax.Array, Solutions]:
     """The default beta for wanted safeties [t], a function of n, delta and them alone, and the binomial solutions.
 
-    1 - U(k*)/(1 - s), the largest at which k* is what it is at 0.05, so that it costs nothing; the least of them for
-    several safeties. Where 0.05 leaves no k* at all, what some smaller beta has; 0.05 where none has.
+    1 - U(k*)/(1 - s), the largest at which k* is what it is at 0.05, so that it costs nothing. Where 0.05 leaves no k*
+    at all, the largest that leaves k = 0. The least of them for several safeties; 0.05 where no beta leaves any.
     """
     solutions = solve_all("binomial", n, delta, delta)
     return _largest_beta(solutions.risk, wanted, n=n), solutions
@@ -131,9 +131,9 @@ def _largest_beta(risk: jax.Array, wanted: jax.Array, *, n: int) -> jax.Array:
     # As much smaller as the rounding of epsilon may need.
     inflated = risk[:n] * (1 + 16 * unit_roundoff(risk.dtype))
     largest = next_down(1 - inflated[None, :] / complement_down(wanted)[:, None], 2)
-    usual = jnp.min(jnp.where(largest >= USUAL_BETA, largest, jnp.inf))
-    smaller = jnp.min(jnp.where(largest > 0, largest, jnp.inf))
-    beta = jnp.where(usual < 1, usual, smaller)
+    usual = jnp.min(jnp.where(largest >= USUAL_BETA, largest, jnp.inf), axis=-1)
+    smaller = jnp.where(largest[:, 0] > 0, largest[:, 0], jnp.inf)
+    beta = jnp.min(jnp.where(usual < 1, usual, smaller))
     return jnp.where(beta < 1, beta, USUAL_BETA)
 
 

@@ -11,7 +11,7 @@ from jaxcert._validation import is_concrete, is_count
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._certify import certify, warn_out_of_range
 from jaxcert.certificates._status import Status
-from jaxcert.numerics._rounding import cast
+from jaxcert.numerics._rounding import cast, cast_level
 from jaxcert.rollouts._collect import collect
 from jaxcert.rollouts._policy import Policy, as_policy, key_apart
 from jaxcert.rollouts._returns import round_beta
@@ -104,7 +104,7 @@ def certify_policy(
     # As certify rounds them, here: what goes into a compiled call as a number is rounded to nearest.
     dtype = jnp.result_type(float)
     beta = None if beta is None else round_beta(beta, dtype)
-    levels = cast(thresholds, dtype, "up"), cast(delta, dtype, "down"), beta
+    levels = cast(thresholds, dtype, "up"), cast_level(delta, dtype, "down"), beta
     found = _certify_policy(env, as_policy(policy), key, *levels, **budget, **names)
     status = found.certificate.status
     if not validate or not is_concrete(status):

@@ -26,7 +26,10 @@ class Solutions(NamedTuple):
 
 def solve(method: str, k: Any, n: Any, beta: jax.Array, delta: jax.Array) -> Solutions:
     """The solutions for a row of k, and n and levels that broadcast to it."""
-    n = np.asarray(n, k.dtype) if np.ndim(n) == 0 and is_concrete(n) else n
+    if isinstance(n, int):
+        n = np.asarray(n, k.dtype)
+    if is_concrete(k, n):
+        k, n = jax.device_put((k, n))  # no transfer that a guard could take for a hidden one
     printed = solve_scenario(k, n, beta, delta) if method == "scenario" else None
     return Solutions(upper_risk(k, n, delta), printed)
 

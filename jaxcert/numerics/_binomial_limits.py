@@ -158,7 +158,7 @@ def _log_side(smaller: SmallerTail, direct: jax.Array) -> LogSide:
         jnp.where(direct, log_tail, other),
         jnp.where(direct, slope, -odds * slope),
         jnp.where(direct, curvature, -odds * ((1 + odds) * slope * slope + curvature)),
-        # exp and log1p are off by 3 u each, and below the normal numbers there is 0.
+        # exp and log1p are off by at most 3 u each, and below the normal numbers there is 0.
         jnp.where(direct, error, (odds * (error + 3 * u) - 3 * u * other) + 2 * jnp.finfo(tail.dtype).tiny),
     )
 

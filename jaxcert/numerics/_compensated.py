@@ -10,11 +10,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert.numerics._elementary import halves
 from jaxcert.numerics._rounding import cast, convert, next_down, unit_roundoff
 
 
 class Sum(NamedTuple):
-    """high + low, at most ``error`` away from the exact value; high is the nearest float to it.
+    """high + low, at most ``error`` away from the exact value; high is the float nearest to high + low.
 
     Attributes:
         high, low, error: arrays of one float type; host arrays of float64 will do.
@@ -71,8 +72,8 @@ def product(weight: Sum, x: jax.Array) -> Sum:
     """weight * x: four exact products of the halves of the leading parts, and the small rest."""
     u, tiny = unit_roundoff(x.dtype), float(jnp.finfo(x.dtype).tiny)
     total = nothing(weight.high * x)
-    for a in _halves(weight.high):
-        for b in _halves(x):
+    for a in halves(weight.high):
+        for b in halves(x):
             total = add(total, a * b)
     rest = weight.low * x
     total = add(total, rest)
@@ -102,10 +103,3 @@ def _two_sum(a: Any, b: Any) -> tuple[Any, Any]:
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
-
-
-def _halves(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """x as a sum of two floats with at most half of the digits each."""
-    info = jnp.finfo(x.dtype)
-    high = jax.lax.reduce_precision(x, exponent_bits=info.nexp, mantissa_bits=(info.nmant - 1) // 2)
-    return high, x - high

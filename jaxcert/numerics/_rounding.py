@@ -4,6 +4,7 @@ import functools
 from typing import Any, Literal, get_args
 
 import jax
+import jax.core
 import jax.numpy as jnp
 import numpy as np
 
@@ -59,7 +60,18 @@ def cast(value: Any, dtype: Any, side: Side, *, whole: bool = False) -> jax.Arra
         return jnp.asarray(cast_host(np.asarray(value), dtype, side))
     if side == "nearest":
         return value.astype(dtype)
-    return _cast_on_device(value, dtype, side, whole)
+    # Arrays that can be read may be weakly typed, too, as `jnp.full` makes them: they are what they are.
+    was_number = isinstance(value, jax.core.Tracer) and value.dtype == np.float32 and getattr(value, "weak_type", False)
+    return _cast_on_device(value, dtype, side, whole, was_number)
+
+
+def cast_level(value: Any, dtype: Any, side: Side) -> jax.Array:
+    """``cast`` for a probability: traced, one outside (0, 1) stays there, so that it still fails closed."""
+    rounded = cast(value, dtype, side)
+    if not isinstance(value, jax.core.Tracer):
+        return rounded
+    plain = value.astype(dtype)
+    return jnp.where((plain > 0) & (plain < 1), rounded, plain)
 
 
 def cast_host(value: np.ndarray, dtype: np.dtype, side: Side) -> np.ndarray:
@@ -95,9 +107,9 @@ def _checked(dtype: Any, side: str) -> np.dtype:
     return wanted
 
 
-@functools.partial(jax.jit, static_argnums=(1, 2, 3), inline=True)
-def _cast_on_device(value: jax.Array, dtype: np.dtype, side: Side, whole: bool) -> jax.Array:
-    if value.dtype == np.float32 and getattr(value, "weak_type", False):
+@functools.partial(jax.jit, static_argnums=(1, 2, 3, 4), inline=True)
+def _cast_on_device(value: jax.Array, dtype: np.dtype, side: Side, whole: bool, was_number: bool) -> jax.Array:
+    if was_number:
         value = _moved(value, side, whole)
     # Those of float16 are normal float32.
     if value.dtype in (jnp.bfloat16, np.float32, np.float64):

@@ -1,7 +1,7 @@
 """Bounds on the rounding errors of binomial tails, in units of u; the theory page, section 5.1, derives them.
 
-They hold on every device that rounds sums, differences and products to nearest, and is off by at most 4 u in quotients
-of float32 and 2 u in their square roots, as a GPU is, or by u in those of float64.
+They hold on every device that rounds sums, differences and products to nearest. In float32 a quotient may be off by 4 u
+and a square root by 2 u, as on a GPU; in float64 both by u.
 """
 
 from typing import NamedTuple

@@ -10,7 +10,7 @@ from jaxcert._validation import require_real
 from jaxcert.numerics._binomial_kernel import SmallerTail, log_probability, smaller_tail
 from jaxcert.numerics._binomial_limits import lower_limit, upper_limit
 from jaxcert.numerics._elementary import exp, expm1
-from jaxcert.numerics._rounding import Side, cast, compute_dtype, next_down, next_up, unit_roundoff
+from jaxcert.numerics._rounding import Side, cast, cast_level, compute_dtype, next_down, next_up, unit_roundoff
 
 
 def binomial_cdf(num_successes: Any, num_trials: Any, probability: Any, *, side: Side = "nearest") -> jax.Array:
@@ -152,7 +152,7 @@ def _limit_arguments(k: Any, n: Any, level: Any, k_side: Side, n_side: Side) -> 
         require_real(name, value)
     dtype = compute_dtype(level)
     counts = cast(k, dtype, k_side, whole=True), cast(n, dtype, n_side, whole=True)
-    return jnp.broadcast_arrays(*counts, cast(level, dtype, "down"))
+    return jnp.broadcast_arrays(*counts, cast_level(level, dtype, "down"))
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(3, 4))

@@ -275,8 +275,8 @@ def _tail(weight: Sum, gamma: jax.Array, lowest: jax.Array) -> Sum:
     quotient = nothing(gap)._replace(high=lowest / gap)
     back = product(quotient, gap)
     exact = (back.high == lowest) & (back.low == 0) & ((gamma >= 0.5) | (gamma / u == jnp.floor(gamma / u)))
-    # The difference and the quotient, one rounding each, and two to spare.
-    error = jnp.where(exact, 0, 4 * u * jnp.abs(quotient.high))
+    # The difference by u, the quotient by 4 u on a GPU, and one to spare.
+    error = jnp.where(exact, 0, 6 * u * jnp.abs(quotient.high))
     tail = product(weight, quotient.high)
     return tail._replace(error=tail.error + jnp.abs(weight.high) * error)
 

@@ -37,8 +37,8 @@ class Ledger:
         if self.path is not None:
             lock = self.path.with_name(f"{self.path.name}.lock")
             self._lock = import_extra("filelock", "io").FileLock(lock, timeout=_SECONDS)
-        with self._lock:
-            self._refresh()
+            # A log that is only read needs no lock, and no folder that can be written.
+            self._refresh(cut=False)
 
     @property
     def reached(self) -> int | None:
@@ -64,7 +64,7 @@ class Ledger:
             TimeoutError: if another process holds the lock and does not go on.
         """
         with self._lock:
-            self._refresh()
+            self._refresh(cut=True)
             number = self.last + 1
             delta = budget.level(number)
             if self.spent + Fraction(delta) > Fraction(budget.delta):
@@ -90,12 +90,12 @@ class Ledger:
             file.flush()
             os.fsync(file.fileno())
 
-    def _refresh(self) -> None:
-        """Read what another process may have added."""
+    def _refresh(self, *, cut: bool) -> None:
+        """Read what another process may have added; ``cut`` off a line that was not finished, under the lock."""
         if self.path is not None and self.path.exists():
-            self._read(self.path)
+            self._read(self.path, cut=cut)
 
-    def _read(self, path: Path) -> None:
+    def _read(self, path: Path, *, cut: bool) -> None:
         content = path.read_bytes()
         # A line without an end was never on the disk: no tasks were drawn for it.
         whole = content[: content.rfind(b"\n") + 1]
@@ -108,5 +108,5 @@ class Ledger:
             self.deltas[number] = max(self.deltas.get(number, Fraction(0)), delta)
             if entry.get("done"):
                 self.done[step] = bool(entry.get("reached"))
-        if len(whole) < len(content):
+        if cut and len(whole) < len(content):
             os.truncate(path, len(whole))

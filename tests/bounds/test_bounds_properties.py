@@ -50,7 +50,9 @@ def traced(name: str):
 
 def evaluate_traced(name: str, x: np.ndarray, beta: float | np.ndarray, support=SUPPORT, where=True) -> np.ndarray:
     levels = np.broadcast_to(np.asarray(beta, x.dtype), x.shape[:-1])
-    return np.asarray(traced(name)(x, levels, np.broadcast_to(where, x.shape), *map(float, support)))
+    # Python numbers would be moved to their safe side.
+    ends = [np.asarray(end, x.dtype) for end in support]
+    return np.asarray(traced(name)(x, levels, np.broadcast_to(where, x.shape), *ends))
 
 
 @BY_BOUND

@@ -195,7 +195,7 @@ def test_default_beta_of_a_safety_level_costs_nothing(n, wanted, precision):
         assert beta == pytest.approx(0.05)
         assert float(got.thresholds[0]) == 0
         return
-    k = usual if usual >= 0 else largest
+    k = max(usual, 0)
     exact = 1 - stats.beta.isf(0.01, k + 1, n - k) / (1 - wanted)
     assert exact * (1 - 1e-3) < beta <= exact
     assert beta >= 0.05 or usual < 0
@@ -210,6 +210,16 @@ def test_default_beta_serves_every_wanted_safety():
     together = certify_safety_level(x, [0.5, 0.8], support=SUPPORT, delta=0.05)
     assert float(together.beta) == pytest.approx(min(float(one.beta) for one in apart), rel=1e-6)
     assert [int(k) for k in together.num_violations] == [int(one.num_violations[0]) for one in apart]
+
+
+def test_default_beta_certifies_a_safety_that_needs_a_small_one_beside_another():
+    x = np.random.default_rng(1).beta(5, 2, (200, 20))
+    both = certify_safety_level(x, [0.9, 0.977], support=SUPPORT, delta=0.01)
+    alone = certify_safety_level(x, 0.977, support=SUPPORT, delta=0.01)
+    assert float(both.beta) == pytest.approx(float(alone.beta), rel=1e-4)
+    assert 0 < float(alone.beta) < 0.05
+    assert float(both.thresholds[1]) == pytest.approx(float(alone.thresholds[0]), rel=1e-6)
+    assert float(both.thresholds[1]) > 0
 
 
 def test_default_beta_under_jit(precision):

@@ -210,7 +210,8 @@ def test_validate_false_fails_closed_as_well():
 
 def _look_swapped(returns, where=None) -> np.ndarray:
     """By NumPy, as small arrays on a CPU are looked at, and compiled, as all others are."""
-    host = _axes._look_swapped(np, np.asarray(returns, float), None if where is None else np.asarray(where))
+    eps = float(np.finfo(np.float32).eps)
+    host = _axes._look_swapped(np, np.asarray(returns, float), None if where is None else np.asarray(where), eps)
     np.testing.assert_array_equal(_axes._look_swapped_on_device(jnp.asarray(returns), where), host)
     return host
 
@@ -252,6 +253,15 @@ def test_masked_rollouts_do_not_look_like_swapped_axes():
 def test_swapped_axes_are_noticed_behind_a_mask():
     returns, where = jax.vmap(_ragged, (0, None))(jax.random.split(jax.random.key(7), 100), jnp.float32(2))
     assert np.all(_look_swapped(returns, where))
+
+
+@pytest.mark.parametrize("small", [0, 2**20])
+def test_rounding_that_depends_on_the_column_is_no_reason_to_refuse(small, monkeypatch):
+    """A deterministic policy whose last bits depend on the vector lane."""
+    monkeypatch.setattr(_axes, "_SMALL", small)
+    returns = np.full((20, 10), 1000, np.float32)
+    returns[:, ::2] = np.nextafter(np.float32(1000), np.float32(0))
+    certify(returns, 500.0, support=(0.0, 2000.0), delta=0.1)
 
 
 def test_swapped_axes_of_a_large_array_are_noticed_on_the_device(monkeypatch):

@@ -34,10 +34,10 @@ def support_ends(support: Any, dtype: Any) -> tuple[jax.Array, jax.Array]:
     low, high = split_support(support)
     if is_concrete(high) and not np.isfinite(float(high)):
         raise ValueError(f"support is ({float(low):g}, {float(high):g}); a summary needs a finite upper end")
-    low, high = cast(low, dtype, "down"), cast(high, dtype, "up")
+    declared, (low, high) = (low, high), (cast(low, dtype, "down"), cast(high, dtype, "up"))
     if is_concrete(low, high):
-        width = float(high) - float(low)
-        if not float(jnp.finfo(dtype).tiny) <= width <= float(jnp.finfo(dtype).max):
+        widths = [float(b) - float(a) for a, b in (declared, (low, high))]
+        if not float(jnp.finfo(dtype).tiny) <= min(widths) <= max(widths) <= float(jnp.finfo(dtype).max):
             raise ValueError(f"support is ({float(low):g}, {float(high):g}); expected a width that {dtype} can hold")
     return low, high
 
