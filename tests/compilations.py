@@ -60,8 +60,13 @@ def _note(event: str, seconds: float, **_: Any) -> None:
 jax.monitoring.register_event_duration_secs_listener(_note)
 
 
+def so_far() -> int:
+    """How many programs XLA was asked for in this process, whether it compiled them or found them on disk."""
+    return len(_seconds)
+
+
 def compilations(call: Callable[[], Any]) -> int:
-    """How many programs XLA is asked for during a call, whether it compiles them or finds them on disk."""
-    before = len(_seconds)
+    """How many of them during a call."""
+    before = so_far()
     jax.block_until_ready(call())
-    return len(_seconds) - before
+    return so_far() - before

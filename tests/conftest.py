@@ -6,7 +6,7 @@ import hypothesis
 import jax
 import numpy as np
 import pytest
-from compilations import keep_programs, trim_programs
+from compilations import keep_programs, so_far, trim_programs
 
 keep_programs()
 jax.config.update("jax_numpy_dtype_promotion", "strict")
@@ -20,6 +20,15 @@ hypothesis.settings.load_profile("repeatable")
 def pytest_sessionstart(session: pytest.Session) -> None:
     if not hasattr(session.config, "workerinput"):  # once, not in every process of pytest-xdist
         trim_programs()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _let_go_of_programs():
+    """Thousands of programs take gigabytes, and as many mappings of memory as Linux allows a process."""
+    before = so_far()
+    yield
+    if so_far() - before > 50:
+        jax.clear_caches()
 
 
 def x64_context(enabled: bool) -> contextlib.AbstractContextManager:
