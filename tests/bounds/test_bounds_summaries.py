@@ -171,7 +171,8 @@ def test_bounds_from_a_histogram_are_those_of_the_rounded_returns(bound, precisi
     values = np.asarray(histogram.values)
     rounded = values[np.searchsorted(values, x, side="right") - 1]
     plain = np.asarray(getattr(bounds, bound)(x, beta, support=support))
-    slack = (1e-5 if precision == "float32" else 1e-13) * 8
+    # In float64, what five steps of Newton's method leave of the best bet shows.
+    slack = (1e-5 if precision == "float32" else 1e-11 if bound == "betting" else 1e-13) * 8
     for i in range(12):
         true = exact(-5.0) + CASES[bound].oracle(Sample.of(rounded[i], *support), float(np.asarray(beta, precision)))
         assert exact(lower[i]) <= true
@@ -203,9 +204,13 @@ def test_certificates_from_a_lossless_histogram(bound):
     x = (RNG.random((20, 50)) < 0.8).astype(np.float32)
     counts = Histogram.empty(20, support=(0, 1), num_bins=1).update(x)
     for got, wanted in zip(certificates(counts, bound), certificates(x, bound, support=(0, 1)), strict=True):
-        np.testing.assert_array_equal(got.num_violations, wanted.num_violations)
         np.testing.assert_array_equal(got.epsilon, wanted.epsilon)
         np.testing.assert_allclose(got.lower_bounds, wanted.lower_bounds, atol=2e-6)
+        # Tasks with as many successes in another order may lie a last bit apart, on both sides of a certified return.
+        lower, levels = np.asarray(wanted.lower_bounds), np.asarray(wanted.thresholds)[:, None]
+        least, most = (np.sum(lower[None, :] < levels + step, axis=1) for step in (-2e-6, 2e-6))
+        for k in (got.num_violations, wanted.num_violations):
+            assert np.all((least <= np.asarray(k)) & (np.asarray(k) <= most))
 
 
 def test_a_summary_works_under_jit_vmap_and_scan():
