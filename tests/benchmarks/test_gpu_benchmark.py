@@ -28,8 +28,8 @@ def test_time_that_is_up_is_named(tmp_path):
     out = tmp_path / "device.csv"
     main(["--quick", "--minutes", "0", "--only", "trips", "--out", str(out)])
     with out.open() as file:
-        units = [row["name"] for row in csv.DictReader(file)]
-    assert units[-1] == "cut short"
+        names = [row["name"] for row in csv.DictReader(file)]
+    assert names[-1] == "left out, or cut short"
 
 
 def test_a_result_on_the_wrong_side_is_found():
