@@ -76,11 +76,11 @@ def _betting(data: Rollouts) -> jax.Array:
 class _Search(NamedTuple):
     """Log-odds of t under test with the sums found there, the bracket before that, and the best before with its value.
 
-    All that depends on the returns is one array: XLA would add up anew for each further one.
+    All that depends on the returns are the sums: XLA would add up anew for each further array.
     """
 
     log_odds: jax.Array
-    sums: jax.Array
+    sums: tuple[jax.Array, jax.Array, jax.Array]
     low: jax.Array
     high: jax.Array
     best: jax.Array
@@ -106,7 +106,7 @@ def _best_bet(data: Rollouts, reference: jax.Array, goal: jax.Array) -> jax.Arra
         bet = jax.nn.sigmoid(log_odds)[..., None]
         return _Search(log_odds, average(lambda r: _terms(bet * r)), low, high, best, value)
 
-    sums = jnp.zeros((3, *start.shape), start.dtype)
+    sums = (jnp.zeros_like(start),) * 3
     begin = _Search(start, sums, jnp.full_like(start, -20), top, jax.nn.sigmoid(start), nothing)
     end = jax.lax.fori_loop(0, _NEWTON_STEPS, body, begin)
     return _look(end, goal, top)[0][2]
@@ -142,21 +142,16 @@ def _averages_of(data: Rollouts, reference: jax.Array) -> Callable[[Callable[[ja
         if data.repeats is None:
             total = tree_sum_of(term, relative)
         else:
-            total = tree_sum_of(lambda r, repeats: term(r) * _like(repeats, term(r)), relative, data.repeats)
-        return total / _like(count, total)
+            total = tree_sum_of(lambda r, repeats: jax.tree.map(lambda v: v * repeats, term(r)), relative, data.repeats)
+        return jax.tree.map(lambda v: v / count, total)
 
     return average
 
 
-def _terms(gain: jax.Array) -> jax.Array:
-    """ln z, 1/z - 1 and 1/z**2 - 1 at z = 1 + gain; [3, ...]."""
+def _terms(gain: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """ln z, 1/z - 1 and 1/z**2 - 1 at z = 1 + gain."""
     inverse = 1 / (1 + gain)
-    return jnp.stack([jnp.log1p(gain), -gain * inverse, -gain * (1 + inverse) * inverse])
-
-
-def _like(values: jax.Array, other: jax.Array) -> jax.Array:
-    """The values with leading axes for those that the other has more."""
-    return values.reshape((1,) * (other.ndim - values.ndim) + values.shape)
+    return jnp.log1p(gain), -gain * inverse, -gain * (1 + inverse) * inverse
 
 
 def _top(data: Rollouts) -> jax.Array:

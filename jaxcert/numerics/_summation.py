@@ -34,11 +34,7 @@ def tree_sum_of(term: Callable[..., Sums], *arrays: jax.Array) -> Sums:
     """
     # Else XLA pushes the next cut into the terms, and computes costly ones more than once or into arrays of their own.
     sums = jax.lax.optimization_barrier(_add_parts(term, _TERMS, *arrays))
-    leaves, structure = jax.tree.flatten(sums)
-    if len(leaves) == 1:
-        return structure.unflatten([_add_all(leaves[0])])
-    # What is left is the same for all of them.
-    return structure.unflatten(list(_add_all(jnp.stack(leaves))))
+    return jax.tree.map(_add_all, sums)
 
 
 def _add_all(x: jax.Array) -> jax.Array:

@@ -1,7 +1,7 @@
 """Bounds on the rounding errors of binomial tails, in units of u; the theory page, section 5.1, derives them.
 
-They hold on every device that rounds sums, differences and products to nearest. In float32 a quotient may be off by 4 u
-and a square root by 2 u, as on a GPU; in float64 both by u.
+They hold on every device that rounds sums, differences and products to nearest. A CPU, and in float64 every device,
+rounds quotients and square roots so, too; else a float32 quotient may be off by 4 u and a root by 2 u, as on a GPU.
 """
 
 from typing import NamedTuple
@@ -23,11 +23,15 @@ class _Constants(NamedTuple):
 
 
 # Three quotients and a root go into a point, and four quotients into each term of the fraction.
-_FLOAT32, _FLOAT64 = _Constants(19, 18, 30), _Constants(13, 10.5, 19)
+_TO_NEAREST, _APPROXIMATE = _Constants(13, 10.5, 19), _Constants(19, 18, 30)
 
 
 def _constants(dtype: np.dtype) -> _Constants:
-    return _FLOAT64 if dtype == jnp.float64 else _FLOAT32
+    """Those of the device that the program is made for."""
+    if dtype == jnp.float64:
+        return _TO_NEAREST
+    nearest, approximate = (jax.tree.map(dtype.type, constants) for constants in (_TO_NEAREST, _APPROXIMATE))
+    return jax.lax.platform_dependent(cpu=lambda: nearest, default=lambda: approximate)
 
 
 def fraction_error(a: jax.Array, b: jax.Array, x: jax.Array, y: jax.Array, lead: jax.Array) -> jax.Array:

@@ -4,6 +4,7 @@ import csv
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
 from benchmarks.exact import exact, lower_tail
 from benchmarks.gpu.__main__ import main
@@ -11,6 +12,7 @@ from benchmarks.gpu.reference import read
 from benchmarks.gpu.sides import FUNCTIONS, compare
 
 
+@pytest.mark.slow
 def test_quick_run_writes_one_table(tmp_path):
     out = tmp_path / "device.csv"
     assert main(["--quick", "--only", "sides", "--out", str(out)]) == 0

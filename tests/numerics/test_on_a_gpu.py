@@ -86,7 +86,7 @@ def test_limits(name):
     assert least(function, columns(name), lambda values: side * relative_errors(values, name)).min() >= 0
 
 
-@pytest.mark.parametrize("name", ["binomial_epsilon", "scenario_epsilon"])
+@pytest.mark.parametrize("name", ["binomial_epsilon", pytest.param("scenario_epsilon", marks=pytest.mark.slow)])
 def test_certified_risk(name):
     def epsilon(*arguments):
         found = getattr(jaxcert, name)(*arguments, validate=False)

@@ -33,13 +33,16 @@ def rewards(precision: str) -> np.ndarray:
 
 
 def exact_sum(values, discount=Fraction(1)) -> tuple[Fraction, Fraction]:
-    """The sum and the sum of sizes."""
-    total = size = Fraction(0)
-    weight = Fraction(1)
-    for value in values:
-        term = weight * Fraction(float(value))
-        total, size, weight = total + term, size + abs(term), weight * discount
-    return total, size
+    """The sum and the sum of sizes, by Horner's rule in whole numbers: a float is one over a power of two."""
+    terms = [value if isinstance(value, Fraction) else Fraction(float(value)) for value in values]
+    unit = max(term.denominator for term in terms)
+    gain, shrink = discount.as_integer_ratio()
+    total = size = 0
+    scale = 1
+    for term in reversed(terms):
+        value, scale = int(term * unit) * scale * shrink, scale * shrink
+        total, size = value + gain * total, abs(value) + gain * size
+    return Fraction(total, unit * scale), Fraction(size, unit * scale)
 
 
 def above(x: np.ndarray) -> Fraction:
