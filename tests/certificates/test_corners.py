@@ -118,32 +118,31 @@ def test_subnormal_levels_certify_nothing(precision):
 # --- numbers that jit traces --------------------------------------------------------------------------------------
 
 
+@jax.jit
+def _given(lower, b, delta, beta):
+    return certify_lower_bounds(lower, b, delta=delta, beta=beta)
+
+
 @pytest.mark.parametrize("value", [0.7, 0.1, 0.3, 1 / 3, 0.9])
 def test_a_python_threshold_means_the_same_number_under_jit(value):
     lower = jnp.full(50, np.float32(value))
-
-    def call(b):
-        return certify_lower_bounds(lower, b, delta=0.1, beta=0.05)
-
-    for found in (call(value), jax.jit(call)(value)):
+    for found in (certify_lower_bounds(lower, value, delta=0.1, beta=0.05), _given(lower, value, 0.1, 0.05)):
         assert float(found.thresholds[0]) >= value
         assert (int(found.num_violations[0]) == 50) == (float(lower[0]) < float(found.thresholds[0]))
     # A typed array is the number that it holds.
-    assert int(jax.jit(call)(jnp.float32(value)).num_violations[0]) == 0
+    assert int(_given(lower, jnp.float32(value), 0.1, 0.05).num_violations[0]) == 0
 
 
 @pytest.mark.parametrize("value", [0.05, 0.01, 0.1, 0.7])
 def test_python_levels_are_on_their_side_under_jit(value):
-    @jax.jit
-    def call(delta, beta):
-        return certify_lower_bounds(jnp.ones(50), 0.5, delta=delta, beta=beta)
-
-    found = call(value, value)
+    found = _given(jnp.ones(50), 0.5, value, value)
     assert float(found.delta) <= value <= float(found.beta)
     eager = certify_lower_bounds(jnp.ones(50), 0.5, delta=value, beta=value)
     assert float(eager.epsilon[0]) <= float(found.epsilon[0]) <= float(eager.epsilon[0]) * (1 + 1e-6)
-    risk = jax.jit(lambda k, n, b, d: binomial_epsilon(k, n, b, d))
-    assert float(risk(2.0, 50.0, value, value)) >= float(binomial_epsilon(2, 50, value, value))
+    assert float(_risk(2.0, 50.0, value, value)) >= float(binomial_epsilon(2, 50, value, value))
+
+
+_risk = jax.jit(lambda k, n, b, d: binomial_epsilon(k, n, b, d))
 
 
 def test_a_python_safety_and_support_are_on_their_side_under_jit():
