@@ -9,9 +9,6 @@ import numpy as np
 from jaxcert._validation import as_numbers, check_open_unit, is_concrete, refuse, require_real
 from jaxcert.numerics._rounding import cast, cast_level, compute_dtype
 
-# The default of the binomial certificate, which a beta costs the factor 1/(1 - beta) only.
-USUAL_BETA = 0.05
-
 
 def epsilon_arguments(
     k: Any, n: Any, beta: Any, delta: Any, validate: bool, *, zero_beta: bool
@@ -61,11 +58,3 @@ def check_scalar(name: str, value: Any) -> None:
     require_real(name, value)
     if np.ndim(value) != 0:
         raise ValueError(f"{name} has shape {np.shape(value)}; expected a scalar (use jax.vmap for several)")
-
-
-def default_beta(method: str, delta: Any, num_tasks: int) -> Any:
-    """Where the user names none: 0.05, or what keeps the scenario theorem sound.
-
-    The division is done in the type of the computation, where the status compares it with the same quotient.
-    """
-    return USUAL_BETA if method == "binomial" else delta / num_tasks

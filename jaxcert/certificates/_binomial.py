@@ -9,10 +9,14 @@ import numpy as np
 
 from jaxcert.certificates._arguments import epsilon_arguments, whole
 from jaxcert.certificates._blocks import in_blocks
-from jaxcert.certificates._rows import elementwise, unpadded
+from jaxcert.certificates._method import Method, Solution
+from jaxcert.certificates._rows import counts_from_zero, elementwise, unpadded
 from jaxcert.numerics._binomial_limits import upper_limit
 from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import unit_roundoff
+from jaxcert.numerics._rounding import complement_down, next_down, unit_roundoff
+
+# A beta costs the factor 1/(1 - beta) only.
+_USUAL_BETA = 0.05
 
 
 def binomial_epsilon(num_violations: Any, num_tasks: Any, beta: Any, delta: Any, *, validate: bool = True) -> jax.Array:
@@ -67,10 +71,49 @@ def inflate(risk: jax.Array, beta: jax.Array) -> jax.Array:
 @jax.jit
 def upper_risk(k: jax.Array, n: jax.Array, delta: jax.Array) -> jax.Array:
     """U(k; n, delta) for arrays of one float type that broadcast; 1 wherever an argument has no meaning."""
-    return in_blocks(_solve, *jnp.broadcast_arrays(k, n, delta))
+    return in_blocks(_upper_risk, *jnp.broadcast_arrays(k, n, delta))
 
 
-def _solve(k: jax.Array, n: jax.Array, delta: jax.Array) -> jax.Array:
+def _upper_risk(k: jax.Array, n: jax.Array, delta: jax.Array) -> jax.Array:
     valid = whole(k, n) & (delta > 0) & (delta < 1)
     risk = upper_limit(jnp.where(valid, k, 0.0), jnp.where(valid, n, 1.0), jnp.where(valid, delta, 0.5))
     return jnp.where(valid, risk, 1.0)
+
+
+# --- the method ---------------------------------------------------------------------------------------------------
+
+
+def _solve(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> Solution:
+    return _solution(upper_risk(k, n, delta), k, n, beta)
+
+
+@jax.jit
+def _solution(risk: jax.Array, k: jax.Array, n: jax.Array, beta: jax.Array) -> Solution:
+    num_valid = jnp.broadcast_to(n - k, risk.shape).astype(jnp.int32)
+    return Solution(inflate(risk, beta), num_valid, jnp.ones(risk.shape, bool))
+
+
+def _best_beta(n: int, delta: jax.Array, wanted: jax.Array) -> tuple[jax.Array, Solution]:
+    """The beta for wanted safeties [t], a function of n, delta and them alone.
+
+    1 - U(k*)/(1 - s), the largest at which k* is what it is at 0.05, so that it costs nothing. Where 0.05 leaves no k*
+    at all, the largest that leaves k = 0. The least of them for several safeties; 0.05 where no beta leaves any.
+    """
+    k, n_row = counts_from_zero(n, delta)
+    risk = upper_risk(k, n_row, delta)
+    beta = _largest_beta(risk, wanted, n=n)
+    return beta, _solution(risk, k, n_row, beta)
+
+
+@functools.partial(jax.jit, static_argnames="n")
+def _largest_beta(risk: jax.Array, wanted: jax.Array, *, n: int) -> jax.Array:
+    # As much smaller as the rounding of epsilon may need.
+    inflated = risk[:n] * (1 + 16 * unit_roundoff(risk.dtype))
+    largest = next_down(1 - inflated[None, :] / complement_down(wanted)[:, None], 2)
+    usual = jnp.min(jnp.where(largest >= _USUAL_BETA, largest, jnp.inf), axis=-1)
+    smaller = jnp.where(largest[:, 0] > 0, largest[:, 0], jnp.inf)
+    beta = jnp.min(jnp.where(usual < 1, usual, smaller))
+    return jnp.where(beta < 1, beta, _USUAL_BETA)
+
+
+BINOMIAL = Method("binomial", _solve, lambda delta, n: _USUAL_BETA, best_beta=_best_beta, zero_beta=True)

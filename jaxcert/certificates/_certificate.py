@@ -32,7 +32,7 @@ class Certificate:
         delta: failure probability of the certificate, float[...].
         num_tasks: n (static).
         bound: name of the per-task bound (static).
-        method: "binomial" or "scenario" (static).
+        method: name of the method (static).
 
     Example:
         >>> import jax.numpy as jnp

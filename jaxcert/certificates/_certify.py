@@ -1,7 +1,7 @@
 """From returns, or from lower bounds, to certificates: one compiled call each."""
 
 import warnings
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -11,15 +11,17 @@ from jaxcert._validation import check_finite, is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import prepare
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._arguments import check_level, check_scalar, default_beta
+from jaxcert.certificates._arguments import check_level, check_scalar
 from jaxcert.certificates._axes import check_axes
 from jaxcert.certificates._certificate import Certificate
-from jaxcert.certificates._compiled import beyond_range, certify_given, certify_level, certify_returns, level_beta
+from jaxcert.certificates._compiled import certify_given, certify_level, certify_returns
+from jaxcert.certificates._method import Method
+from jaxcert.certificates._registry import METHODS
 from jaxcert.numerics._rounding import cast, cast_level, compute_dtype
 from jaxcert.rollouts._returns import returns_dtype
 from jaxcert.rollouts.summaries import Summary
 
-METHODS = ("binomial", "scenario")
+Described = TypeVar("Described", Bound, Method)
 
 
 def certify(
@@ -52,7 +54,7 @@ def certify(
         delta: failure probability of each certificate, in (0, 1); a scalar.
         beta: failure probability of one lower bound, in (0, 1); a scalar. By default 0.05 for "binomial" and
             delta / n for "scenario".
-        bound: "betting", "clopper_pearson" (binary returns), "dkw", "empirical_bernstein" or "hoeffding".
+        bound: the name of one of ``jaxcert.bounds``; "clopper_pearson" is for binary returns.
         method: "binomial", or "scenario", the paper's Theorem 5.1. The latter reports the larger of both, which is
             sound for every beta; alone it is not beyond beta = delta / n.
         where: bool[..., n, m], which rollouts count; all by default. At least one per task.
@@ -82,12 +84,11 @@ def certify(
 
     Reference: Schnitzer et al. (2026), Theorem 5.1 ("scenario"); the theory page ("binomial").
     """
-    description = _choose_bound(bound)
-    _check_method(method)
+    per_task, chosen = choose("bound", bound, BOUNDS), choose("method", method, METHODS)
     check_returns_shape(returns)
-    arrays = _prepare(description, returns, support, delta, beta, method, where, validate)
+    arrays = _prepare(per_task, returns, support, delta, beta, chosen, where, validate)
     levels = _thresholds(thresholds, arrays[1].dtype, validate)
-    certificate = certify_returns(description, method, levels, *arrays)
+    certificate = certify_returns(per_task, chosen, levels, *arrays)
     if validate:
         warn_out_of_range(certificate)
     return certificate
@@ -113,7 +114,7 @@ def certify_lower_bounds(
         thresholds: float[t], or a scalar for one.
         delta: failure probability of each certificate, in (0, 1); a scalar.
         beta: failure probability of one lower bound, in (0, 1), or 0 for "binomial" if performances are known exactly.
-        method: "binomial" or "scenario"; see ``certify``.
+        method: as in ``certify``.
         validate: as in ``certify``.
 
     Returns:
@@ -128,7 +129,7 @@ def certify_lower_bounds(
         >>> print(int(certificate.num_violations[0]), f"{certificate.safety[0]:.4f}")
         5 0.8675
     """
-    _check_method(method)
+    chosen = choose("method", method, METHODS)
     require_real("lower_bounds", lower_bounds)
     shape = np.shape(lower_bounds)
     if not shape or shape[-1] == 0:
@@ -136,13 +137,13 @@ def certify_lower_bounds(
     dtype = compute_dtype(lower_bounds)
     _check_scalars(delta, beta)
     if validate:
-        _check_levels(delta, beta, dtype, zero_beta=method == "binomial")
+        _check_levels(delta, beta, dtype, zero_beta=chosen.zero_beta)
         _check_lower_bounds(lower_bounds)
     lower = cast(lower_bounds, dtype, "down")
     lower = jnp.where(lower < jnp.inf, lower, jnp.nan)
     levels = _thresholds(thresholds, dtype, validate)
     certificate = certify_given(
-        "given", method, levels, lower, cast_level(beta, dtype, "up"), cast_level(delta, dtype, "down")
+        "given", chosen, levels, lower, cast_level(beta, dtype, "up"), cast_level(delta, dtype, "down")
     )
     if validate:
         warn_out_of_range(certificate)
@@ -198,19 +199,18 @@ def certify_safety_level(
 
     Reference: the theory page, section on a fixed safety level.
     """
-    description = _choose_bound(bound)
-    _check_method(method)
+    per_task, chosen = choose("bound", bound, BOUNDS), choose("method", method, METHODS)
     check_returns_shape(returns)
     dtype = returns_dtype(returns)
     require_real("safety", safety)
     _check_scalars(delta, 0.5 if beta is None else beta)
     if validate:
         check_level("safety", safety, dtype)
-    wanted, solutions = _row("safety", cast_level(safety, dtype, "up")), None
-    if beta is None and method == "binomial":
-        beta, solutions = level_beta(_num_tasks(returns), cast_level(delta, dtype, "down"), wanted)
-    arrays = _prepare(description, returns, support, delta, beta, method, where, validate)
-    certificate = certify_level(description, method, wanted, solutions, *arrays)
+    wanted, solution = _row("safety", cast_level(safety, dtype, "up")), None
+    if beta is None and chosen.best_beta is not None:
+        beta, solution = chosen.best_beta(_num_tasks(returns), cast_level(delta, dtype, "down"), wanted)
+    arrays = _prepare(per_task, returns, support, delta, beta, chosen, where, validate)
+    certificate = certify_level(per_task, chosen, wanted, solution, *arrays)
     if validate:
         warn_out_of_range(certificate)
     return certificate
@@ -219,15 +219,11 @@ def certify_safety_level(
 # --- arguments ----------------------------------------------------------------------------------------------------
 
 
-def _choose_bound(name: str) -> Bound:
-    if name not in BOUNDS:
-        raise ValueError(f"bound is {name!r}; expected one of {', '.join(BOUNDS)}")
-    return BOUNDS[name]
-
-
-def _check_method(method: str) -> None:
-    if method not in METHODS:
-        raise ValueError(f"method is {method!r}; expected one of {', '.join(METHODS)}")
+def choose(kind: str, name: str, registry: dict[str, Described]) -> Described:
+    """What the registry has under that name."""
+    if name not in registry:
+        raise ValueError(f"{kind} is {name!r}; expected one of {', '.join(registry)}")
+    return registry[name]
 
 
 def check_returns_shape(returns: Any) -> None:
@@ -241,13 +237,13 @@ def check_returns_shape(returns: Any) -> None:
         raise ValueError(f"returns of shape {shape} hold no tasks; expected [..., num_tasks, num_rollouts]")
 
 
-def _prepare(bound: Bound, returns, support, delta, beta, method: str, where, validate: bool) -> tuple:
+def _prepare(bound: Bound, returns, support, delta, beta, method: Method, where, validate: bool) -> tuple:
     """(x, beta, delta, low, high, where), each rounded to its safe side."""
     _check_scalars(delta, 0.5 if beta is None else beta)
     if validate:
         _check_levels(delta, 0.5 if beta is None else beta, returns_dtype(returns), zero_beta=False)
     if beta is None:
-        beta = default_beta(method, cast_level(delta, returns_dtype(returns), "down"), _num_tasks(returns))
+        beta = method.default_beta(cast_level(delta, returns_dtype(returns), "down"), _num_tasks(returns))
     x, beta, low, high, where = prepare(bound, returns, beta, support, where, validate)
     if validate and not isinstance(x, Summary):
         check_axes(x, where)
@@ -288,13 +284,11 @@ def _row(name: str, values: jax.Array) -> jax.Array:
 
 
 def warn_out_of_range(certificate: Certificate) -> None:
-    if certificate.method != "scenario" or not is_concrete(certificate.beta, certificate.delta):
+    """Say where the method is not sound by itself, if that can be read."""
+    method, n = METHODS[certificate.method], certificate.num_tasks
+    if method.caveat is None or not is_concrete(certificate.beta, certificate.delta):
         return
-    if np.any(beyond_range(np.asarray(certificate.beta), np.asarray(certificate.delta), certificate.num_tasks)):
-        warnings.warn(
-            f"scenario at beta = {float(certificate.beta):.3g} > delta / num_tasks = "
-            f"{float(certificate.delta) / certificate.num_tasks:.3g}: the theorem alone is not sound there; "
-            "reported is the larger of it and the binomial certificate",
-            UserWarning,
-            stacklevel=3,
-        )
+    beta, delta = np.asarray(certificate.beta), np.asarray(certificate.delta)
+    if not np.all(method.is_sound(beta, delta, n)):
+        caveat = method.caveat(float(beta), float(delta), n)
+        warnings.warn(f"{method.name} at {caveat}", UserWarning, stacklevel=3)

@@ -1,31 +1,33 @@
 """The compiled steps from prepared arguments to certificates.
 
 Called eagerly, each step is a program of its own, so that another bound, budget or number of thresholds compiles only
-what depends on it: lower bounds (bound, n, m), violations (n, t), the solvers of ``_solvers`` (a padded length), and
-what follows from them (n, t). Within a user's ``jit`` they become parts of that program.
+what depends on it: lower bounds (bound, n, m), violations (n, t), the method's solution (a padded length), and what
+follows from them (n, t). Within a user's ``jit`` they become parts of that program.
 """
 
 import functools
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import lower_bounds
-from jaxcert.certificates._arguments import USUAL_BETA
 from jaxcert.certificates._certificate import Certificate
-from jaxcert.certificates._solvers import Solutions, epsilon_of, padded_length, solve, solve_all
+from jaxcert.certificates._method import Method, Solution
+from jaxcert.certificates._rows import counts_from_zero, padded_length
 from jaxcert.certificates._status import Status
-from jaxcert.numerics._rounding import complement_down, complement_up, next_down, unit_roundoff
+from jaxcert.numerics._rounding import complement_down, complement_up
 
 
-def certify_returns(bound: Bound, method: str, thresholds, x, beta, delta, low, high, where) -> Certificate:
+def certify_returns(bound: Bound, method: Method, thresholds, x, beta, delta, low, high, where) -> Certificate:
     """Returns [..., n, m] and thresholds [t], prepared, to a certificate [..., t]."""
     lower = lower_bounds(bound, x, beta, low, high, where)
     return certify_given(bound.name, method, thresholds, lower, beta, delta)
 
 
-def certify_given(bound: str, method: str, thresholds, lower, beta, delta) -> Certificate:
+def certify_given(bound: str, method: Method, thresholds, lower, beta, delta) -> Certificate:
     """Lower bounds [..., n] at level beta and thresholds [t] to a certificate [..., t]."""
     n = lower.shape[-1]
     size = lower.size // n * thresholds.size
@@ -33,23 +35,31 @@ def certify_given(bound: str, method: str, thresholds, lower, beta, delta) -> Ce
     direct = size <= n
     length = padded_length(size, lower, thresholds, beta, delta)
     violations, k = _violations(lower, thresholds, length=length if direct else None)
-    solutions = solve(method, k, n, beta, delta) if direct else solve_all(method, n, beta, delta)
-    fields = _certificates(method, thresholds, lower, violations, solutions, beta, delta, direct, bound == "given")
-    return Certificate(**fields, lower_bounds=lower, beta=beta, delta=delta, num_tasks=n, bound=bound, method=method)
+    counts = (k, _number(n, k)) if direct else counts_from_zero(n, beta, delta)
+    solution = method.solve(*counts, beta, delta)
+    fields = _certificates(method, thresholds, lower, violations, solution, beta, delta, direct, bound == "given")
+    settings = {"num_tasks": n, "bound": bound, "method": method.name}
+    return Certificate(**fields, lower_bounds=lower, beta=beta, delta=delta, **settings)
+
+
+def _number(n: int, like: jax.Array) -> jax.Array | np.ndarray:
+    number = np.asarray(n, like.dtype)
+    return jax.device_put(number) if is_concrete(like) else number
 
 
 def certify_level(
-    bound: Bound, method: str, wanted, solutions: Solutions | None, x, beta, delta, low, high, where
+    bound: Bound, method: Method, wanted, solution: Solution | None, x, beta, delta, low, high, where
 ) -> Certificate:
     """Returns [..., n, m], prepared, and wanted safeties [t] to the performances certified at them, [..., t].
 
-    The solutions for k = 0, 1, ... may be given, where they were needed before.
+    The solution for k = 0, 1, ... may be given, where it was needed before.
     """
     lower = lower_bounds(bound, x, beta, low, high, where)
     n = lower.shape[-1]
-    solutions = solve_all(method, n, beta, delta) if solutions is None else solutions
-    fields = _levels(method, wanted, lower, solutions, beta, delta, low, high)
-    settings = {"num_tasks": n, "bound": bound.name, "method": method}
+    if solution is None:
+        solution = method.solve(*counts_from_zero(n, beta, delta), beta, delta)
+    fields = _levels(method, wanted, lower, solution, beta, delta, low, high)
+    settings = {"num_tasks": n, "bound": bound.name, "method": method.name}
     return Certificate(**fields, lower_bounds=lower, beta=beta, delta=delta, **settings)
 
 
@@ -64,10 +74,12 @@ def _violations(lower, thresholds, *, length: int | None) -> tuple[jax.Array, ja
 
 
 @functools.partial(jax.jit, static_argnums=(0, 7, 8))
-def _certificates(method: str, thresholds, lower, violations, solutions: Solutions, beta, delta, direct, given) -> dict:
-    """What is certified with k violations each, [..., t], by the solutions for each of them, or for k = 0, 1, ..."""
+def _certificates(
+    method: Method, thresholds, lower, violations, solution: Solution, beta, delta, direct, given
+) -> dict:
+    """What is certified with k violations each, [..., t], by the solution for each of them, or for k = 0, 1, ..."""
     n = lower.shape[-1]
-    epsilon, num_valid, feasible = epsilon_of(_chosen(solutions, violations, direct), violations, n, beta)
+    epsilon, num_valid, feasible = _chosen(solution, violations, direct)
     bad_threshold = jnp.broadcast_to(~jnp.isfinite(thresholds), epsilon.shape)
     epsilon = jnp.where(bad_threshold, 1.0, epsilon)
     bad_task = jnp.any(jnp.isnan(lower) if given else jnp.isneginf(lower), axis=-1, keepdims=True)
@@ -82,19 +94,18 @@ def _certificates(method: str, thresholds, lower, violations, solutions: Solutio
     }
 
 
-def _chosen(solutions: Solutions, violations: jax.Array, direct: bool) -> Solutions:
+def _chosen(solution: Solution, violations: jax.Array, direct: bool) -> Solution:
     def choose(column: jax.Array) -> jax.Array:
         return column[: violations.size].reshape(violations.shape) if direct else column[violations]
 
-    return jax.tree.map(choose, solutions)
+    return jax.tree.map(choose, solution)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _levels(method: str, wanted, lower, solutions: Solutions, beta, delta, low, high) -> dict:
-    """The (k* + 1)-th smallest lower bound for each wanted safety, by the solutions for k = 0, 1, ..."""
+def _levels(method: Method, wanted, lower, solution: Solution, beta, delta, low, high) -> dict:
+    """The (k* + 1)-th smallest lower bound for each wanted safety, by the solution for k = 0, 1, ..."""
     n = lower.shape[-1]
-    k = jnp.arange(n)
-    epsilon, _, feasible = epsilon_of(jax.tree.map(lambda column: column[:n], solutions), k, n, beta)
+    epsilon, _, feasible = jax.tree.map(lambda column: column[:n], solution)
     count = good_enough(epsilon, wanted)
     chosen = jnp.take(jnp.sort(lower, axis=-1), jnp.maximum(count - 1, 0), axis=-1)
     wanted, count = jnp.broadcast_to(wanted, chosen.shape), jnp.broadcast_to(count, chosen.shape)
@@ -114,27 +125,6 @@ def _levels(method: str, wanted, lower, solutions: Solutions, beta, delta, low, 
         "num_valid": n - violations,
         "status": status_of(method, says_something, feasible[0], bad_task | bad_setting, beta, delta, n),
     }
-
-
-def level_beta(n: int, delta: jax.Array, wanted: jax.Array) -> tuple[jax.Array, Solutions]:
-    """The default beta for wanted safeties [t], a function of n, delta and them alone, and the binomial solutions.
-
-    1 - U(k*)/(1 - s), the largest at which k* is what it is at 0.05, so that it costs nothing. Where 0.05 leaves no k*
-    at all, the largest that leaves k = 0. The least of them for several safeties; 0.05 where no beta leaves any.
-    """
-    solutions = solve_all("binomial", n, delta, delta)
-    return _largest_beta(solutions.risk, wanted, n=n), solutions
-
-
-@functools.partial(jax.jit, static_argnames="n")
-def _largest_beta(risk: jax.Array, wanted: jax.Array, *, n: int) -> jax.Array:
-    # As much smaller as the rounding of epsilon may need.
-    inflated = risk[:n] * (1 + 16 * unit_roundoff(risk.dtype))
-    largest = next_down(1 - inflated[None, :] / complement_down(wanted)[:, None], 2)
-    usual = jnp.min(jnp.where(largest >= USUAL_BETA, largest, jnp.inf), axis=-1)
-    smaller = jnp.where(largest[:, 0] > 0, largest[:, 0], jnp.inf)
-    beta = jnp.min(jnp.where(usual < 1, usual, smaller))
-    return jnp.where(beta < 1, beta, USUAL_BETA)
 
 
 def good_enough(epsilon: jax.Array, wanted: jax.Array) -> jax.Array:
@@ -161,16 +151,10 @@ def _bad_levels(beta: jax.Array, delta: jax.Array) -> jax.Array:
     return ~((beta >= 0) & (beta < 1) & (delta > 0) & (delta < 1))
 
 
-def status_of(method: str, epsilon, feasible, invalid, beta, delta, n: int) -> jax.Array:
+def status_of(method: Method, epsilon, feasible, invalid, beta, delta, n: int) -> jax.Array:
     """The first of these that applies: invalid input, infeasible, vacuous, out of range, certified."""
-    beyond = (method == "scenario") & beyond_range(beta, delta, n)
-    status = jnp.where(beyond, Status.OUT_OF_RANGE.value, Status.CERTIFIED.value)
+    in_range = method.is_sound(beta, delta, n)
+    status = jnp.where(in_range, Status.CERTIFIED.value, Status.OUT_OF_RANGE.value)
     status = jnp.where(epsilon < 1, status, Status.VACUOUS.value)
     status = jnp.where(feasible, status, Status.INFEASIBLE.value)
     return jnp.where(invalid, Status.INVALID_INPUT.value, status).astype(jnp.int32)
-
-
-def beyond_range(beta, delta, n: int):
-    """Whether beta > delta / n, beyond which the scenario theorem alone is not sound."""
-    # A rounded delta / n must not count as beyond itself.
-    return beta > (delta / n) * (1 + 1e-5)

@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxcert._validation import is_concrete
 
@@ -17,6 +18,12 @@ _SHORTEST = 256
 def padded_length(size: int, *arrays: Any) -> int:
     """The length at which a program is compiled: a power of two, or the size itself within a program of the user's."""
     return max(_SHORTEST, 1 << (size - 1).bit_length()) if is_concrete(*arrays) else size
+
+
+def counts_from_zero(n: int, *levels: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """k = 0, ..., n as a row of padded length, in which n repeats, and n itself, both of the type of the levels."""
+    k = np.minimum(np.arange(padded_length(n + 1, *levels)), n).astype(levels[0].dtype)
+    return jax.device_put((k, np.asarray(n, k.dtype)))  # no transfer that a guard could take for a hidden one
 
 
 def elementwise(solve: Callable[..., Any], shape: tuple[int, ...], *arrays: jax.Array) -> Any:

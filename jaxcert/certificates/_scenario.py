@@ -8,7 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.certificates._arguments import epsilon_arguments, whole
+from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._blocks import in_blocks
+from jaxcert.certificates._method import Method, Solution
 from jaxcert.certificates._rows import elementwise, unpadded
 from jaxcert.numerics._binomial_kernel import log_probability
 from jaxcert.numerics._binomial_limits import log_cdf, log_sf, move_log_odds, parabola_root, start_point
@@ -253,3 +255,35 @@ def _search(problem: _Problem, start: jax.Array, level: jax.Array, feasible: jax
     begin = _Search(start, level, guess, jnp.ones(start.shape, jnp.int32), ones, start, feasible)
     end = jax.lax.while_loop(lambda s: jnp.any(s.searching), step, begin)
     return end.best, end.spare
+
+
+# --- the method ---------------------------------------------------------------------------------------------------
+
+
+def _solve_soundly(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> Solution:
+    """The larger of the theorem's risk and the binomial one, which is sound for every beta."""
+    return _larger(solve_scenario(k, n, beta, delta), BINOMIAL.solve(k, n, beta, delta))
+
+
+@jax.jit
+def _larger(printed: ScenarioSolution, sound: Solution) -> Solution:
+    return Solution(jnp.maximum(printed.epsilon, sound.epsilon), printed.num_valid, printed.feasible)
+
+
+def _in_range(beta: Any, delta: Any, num_tasks: int) -> Any:
+    """beta <= delta / n, up to where the theorem is sound; a rounded delta / n must not count as beyond itself."""
+    return beta <= (delta / num_tasks) * (1 + 1e-5)
+
+
+SCENARIO = Method(
+    "scenario",
+    _solve_soundly,
+    # Divided in the type of the computation, in which the range is compared with the same quotient.
+    lambda delta, num_tasks: delta / num_tasks,
+    is_sound=_in_range,
+    caveat=lambda beta, delta, num_tasks: (
+        f"beta = {beta:.3g} > delta / num_tasks = {delta / num_tasks:.3g}: the theorem alone is not sound there; "
+        "reported is the larger of it and the binomial certificate"
+    ),
+    chooses_valid=True,
+)

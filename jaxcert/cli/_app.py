@@ -8,6 +8,8 @@ from typing import Annotated, Any, cast
 import typer
 
 import jaxcert
+from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._registry import METHODS
 from jaxcert.cli import _cache, _certify, _demo, _render, _rollout, _sweep, _train
 
 _app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -21,6 +23,7 @@ _Strict = Annotated[
     bool, typer.Option("--strict", help="Refuse a file in which some tasks have fewer rollouts than others.")
 ]
 _Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress, only the result.")]
+_BOUNDS = [f"{bound.name} (0/1 returns)" if bound.binary else bound.name for bound in BOUNDS.values()]
 
 
 def execute(arguments: Sequence[str]) -> int:
@@ -96,11 +99,8 @@ def _certify_command(
             help="Failure probability of one task's lower bound; 0.05 by default, delta / num_tasks with scenario.",
         ),
     ] = None,
-    bound: Annotated[
-        str,
-        typer.Option("--bound", help="betting, empirical_bernstein, hoeffding, dkw, or clopper_pearson (0/1 returns)."),
-    ] = "betting",
-    method: Annotated[str, typer.Option("--method", help="binomial or scenario.")] = "binomial",
+    bound: Annotated[str, typer.Option("--bound", help=f"One of {', '.join(_BOUNDS)}.")] = "betting",
+    method: Annotated[str, typer.Option("--method", help=f"One of {', '.join(METHODS)}.")] = "binomial",
     json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the result there.")] = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw certified safety there (.png, .svg, .pdf).")

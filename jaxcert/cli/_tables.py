@@ -11,6 +11,7 @@ from rich import box
 from rich.table import Table
 
 from jaxcert.certificates import Certificate, Status, ceil_figures, floor_to
+from jaxcert.certificates._registry import METHODS
 from jaxcert.report import ReturnsFile
 
 CURVE_NOTE = (
@@ -80,7 +81,7 @@ def _counts(certificate: Certificate) -> dict[str, list[str]]:
     """Violations, retained tasks where the method chooses them, and status."""
     values = jax.tree.map(np.asarray, certificate)
     counts = {"violations": [f"{k} of {values.num_tasks}" for k in values.num_violations]}
-    if values.method == "scenario":
+    if METHODS[values.method].chooses_valid:
         counts["valid"] = [str(valid) for valid in values.num_valid]
     return counts | {"status": [Status(code).name.lower().replace("_", " ") for code in values.status.tolist()]}
 

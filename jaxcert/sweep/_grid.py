@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from jaxcert._validation import check_finite, check_open_unit, is_count
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._certify import METHODS
+from jaxcert.certificates._registry import METHODS
 
 # The order of the axes of every result.
 AXES = ("seed", "budget", "bound", "method", "beta", "delta", "threshold")
@@ -24,7 +24,7 @@ class Grid:
     Attributes:
         thresholds: wanted expected returns B, fixed before the data are seen.
         bounds: names of per-task bounds, as in ``certify``.
-        methods: "binomial", "scenario".
+        methods: names of methods, as in ``certify``.
         betas: failure probabilities of one lower bound, in (0, 1); None for the default of ``certify``, which depends
             on the method, delta and the number of tasks.
         deltas: failure probabilities of a certificate, in (0, 1).
@@ -58,7 +58,7 @@ class Grid:
         axes = {
             "thresholds": _numbers("thresholds", thresholds),
             "bounds": _names("bounds", bounds, tuple(BOUNDS)),
-            "methods": _names("methods", methods, METHODS),
+            "methods": _names("methods", methods, tuple(METHODS)),
             "betas": _betas(betas),
             "deltas": _numbers("deltas", deltas),
             "budgets": None if budgets is None else _budgets(budgets),

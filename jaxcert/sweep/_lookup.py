@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import jax
 import numpy as np
 
+from jaxcert.certificates._registry import METHODS
 from jaxcert.numerics._rounding import cast
 from jaxcert.sweep import _stages
 from jaxcert.sweep._grid import Grid
@@ -33,7 +34,7 @@ class Lookups:
             known: the betas of ``lower``, in increasing order.
             lower: [betas, seeds, tasks].
         """
-        name, betas = self._grid.methods[method], self._betas(method, sizes)
+        described, betas = METHODS[self._grid.methods[method]], self._betas(method, sizes)
         table, chosen = self._table(method, sizes), np.searchsorted(known, betas)
         for seed in starts(self._plan.num_seeds, sizes.seeds_per_call):
             seeds = slice(seed, seed + sizes.seeds_per_call)
@@ -41,7 +42,7 @@ class Lookups:
             for first in starts(len(self._thresholds), sizes.thresholds_per_call):
                 piece = slice(first, first + sizes.thresholds_per_call)
                 levels = (betas, self._deltas, self._thresholds[piece])
-                yield (seeds, piece), _stages.certificates(name, some, chosen, table, *levels)
+                yield (seeds, piece), _stages.certificates(described, some, chosen, table, *levels)
 
     def _betas(self, method: int, sizes: Lookup) -> np.ndarray:
         return beta_values(self._grid, sizes.num_tasks, self._plan.dtype)[method]
@@ -50,8 +51,8 @@ class Lookups:
         key = (method, sizes.num_tasks)
         if key not in self._tables:
             betas = self._betas(method, sizes)
-            method_name, n = self._grid.methods[method], self._plan.dtype.type(sizes.num_tasks)
-            solved = _stages.tables(method_name, self._plan.table_size, n, betas, self._deltas)
+            described, n = METHODS[self._grid.methods[method]], self._plan.dtype.type(sizes.num_tasks)
+            solved = _stages.tables(described, self._plan.table_size, n, betas, self._deltas)
             # On the host: there may be one for each budget.
             self._tables[key] = jax.device_get(solved)
         return self._tables[key]

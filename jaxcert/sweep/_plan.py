@@ -9,7 +9,7 @@ import numpy as np
 from jaxcert._validation import check_finite, check_open_unit, is_count
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.bounds._summary import check_bound_support
-from jaxcert.certificates._arguments import default_beta
+from jaxcert.certificates._registry import METHODS
 from jaxcert.numerics._rounding import cast_host
 from jaxcert.sweep._grid import Grid
 from jaxcert.sweep._memory import bound_size, check_table, lookup_size
@@ -190,7 +190,7 @@ def beta_values(grid: Grid, num_tasks: int, dtype: np.dtype) -> np.ndarray:
     values = np.empty((len(grid.methods), len(grid.betas), len(deltas)), dtype)
     for i, method in enumerate(grid.methods):
         for j, beta in enumerate(grid.betas):
-            values[i, j] = default_beta(method, deltas, num_tasks) if beta is None else beta
+            values[i, j] = METHODS[method].default_beta(deltas, num_tasks) if beta is None else beta
     return values
 
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import evaluate
 from jaxcert.certificates._compiled import count_violations, status_of
-from jaxcert.certificates._solvers import solve_epsilon
+from jaxcert.certificates._method import Method
 from jaxcert.numerics._rounding import complement_down
 
 
@@ -38,22 +38,22 @@ def lower_bounds(bound: Bound, x, betas, low, high, where) -> jax.Array:
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def tables(method: str, size: int, n, betas, deltas) -> Table:
+def tables(method: Method, size: int, n, betas, deltas) -> Table:
     """Epsilon for every k, once for all seeds, bounds and thresholds; betas and deltas are [betas, deltas].
 
     The length does not follow n, so that other numbers of tasks do not compile again: beyond n, the last value repeats.
     """
     k = jnp.minimum(jnp.arange(size, dtype=betas.dtype), n)
-    k = jnp.broadcast_to(k, (*betas.shape, size))
-    return Table(*solve_epsilon(method, k, n, betas[..., None], deltas[..., None]))
+    k, *others = jnp.broadcast_arrays(k, jnp.asarray(n, k.dtype), betas[..., None], deltas[..., None])
+    return Table(*method.solve(k, *others))
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def certificates(method: str, lower, chosen, table: Table, betas, deltas, thresholds) -> Cells:
+def certificates(method: Method, lower, chosen, table: Table, betas, deltas, thresholds) -> Cells:
     """Count violations and look epsilon up.
 
     Args:
-        method: "binomial" or "scenario".
+        method: what the table was solved with.
         lower: [distinct betas, seeds, n].
         chosen: which of the distinct betas, int[betas, deltas].
         table: of that method and n, as ``tables`` gives it.

@@ -1,0 +1,48 @@
+"""How a method is described: what turns the number of violations into the certified risk; the same for all of them."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+
+
+class Solution(NamedTuple):
+    """What a method gives for each number of violations, elementwise.
+
+    Attributes:
+        epsilon: certified risk in (0, 1]; 1 where nothing is certified.
+        num_valid: how many valid lower bounds the risk is derived from; n - k where the method does not choose.
+        feasible: whether the method has a solution at all.
+    """
+
+    epsilon: jax.Array
+    num_valid: jax.Array
+    feasible: jax.Array
+
+
+@dataclasses.dataclass(frozen=True)
+class Method:
+    """A certificate as a static description; hashable, so that it can select a compiled function.
+
+    Attributes:
+        name: as in ``certify(method=...)``.
+        solve: (k, n, beta, delta) -> ``Solution``, elementwise: a row of k, whole numbers of the type of the levels, to
+            which the others broadcast. Never below the exact risk, rising with k and beta, 1 without a meaning.
+        default_beta: (delta, n) -> beta where the user names none.
+        best_beta: (n, delta, wanted) -> the default beta for wanted safeties [t], and the solutions with it for a row
+            of k = 0, ..., n and on; None where it is ``default_beta``.
+        zero_beta: whether beta may be 0.
+        is_sound: (beta, delta, n) -> where the method holds by itself.
+        caveat: (beta, delta, n) -> what a warning says elsewhere, where ``solve`` has to be sound, too.
+        chooses_valid: whether ``num_valid`` says more than n - k.
+    """
+
+    name: str
+    solve: Callable[..., Solution]
+    default_beta: Callable[[Any, int], Any]
+    best_beta: Callable[[int, jax.Array, jax.Array], tuple[jax.Array, Solution]] | None = None
+    zero_beta: bool = False
+    is_sound: Callable[[Any, Any, int], Any] = lambda beta, delta, n: True
+    caveat: Callable[[float, float, int], str] | None = None
+    chooses_valid: bool = False

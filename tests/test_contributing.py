@@ -1,0 +1,53 @@
+"""The worked examples of CONTRIBUTING.md, carried out in a copy of the package."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r'^```(python|diff) title="(.*?)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+
+
+def carry_out(text: str, folder: Path) -> list[str]:
+    """Write the new files and edit those that change; the paths of the new ones."""
+    new = []
+    for language, path, body in BLOCK.findall(text):
+        file = folder / path
+        if language == "python":
+            assert not file.exists()
+            file.write_text(body)
+            new.append(path)
+        else:
+            lines = body.splitlines()
+            before, after = ("\n".join(line[1:] for line in lines if line[0] in kept) for kept in (" -", " +"))
+            assert file.read_text().count(before) == 1, before
+            file.write_text(file.read_text().replace(before, after))
+    return new
+
+
+@pytest.mark.parametrize(
+    ("section", "name"), [("Add a bound", "cantelli"), ("Add a method", "hoeffding_risk")], ids=["bound", "method"]
+)
+def test_an_example_passes_the_tests_of_its_registry(section, name, tmp_path):
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    (chapter,) = (part for part in re.split(r"^## ", text, flags=re.MULTILINE) if part.startswith(section))
+    for folder in ("jaxcert", "tests"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    assert len(carry_out(chapter, tmp_path)) == 1
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+    # One call that says where the package is, and the tests of what was added.
+    found = subprocess.run(
+        [sys.executable, "-c", "import jaxcert; print(jaxcert.__file__)"],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert Path(found.stdout.strip()).is_relative_to(tmp_path)
+    tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_registries.py", "-k", name]
+    outcome = subprocess.run(tests, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+    assert re.search(r"[4-9] passed", outcome.stdout)
