@@ -71,6 +71,12 @@ def _array(name: str, value: Any) -> np.ndarray:
         raise ValueError(f"{name} is not a rectangular array of numbers") from None
 
 
+def check_count(name: str, value: Any) -> None:
+    """Raise ValueError unless it is a whole number of at least 1."""
+    if not is_count(value):
+        raise ValueError(f"{name} is {value!r}; expected a whole number of at least 1")
+
+
 def is_count(value: Any) -> bool:
     """Whether it is a whole number of at least 1."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 1

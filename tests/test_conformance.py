@@ -270,7 +270,7 @@ def assert_trees_close(found: Any, wanted: Any, precision: str) -> None:
 
 def test_every_public_function_on_arrays_is_here():
     here = {name.split("-")[0] for name in SUBJECTS}
-    helpers = {"MetricProperties", "metric_properties", "return_support", "sample_returns"}
+    helpers = {"return_support", "sample_returns"}
     types = {"Chain", "Intervals", "SimpleGridParams", "State", "World", "LARGE", "STANDARD"}
     of_static_arguments = {"chain", "left_policy", "reset", "right_policy"}
     of_policies = {"Policy", "brax_policy", "certify_policy", "collect", "collect_gymnasium"}

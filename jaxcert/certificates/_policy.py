@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxcert._validation import is_concrete, is_count
+from jaxcert._validation import check_count, is_concrete
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._certify import certify, warn_out_of_range
 from jaxcert.certificates._status import Status
@@ -123,8 +123,7 @@ def check_settings(env: MultiTaskEnv, thresholds: Any, num_tasks: Any, num_rollo
         ValueError: as ``certify``, and for sizes that are no whole numbers of at least 1.
     """
     for name, value in {"num_tasks": num_tasks, "num_rollouts": num_rollouts}.items():
-        if not is_count(value):
-            raise ValueError(f"{name} is {value!r}; expected a whole number of at least 1")
+        check_count(name, value)
     returns = jax.ShapeDtypeStruct((num_tasks, num_rollouts), jnp.result_type(float))
     jax.eval_shape(lambda x: certify(x, thresholds, support=env.support, **settings), returns)
 

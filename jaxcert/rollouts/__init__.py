@@ -2,7 +2,6 @@
 
 from jaxcert.rollouts._collect import collect
 from jaxcert.rollouts._gymnasium import collect_gymnasium
-from jaxcert.rollouts._metric_type import MetricProperties, metric_properties
 from jaxcert.rollouts._metrics import (
     discounted_return,
     shifted_return,
@@ -16,13 +15,11 @@ from jaxcert.rollouts._samples import sample_returns
 from jaxcert.rollouts._support import return_support
 
 __all__ = [
-    "MetricProperties",
     "Policy",
     "brax_policy",
     "collect",
     "collect_gymnasium",
     "discounted_return",
-    "metric_properties",
     "reach",
     "reach_avoid",
     "return_support",

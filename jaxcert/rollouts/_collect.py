@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
-from jaxcert._validation import is_concrete, is_count
+from jaxcert._validation import check_count, is_concrete
 from jaxcert.numerics._compensated import Sum, add_product, add_reward, as_rewards, lower_end, nothing, product
 from jaxcert.numerics._rounding import cast
 from jaxcert.rollouts._policy import Policy, as_policy
@@ -68,8 +68,7 @@ def collect(
         >>> collect(pendulum.ENV, lambda obs, key: jnp.zeros(1), tasks, jax.random.key(1), num_rollouts=3).shape
         (4, 3)
     """
-    if not is_count(num_rollouts):
-        raise ValueError(f"num_rollouts is {num_rollouts!r}; expected a whole number of at least 1")
+    check_count("num_rollouts", num_rollouts)
     if isinstance(discount, (int, float)) and not 0 <= discount <= 1:
         raise ValueError(f"discount is {discount}; expected a number in [0, 1]")
     policy, num_tasks = as_policy(policy), count_tasks(tasks)

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import is_count
+from jaxcert._validation import check_count, is_count
 from jaxcert.numerics._compensated import add, lower_end_host, nothing
 from jaxcert.numerics._rounding import cast
 from jaxcert.rollouts._collect import _OF_EPISODES, count_tasks
@@ -66,8 +66,7 @@ def collect_gymnasium(
         (2, 3)
     """
     for name, value in {"num_rollouts": num_rollouts, "num_envs": num_envs}.items():
-        if not is_count(value):
-            raise ValueError(f"{name} is {value!r}; expected a whole number of at least 1")
+        check_count(name, value)
     if episode_length is not None and not is_count(episode_length):
         raise ValueError(f"episode_length is {episode_length!r}; expected a whole number of at least 1, or None")
     policy, num_tasks = as_policy(policy), count_tasks(tasks)

@@ -6,11 +6,9 @@ from jax.typing import ArrayLike
 
 from jaxcert.numerics._compensated import Sum, add, add_product, add_reward, lower_end, nothing, plus, product
 from jaxcert.numerics._rounding import cast, unit_roundoff
-from jaxcert.rollouts._metric_type import MetricProperties, metric
 from jaxcert.rollouts._steps import as_rewards, as_scalar, check_same_shape, counted_steps
 
 
-@metric(MetricProperties(monotone="non-negative rewards", upper_bounds="whole rollouts"))
 def undiscounted_return(r_t: ArrayLike, done_t: ArrayLike | None = None) -> jax.Array:
     r"""Sum of the rewards up to and including the step of the first done.
 
@@ -45,7 +43,6 @@ def undiscounted_return(r_t: ArrayLike, done_t: ArrayLike | None = None) -> jax.
     return lower_end(_added_up(rewards, counted))
 
 
-@metric(MetricProperties(monotone="non-negative rewards", upper_bounds="whole rollouts"))
 def discounted_return(r_t: ArrayLike, done_t: ArrayLike | None = None, *, discount: ArrayLike) -> jax.Array:
     r"""Discounted sum of the rewards up to and including the step of the first done.
 
@@ -87,7 +84,6 @@ def discounted_return(r_t: ArrayLike, done_t: ArrayLike | None = None, *, discou
     return jnp.where(valid, lower_end(total), jnp.nan)
 
 
-@metric(MetricProperties(monotone="always", upper_bounds="never"))
 def truncated_return(
     r_t: ArrayLike, done_t: ArrayLike | None = None, *, discount: ArrayLike, min_reward: ArrayLike
 ) -> jax.Array:
@@ -141,7 +137,6 @@ def truncated_return(
     return jnp.where(_keeps_minimum(rewards, counted, lowest) & ~jnp.isnan(gamma), total, jnp.nan)
 
 
-@metric(MetricProperties(monotone="always", upper_bounds="never"))
 def shifted_return(
     r_t: ArrayLike, done_t: ArrayLike | None = None, *, discount: ArrayLike, min_reward: ArrayLike
 ) -> jax.Array:

@@ -4,11 +4,9 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
-from jaxcert.rollouts._metric_type import MetricProperties, metric
 from jaxcert.rollouts._steps import as_events, check_same_shape, counted_steps, first_index, step_index
 
 
-@metric(MetricProperties(monotone="always", upper_bounds="whole rollouts"))
 def reach(target_t: ArrayLike, done_t: ArrayLike | None = None) -> jax.Array:
     r"""1 if a target is reached at a step that counts, else 0.
 
@@ -43,7 +41,6 @@ def reach(target_t: ArrayLike, done_t: ArrayLike | None = None) -> jax.Array:
     return jnp.any(target & counted, axis=-1).astype(jnp.float32)
 
 
-@metric(MetricProperties(monotone="always", upper_bounds="whole rollouts"))
 def reach_avoid(target_t: ArrayLike, avoid_t: ArrayLike, done_t: ArrayLike | None = None) -> jax.Array:
     r"""1 if a target is reached at a step that counts, with no avoided state until then, else 0.
 

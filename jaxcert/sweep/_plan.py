@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert._validation import check_finite, check_open_unit, is_count
+from jaxcert._validation import check_count, check_finite, check_open_unit
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.bounds._summary import check_bound_support
 from jaxcert.certificates._registry import METHODS
@@ -134,8 +134,7 @@ def make_plan(shape: tuple[int, ...], dtype: np.dtype, grid: Grid, support: Any,
     """
     if not isinstance(grid, Grid):
         raise ValueError(f"grid is {grid!r}; expected a jaxcert.sweep.Grid")
-    if not is_count(max_bytes):
-        raise ValueError(f"max_bytes is {max_bytes!r}; expected a whole number of at least 1")
+    check_count("max_bytes", max_bytes)
     seeds, tasks, rollouts = shape
     budgets = ((tasks, rollouts),) if grid.budgets is None else grid.budgets
     _check_budgets(budgets, tasks, rollouts, grid)

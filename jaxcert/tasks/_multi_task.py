@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import jax
 
-from jaxcert._validation import is_count
+from jaxcert._validation import check_count
 
 
 class State(Protocol):
@@ -74,8 +74,7 @@ class MultiTaskEnv:
     name: str = ""
 
     def __post_init__(self) -> None:
-        if not is_count(self.episode_length):
-            raise ValueError(f"episode_length is {self.episode_length!r}; expected a whole number of at least 1")
+        check_count("episode_length", self.episode_length)
         if not (isinstance(self.support, tuple) and len(self.support) == 2 and self.support[0] < self.support[1]):
             raise ValueError(f"support is {self.support!r}; expected the least and the largest return, (a, b)")
         object.__setattr__(self, "support", tuple(float(end) for end in self.support))  # arrays have no hash
@@ -86,6 +85,5 @@ class MultiTaskEnv:
         Raises:
             ValueError: if ``num_tasks`` is no whole number of at least 1.
         """
-        if not is_count(num_tasks):
-            raise ValueError(f"num_tasks is {num_tasks!r}; expected a whole number of at least 1")
+        check_count("num_tasks", num_tasks)
         return jax.vmap(self.sample_task)(jax.random.split(key, num_tasks))

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 
-from jaxcert._validation import check_open_unit, is_count
+from jaxcert._validation import check_count, check_open_unit, is_count
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,8 +46,7 @@ class CheckpointBudget:
         Raises:
             ValueError: for a checkpoint below 1, or after the last one planned.
         """
-        if not is_count(checkpoint):
-            raise ValueError(f"checkpoint is {checkpoint!r}; expected a whole number of at least 1")
+        check_count("checkpoint", checkpoint)
         if self.num_checkpoints is None:
             # A few roundings in double precision, each of relative size 2**-53.
             return 6 * self.delta / (math.pi**2 * checkpoint**2) * (1 - 2**-49)

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import SingleDeviceSharding
 
-from jaxcert._validation import is_count
+from jaxcert._validation import check_count
 from jaxcert.certificates import Certificate, Status, certify_policy, certify_safety_level
 from jaxcert.certificates._policy import check_settings
 from jaxcert.rollouts import brax_policy
@@ -145,8 +145,7 @@ class CertificationHook:
 
     def _check(self) -> None:
         """What would be refused at the first checkpoint, when delta is already spent."""
-        if not is_count(self.sizes["max_bytes"]):
-            raise ValueError(f"max_bytes is {self.sizes['max_bytes']!r}; expected a whole number of at least 1")
+        check_count("max_bytes", self.sizes["max_bytes"])
         if not np.all(np.isfinite(self.thresholds)):
             raise ValueError(f"thresholds are {self.thresholds}; expected finite numbers")
         if not np.all((self.safeties > 0) & (self.safeties < 1)):

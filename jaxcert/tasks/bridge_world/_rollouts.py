@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
-from jaxcert._validation import is_count
+from jaxcert._validation import check_count
 from jaxcert.tasks.bridge_world._environment import State, as_tasks, is_possible, reset, step
 from jaxcert.tasks.bridge_world._policies import as_policy
 from jaxcert.tasks.bridge_world._world import STANDARD, World
@@ -34,8 +34,7 @@ def sample_tasks(key: jax.Array, num_tasks: int, *, world: World = STANDARD) -> 
         >>> sample_tasks(jax.random.key(0), 200).shape
         (200, 2)
     """
-    if not is_count(num_tasks):
-        raise ValueError(f"num_tasks is {num_tasks!r}; expected a whole number of at least 1")
+    check_count("num_tasks", num_tasks)
     share = jax.random.uniform(key, (num_tasks, 2))
     columns = [low + (high - low) * share[:, i] for i, (low, high) in enumerate(world.slip_ranges)]
     return jnp.stack(columns, axis=-1)
@@ -102,8 +101,7 @@ def trajectories(
 
 def _checked(tasks: ArrayLike, num_rollouts: int, policy: ArrayLike, world: World) -> tuple[jax.Array, jax.Array]:
     """Slip probabilities [..., n, 1, 2] and the table of actions."""
-    if not is_count(num_rollouts):
-        raise ValueError(f"num_rollouts is {num_rollouts!r}; expected a whole number of at least 1")
+    check_count("num_rollouts", num_rollouts)
     slip = as_tasks(tasks)
     if slip.ndim < 2:
         raise ValueError(f"tasks have shape {slip.shape}; expected [..., n, 2]")
