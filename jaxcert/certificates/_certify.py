@@ -203,7 +203,7 @@ def certify_safety_level(
     check_returns_shape(returns)
     dtype = returns_dtype(returns)
     require_real("safety", safety)
-    _check_scalars(delta, 0.5 if beta is None else beta)
+    _check_scalars(delta, beta)
     if validate:
         check_level("safety", safety, dtype)
     wanted, solution = _row("safety", cast_level(safety, dtype, "up")), None
@@ -239,9 +239,9 @@ def check_returns_shape(returns: Any) -> None:
 
 def _prepare(bound: Bound, returns, support, delta, beta, method: Method, where, validate: bool) -> tuple:
     """(x, beta, delta, low, high, where), each rounded to its safe side."""
-    _check_scalars(delta, 0.5 if beta is None else beta)
+    _check_scalars(delta, beta)
     if validate:
-        _check_levels(delta, 0.5 if beta is None else beta, returns_dtype(returns), zero_beta=False)
+        _check_levels(delta, beta, returns_dtype(returns), zero_beta=False)
     if beta is None:
         beta = method.default_beta(cast_level(delta, returns_dtype(returns), "down"), _num_tasks(returns))
     x, beta, low, high, where = prepare(bound, returns, beta, support, where, validate)
@@ -256,12 +256,14 @@ def _num_tasks(returns: Any) -> int:
 
 def _check_scalars(delta, beta) -> None:
     check_scalar("delta", delta)
-    check_scalar("beta", beta)
+    if beta is not None:
+        check_scalar("beta", beta)
 
 
 def _check_levels(delta, beta, dtype: np.dtype, *, zero_beta: bool) -> None:
     check_level("delta", delta, dtype)
-    check_level("beta", beta, dtype, zero_allowed=zero_beta)
+    if beta is not None:
+        check_level("beta", beta, dtype, zero_allowed=zero_beta)
 
 
 def _check_lower_bounds(lower_bounds: Any) -> None:

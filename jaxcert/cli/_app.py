@@ -144,7 +144,7 @@ def _train_command(
     environment: Annotated[str, typer.Argument(metavar="ENVIRONMENT", help="cheetah, walker or pendulum.")],
     out: Annotated[
         Path,
-        typer.Option("--out", metavar="DIR", help="Folder for checkpoints; training that it holds is gone on with."),
+        typer.Option("--out", metavar="DIR", help="Folder for checkpoints; training resumes from those that it holds."),
     ],
     settings: Annotated[
         str | None,

@@ -209,5 +209,5 @@ def _with_reward(returns: Sum, weight: Sum | None, reward: jax.Array) -> Sum:
 
 
 def _is_done(done: jax.Array) -> jax.Array:
-    """NaN is an end, too."""
+    """Whether an episode has ended; a done of NaN counts as an end."""
     return ~(done.astype(float) == 0)

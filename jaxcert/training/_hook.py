@@ -69,7 +69,7 @@ class CertificationHook:
 
     Args:
         env: tasks, and their environments.
-        key: a JAX random key; that of training will do, others come of it.
+        key: a JAX random key, possibly that of training; the keys of the checkpoints are derived from it.
         thresholds: returns B whose safety is certified.
         safeties: shares of new tasks for which a return is certified.
         num_tasks: n per checkpoint.
@@ -250,7 +250,7 @@ def _shown(value: float) -> str:
 
 
 def _mean(returns: jax.Array, certificate: Certificate, step: int) -> float:
-    """Of the finite returns. One broken episode is told of, and counts as a violation; a broken policy ends training.
+    """Mean of the finite returns. One broken episode gives a warning and counts as a violation; a broken policy raises.
 
     Raises:
         ValueError: if no return is finite.

@@ -105,7 +105,7 @@ def _count_task(cells: jax.Array, *, successors: jax.Array, max_visits: jax.Arra
 
 
 def _visit(source: jax.Array) -> jax.Array:
-    """The how manieth visit of its state each transition leaves, from 0 on."""
+    """How often the state of each transition was visited before it."""
     order = jnp.argsort(source, stable=True)
     ordered = source[order]
     place = jnp.arange(len(source), dtype=jnp.int32) - jnp.searchsorted(ordered, ordered).astype(jnp.int32)
