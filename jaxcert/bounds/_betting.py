@@ -80,7 +80,7 @@ class _Search(NamedTuple):
     """
 
     log_odds: jax.Array
-    sums: tuple[jax.Array, jax.Array, jax.Array]
+    sums: tuple[jax.Array, ...]
     low: jax.Array
     high: jax.Array
     best: jax.Array
@@ -131,14 +131,14 @@ def _look(s: _Search, goal: jax.Array, top: jax.Array) -> tuple[tuple[jax.Array,
     return (low, high, *best), jnp.where(inside, step, 0.5 * (low + high))
 
 
-def _averages_of(data: Rollouts, reference: jax.Array) -> Callable[[Callable[[jax.Array], jax.Array]], jax.Array]:
+def _averages_of(data: Rollouts, reference: jax.Array) -> Callable[[Callable[[jax.Array], Any]], Any]:
     """The mean over the rollouts of a function of r that is 0 at 0; r is computed once for all steps."""
     counted = data.mask if data.repeats is None else data.repeats > 0
     relative = data.excess / reference[..., None] - 1
     relative = relative if counted is None else jnp.where(counted, relative, 0)
     count = jnp.maximum(data.num_rollouts, 1)
 
-    def average(term: Callable[[jax.Array], jax.Array]) -> jax.Array:
+    def average(term: Callable[[jax.Array], Any]) -> Any:
         if data.repeats is None:
             total = tree_sum_of(term, relative)
         else:
