@@ -11,22 +11,23 @@ from jaxcert._validation import check_open_unit, is_concrete
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._data import rollouts
 from jaxcert.bounds._summary import check_bound_support, prepare_summary, summarised
-from jaxcert.rollouts._returns import Support, check_values, describe_index, to_device
+from jaxcert.rollouts._returns import Prepared, Support, check_values, describe_index, to_device
 from jaxcert.rollouts.summaries import Summary
 
 
 def apply_bound(bound: Bound, x: Any, beta: Any, support: Support, where: Any, validate: bool) -> jax.Array:
     """Check the arguments of a public bound and evaluate it: [..., m] -> [...]."""
-    x, beta, low, high, where = prepare(bound, x, beta, support, where, validate)
+    prepared = prepare(bound, x, beta, support, where, validate)
+    x, beta = prepared.returns, prepared.beta
     tasks = x.valid.shape if isinstance(x, Summary) else x.shape[:-1]
     if beta.ndim > len(tasks) or any(b not in (1, t) for b, t in zip(beta.shape[::-1], tasks[::-1], strict=False)):
         raise ValueError(f"beta has shape {beta.shape}; expected one that broadcasts to the tasks, {tasks}")
-    return lower_bounds(bound, x, beta, low, high, where)
+    return lower_bounds(bound, *prepared)
 
 
 def prepare(
     bound: Bound, x: Any, beta: Any, support: Support, where: Any, validate: bool, *, first: tuple[int, ...] = ()
-) -> tuple:
+) -> Prepared:
     """Everything that is refused before a bound is evaluated; the arguments on the device, rounded safely.
 
     ``first`` is the place of x[0, ..., 0] in the array that the caller knows, for messages.
@@ -34,18 +35,19 @@ def prepare(
     if isinstance(x, Summary):
         return prepare_summary(bound, x, beta, support, where, validate)
     check_bound_support(bound, support)
-    arrays = to_device(x, beta, support, where, binary=bound.binary)
-    if arrays[0].shape[-1] < bound.min_rollouts:
+    prepared = to_device(x, beta, support, where, binary=bound.binary)
+    num_rollouts = prepared.returns.shape[-1]
+    if num_rollouts < bound.min_rollouts:
         raise ValueError(
-            f"returns have {arrays[0].shape[-1]} rollout per task; {bound.name} needs at least {bound.min_rollouts}"
+            f"returns have {num_rollouts} rollout per task; {bound.name} needs at least {bound.min_rollouts}"
         )
     if validate:
         if is_concrete(beta):
-            check_open_unit("beta", beta, dtype=arrays[0].dtype)
-        _check_range(support, arrays[0].dtype)
+            check_open_unit("beta", beta, dtype=prepared.dtype)
+        _check_range(support, prepared.dtype)
         # Host values are looked at as they are: on the way to the device some would be rounded into the support.
-        check_returns(bound, x if isinstance(x, jax.Array) else np.asarray(x), support, arrays[-1], first=first)
-    return arrays
+        check_returns(bound, x if isinstance(x, jax.Array) else np.asarray(x), support, prepared.where, first=first)
+    return prepared
 
 
 def check_returns(bound: Bound, x: Any, support: Support, where: Any, *, first: tuple[int, ...] = ()) -> None:

@@ -11,7 +11,7 @@ from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._data import Averages, Rollouts
 from jaxcert.numerics._rounding import cast
 from jaxcert.numerics._summation import tree_sum_of
-from jaxcert.rollouts._returns import Support, describe_index, split_support
+from jaxcert.rollouts._returns import Prepared, Support, describe_index, split_support
 from jaxcert.rollouts.summaries import Histogram, Moments, Summary
 
 
@@ -35,7 +35,7 @@ def summarised(summary: Summary, beta: jax.Array, *, binary: bool) -> Averages |
     return Rollouts(values, None, repeats, count.astype(dtype), total, *last)
 
 
-def prepare_summary(bound: Bound, summary: Summary, beta: Any, support: Any, where: Any, validate: bool) -> tuple:
+def prepare_summary(bound: Bound, summary: Summary, beta: Any, support: Any, where: Any, validate: bool) -> Prepared:
     """What is refused before a bound is evaluated on a summary, which holds its support and has checked its returns."""
     if where is not None:
         raise ValueError("where is for returns; a summary holds the rollouts that count")
@@ -56,7 +56,7 @@ def prepare_summary(bound: Bound, summary: Summary, beta: Any, support: Any, whe
         check_open_unit("beta", beta, dtype=summary.low.dtype)
     if validate and is_concrete(summary):
         _check_summary(bound, summary)
-    return summary, cast(beta, summary.low.dtype, "nearest"), summary.low, summary.high, None
+    return Prepared(summary, cast(beta, summary.low.dtype, "nearest"), summary.low, summary.high, None)
 
 
 def _most(dtype: np.dtype) -> int:

@@ -18,7 +18,7 @@ from jaxcert.certificates._compiled import certify_given, certify_level, certify
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._registry import METHODS
 from jaxcert.numerics._rounding import cast, cast_level, compute_dtype
-from jaxcert.rollouts._returns import returns_dtype
+from jaxcert.rollouts._returns import Prepared, returns_dtype
 from jaxcert.rollouts.summaries import Summary
 
 Described = TypeVar("Described", Bound, Method)
@@ -86,9 +86,10 @@ def certify(
     """
     per_task, chosen = choose("bound", bound, BOUNDS), choose("method", method, METHODS)
     check_returns_shape(returns)
-    arrays = _prepare(per_task, returns, support, delta, beta, chosen, where, validate)
-    levels = _thresholds(thresholds, arrays[1].dtype, validate)
-    certificate = certify_returns(per_task, chosen, levels, *arrays)
+    delta = _delta(delta, returns, validate)
+    prepared = _prepare(per_task, chosen, returns, support, delta, beta, where, validate)
+    thresholds = _thresholds(thresholds, prepared.dtype, validate)
+    certificate = certify_returns(per_task, chosen, prepared, thresholds, delta)
     if validate:
         warn_out_of_range(certificate)
     return certificate
@@ -135,15 +136,17 @@ def certify_lower_bounds(
     if not shape or shape[-1] == 0:
         raise ValueError(f"lower_bounds have shape {shape}; expected [..., num_tasks] with at least one task")
     dtype = compute_dtype(lower_bounds)
-    _check_scalars(delta, beta)
+    check_scalar("delta", delta)
+    check_scalar("beta", beta)
     if validate:
-        _check_levels(delta, beta, dtype, zero_beta=chosen.zero_beta)
+        check_level("delta", delta, dtype)
+        check_level("beta", beta, dtype, zero_allowed=chosen.zero_beta)
         _check_lower_bounds(lower_bounds)
     lower = cast(lower_bounds, dtype, "down")
     lower = jnp.where(lower < jnp.inf, lower, jnp.nan)
     levels = _thresholds(thresholds, dtype, validate)
     certificate = certify_given(
-        "given", chosen, levels, lower, cast_level(beta, dtype, "up"), cast_level(delta, dtype, "down")
+        "given", chosen, lower, levels, cast_level(beta, dtype, "up"), cast_level(delta, dtype, "down")
     )
     if validate:
         warn_out_of_range(certificate)
@@ -201,16 +204,15 @@ def certify_safety_level(
     """
     per_task, chosen = choose("bound", bound, BOUNDS), choose("method", method, METHODS)
     check_returns_shape(returns)
-    dtype = returns_dtype(returns)
+    delta = _delta(delta, returns, validate)
     require_real("safety", safety)
-    _check_scalars(delta, beta)
     if validate:
-        check_level("safety", safety, dtype)
-    wanted, solution = _row("safety", cast_level(safety, dtype, "up")), None
+        check_level("safety", safety, delta.dtype)
+    wanted, solution = _row("safety", cast_level(safety, delta.dtype, "up")), None
     if beta is None and chosen.best_beta is not None:
-        beta, solution = chosen.best_beta(_num_tasks(returns), cast_level(delta, dtype, "down"), wanted)
-    arrays = _prepare(per_task, returns, support, delta, beta, chosen, where, validate)
-    certificate = certify_level(per_task, chosen, wanted, solution, *arrays)
+        beta, solution = chosen.best_beta(_num_tasks(returns), delta, wanted)
+    prepared = _prepare(per_task, chosen, returns, support, delta, beta, where, validate)
+    certificate = certify_level(per_task, chosen, prepared, wanted, solution, delta)
     if validate:
         warn_out_of_range(certificate)
     return certificate
@@ -237,33 +239,28 @@ def check_returns_shape(returns: Any) -> None:
         raise ValueError(f"returns of shape {shape} hold no tasks; expected [..., num_tasks, num_rollouts]")
 
 
-def _prepare(bound: Bound, returns, support, delta, beta, method: Method, where, validate: bool) -> tuple:
-    """(x, beta, delta, low, high, where), each rounded to its safe side."""
-    _check_scalars(delta, beta)
+def _delta(delta: Any, returns: Any, validate: bool) -> jax.Array:
+    """Rounded down, in the type of the computation."""
+    dtype = returns_dtype(returns)
+    check_scalar("delta", delta)
     if validate:
-        _check_levels(delta, beta, returns_dtype(returns), zero_beta=False)
+        check_level("delta", delta, dtype)
+    return cast_level(delta, dtype, "down")
+
+
+def _prepare(bound: Bound, method: Method, returns, support, delta: jax.Array, beta, where, validate: bool) -> Prepared:
     if beta is None:
-        beta = method.default_beta(cast_level(delta, returns_dtype(returns), "down"), _num_tasks(returns))
-    x, beta, low, high, where = prepare(bound, returns, beta, support, where, validate)
-    if validate and not isinstance(x, Summary):
-        check_axes(x, where)
-    return x, beta, cast_level(delta, beta.dtype, "down"), low, high, where
+        beta = method.default_beta(delta, _num_tasks(returns))
+    else:
+        check_scalar("beta", beta)
+    prepared = prepare(bound, returns, beta, support, where, validate)
+    if validate and not isinstance(prepared.returns, Summary):
+        check_axes(prepared.returns, prepared.where)
+    return prepared
 
 
 def _num_tasks(returns: Any) -> int:
     return returns.valid.shape[-1] if isinstance(returns, Summary) else np.shape(returns)[-2]
-
-
-def _check_scalars(delta, beta) -> None:
-    check_scalar("delta", delta)
-    if beta is not None:
-        check_scalar("beta", beta)
-
-
-def _check_levels(delta, beta, dtype: np.dtype, *, zero_beta: bool) -> None:
-    check_level("delta", delta, dtype)
-    if beta is not None:
-        check_level("beta", beta, dtype, zero_allowed=zero_beta)
 
 
 def _check_lower_bounds(lower_bounds: Any) -> None:

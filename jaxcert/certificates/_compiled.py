@@ -19,15 +19,15 @@ from jaxcert.certificates._method import Method, Solution
 from jaxcert.certificates._rows import counts_from_zero, padded_length
 from jaxcert.certificates._status import Status
 from jaxcert.numerics._rounding import complement_down, complement_up
+from jaxcert.rollouts._returns import Prepared
 
 
-def certify_returns(bound: Bound, method: Method, thresholds, x, beta, delta, low, high, where) -> Certificate:
-    """Returns [..., n, m] and thresholds [t], prepared, to a certificate [..., t]."""
-    lower = lower_bounds(bound, x, beta, low, high, where)
-    return certify_given(bound.name, method, thresholds, lower, beta, delta)
+def certify_returns(bound: Bound, method: Method, prepared: Prepared, thresholds, delta) -> Certificate:
+    """Returns [..., n, m] and thresholds [t] to a certificate [..., t]."""
+    return certify_given(bound.name, method, lower_bounds(bound, *prepared), thresholds, prepared.beta, delta)
 
 
-def certify_given(bound: str, method: Method, thresholds, lower, beta, delta) -> Certificate:
+def certify_given(bound: str, method: Method, lower, thresholds, beta, delta) -> Certificate:
     """Lower bounds [..., n] at level beta and thresholds [t] to a certificate [..., t]."""
     n = lower.shape[-1]
     size = lower.size // n * thresholds.size
@@ -48,17 +48,17 @@ def _number(n: int, like: jax.Array) -> jax.Array | np.ndarray:
 
 
 def certify_level(
-    bound: Bound, method: Method, wanted, solution: Solution | None, x, beta, delta, low, high, where
+    bound: Bound, method: Method, prepared: Prepared, wanted, solution: Solution | None, delta
 ) -> Certificate:
-    """Returns [..., n, m], prepared, and wanted safeties [t] to the performances certified at them, [..., t].
+    """Returns [..., n, m] and wanted safeties [t] to the performances certified at them, [..., t].
 
     The solution for k = 0, 1, ... may be given, where it was needed before.
     """
-    lower = lower_bounds(bound, x, beta, low, high, where)
+    lower, beta = lower_bounds(bound, *prepared), prepared.beta
     n = lower.shape[-1]
     if solution is None:
         solution = method.solve(*counts_from_zero(n, beta, delta), beta, delta)
-    fields = _levels(method, wanted, lower, solution, beta, delta, low, high)
+    fields = _levels(method, wanted, lower, solution, beta, delta, prepared.low, prepared.high)
     settings = {"num_tasks": n, "bound": bound.name, "method": method.name}
     return Certificate(**fields, lower_bounds=lower, beta=beta, delta=delta, **settings)
 

@@ -1,7 +1,7 @@
 """Returns as they come in: shapes, types and values checked against the declared support, rounded to the safe side."""
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,29 @@ from jaxcert.numerics._rounding import at_least, cast, compute_dtype, convert, i
 Support = tuple[Any, Any]
 
 
-def to_device(x: Any, beta: Any, support: Support, where: Any, *, binary: bool = False) -> tuple:
+class Prepared(NamedTuple):
+    """Returns and all that a bound needs beside them, on the device, of one float type and rounded to their safe sides.
+
+    Attributes:
+        returns: [..., m], or a summary.
+        beta: failure probability of a lower bound.
+        low, high: the ends of the support.
+        where: which rollouts count, [..., m], or None if all do.
+    """
+
+    returns: Any
+    beta: jax.Array
+    low: jax.Array
+    high: jax.Array
+    where: jax.Array | None
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Of everything that is computed from them."""
+        return self.beta.dtype
+
+
+def to_device(x: Any, beta: Any, support: Support, where: Any, *, binary: bool = False) -> Prepared:
     """Check shapes and round every argument to its safe side: x and a down, b up, beta once.
 
     Of binary returns the support is compared, not computed with, so it stays as it is.
@@ -28,7 +50,7 @@ def to_device(x: Any, beta: Any, support: Support, where: Any, *, binary: bool =
         raise ValueError(f"returns of shape {shape} hold no rollouts; expected [..., num_rollouts] with at least one")
     low, high = split_support(support)
     dtype = returns_dtype(x)
-    return (
+    return Prepared(
         convert(x, dtype, "down"),
         round_beta(beta, dtype),
         cast(low, dtype, "nearest" if binary else "down"),

@@ -50,8 +50,8 @@ class ChunkedLowerBounds:
     def _evaluate(self, each: Pass, chunk: Chunk, x: Any, where: Any) -> np.ndarray:
         bound, first = BOUNDS[each.bound], (chunk.first_seed, chunk.first_task, 0)[-x.ndim :]
         betas = np.asarray(each.betas, self._plan.dtype)
-        arrays = prepare(bound, x, betas, self._support, where, self._validate, first=first)
+        prepared = prepare(bound, x, betas, self._support, where, self._validate, first=first)
         if self._validate and each == self._plan.largest_pass:
-            check_axes(arrays[0], arrays[-1])
-        lower = np.asarray(_stages.lower_bounds(bound, *arrays))
+            check_axes(prepared.returns, prepared.where)
+        lower = np.asarray(_stages.lower_bounds(bound, *prepared))
         return lower if x.ndim == 3 else lower[:, None]

@@ -70,7 +70,8 @@ def read_batch(
     low: jax.Array, high: jax.Array, tasks: tuple[int, ...], returns: Any, where: Any, validate: bool
 ) -> Batch:
     """The batch, refused by message where it can be read; else impossible returns make their task invalid."""
-    x, _, _, _, where = to_device(returns, 0.5, (low, high), where)
+    prepared = to_device(returns, 0.5, (low, high), where)
+    x, where = prepared.returns, prepared.where
     if x.shape[:-1] != tasks:
         raise ValueError(f"returns have shape {x.shape}; expected {(*tasks, 'm')}, m new rollouts of each task")
     if validate:
