@@ -120,16 +120,32 @@ def _check_shapes(env: MultiTaskEnv, apply: Any, structure: Any, leaves: tuple) 
         action = jax.eval_shape(apply, params, state.obs, key)
     except (TypeError, ValueError) as error:
         raise ValueError(f"the policy does not take an observation of {_described(state.obs)}: {error}") from error
-    if isinstance(action, tuple):
-        raise ValueError(
-            "the policy gives a tuple; expected an action (of Brax's make_policy, brax_policy makes a policy)"
-        )
-    size = jax.eval_shape(lambda task: jnp.zeros(env.environment(task).action_size), task).shape
-    if getattr(action, "shape", None) != size:
-        raise ValueError(f"the policy gives {_described(action)}; expected an action of shape {size}")
+    _check_action(env, task, state, action)
     if state.reward.shape or state.done.shape:
         raise ValueError(f"reward and done have shapes {state.reward.shape}, {state.done.shape}; expected scalars")
     return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves((state, task)))
+
+
+def _check_action(env: MultiTaskEnv, task: Any, state: Any, action: Any) -> None:
+    """By its shape, where the environment states one, else by a step with it."""
+    wanted = jax.eval_shape(lambda task: _blank_action(env.environment(task)), task)
+    if wanted is None:
+        try:
+            jax.eval_shape(lambda task, state, action: env.environment(task).step(state, action), task, state, action)
+        except (TypeError, ValueError) as error:
+            given = _described(action)
+            raise ValueError(f"the environment cannot make a step with an action of {given}: {error}") from error
+    elif isinstance(action, tuple):
+        raise ValueError(
+            "the policy gives a tuple; expected an action (of Brax's make_policy, brax_policy makes a policy)"
+        )
+    elif getattr(action, "shape", None) != wanted.shape:
+        raise ValueError(f"the policy gives {_described(action)}; expected an action of shape {wanted.shape}")
+
+
+def _blank_action(environment: Any) -> jax.Array | None:
+    size = getattr(environment, "action_size", None)
+    return None if size is None else jnp.zeros(size)
 
 
 def _described(tree: Any) -> str:
@@ -179,7 +195,8 @@ def _episodes(
 
     def step(task: Any, key: jax.Array, state: Any) -> tuple[Any, jax.Array]:
         action = policy.apply(policy.params, state.obs, key)
-        return env.environment(task).step(state, action), jnp.all(jnp.isfinite(action))
+        finite = [jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(action)]
+        return env.environment(task).step(state, action), jnp.all(jnp.array(finite))
 
     def more(carry: tuple) -> jax.Array:
         t, *_, alive, _ = carry

@@ -26,18 +26,15 @@ class State(Protocol):
 class Environment(Protocol):
     """One task, as pure functions of one episode.
 
-    Attributes:
-        action_size: length of an action.
+    An action is whatever ``step`` takes: an array, a whole number, any pytree. Training with Brax asks in addition for
+    ``action_size``, the length of an action; with it, actions are checked to have the shape [action_size].
     """
-
-    @property
-    def action_size(self) -> int: ...
 
     def reset(self, rng: jax.Array, /) -> Any:
         """A random first state."""
         ...
 
-    def step(self, state: Any, action: jax.Array, /) -> Any:
+    def step(self, state: Any, action: Any, /) -> Any:
         """The state after an action."""
         ...
 

@@ -64,7 +64,10 @@ def brax_env(env: MultiTaskEnv) -> Any:
 
     def _no_action(key: jax.Array) -> jax.Array:
         """Traced, as everything of a task is."""
-        return jnp.zeros(env.environment(env.sample_task(key)).action_size)
+        environment = env.environment(env.sample_task(key))
+        if not hasattr(environment, "action_size"):
+            raise ValueError(f"{type(environment).__name__} has no action_size; training with Brax needs it")
+        return jnp.zeros(environment.action_size)
 
     return _MultiTask()
 

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from coins import State
 from compilations import compilations
 
 from jaxcert import Status, certify_policy
@@ -262,3 +263,37 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match=r"support is \(1, 1\)"):
         dataclasses.replace(WALK, support=(1, 1))
     assert hash(dataclasses.replace(WALK, support=(jnp.float32(0), np.float64(1))))
+
+
+# --- actions of any kind ------------------------------------------------------------------------------------------
+
+
+class Guess(NamedTuple):
+    """Right if the action names the task's side and its size together."""
+
+    side: jax.Array
+
+    def reset(self, rng):
+        return State(self.side, jnp.zeros(()), jnp.zeros((), bool), rng)
+
+    def step(self, state, action):
+        right = (action["side"] == self.side) & (action["size"] > 0.5)
+        return State(state.obs, right.astype(jnp.float32), jnp.ones((), bool), state.key)
+
+
+GUESSES = MultiTaskEnv(Guess, lambda key: jax.random.randint(key, (), 0, 4), 3, (0.0, 1.0))
+
+
+def test_an_action_may_be_any_pytree():
+    tasks = jnp.arange(4)
+    policy = lambda obs, key: {"side": jnp.minimum(obs, 2), "size": jnp.float32(1)}  # noqa: E731
+    found = collect(GUESSES, policy, tasks, jax.random.key(0), num_rollouts=2)
+    np.testing.assert_array_equal(found, [[1, 1], [1, 1], [1, 1], [0, 0]])
+    broken = lambda obs, key: {"side": obs, "size": jnp.where(obs == 2, jnp.nan, 1)}  # noqa: E731
+    with pytest.raises(ValueError, match="not finite, in task 2, rollout 0"):
+        collect(GUESSES, broken, tasks, jax.random.key(0), num_rollouts=2)
+
+
+def test_an_action_that_the_environment_cannot_take_is_refused():
+    with pytest.raises(ValueError, match=r"cannot make a step with an action of int32\[\]"):
+        collect(GUESSES, lambda obs, key: obs, jnp.arange(4), jax.random.key(0), num_rollouts=2)

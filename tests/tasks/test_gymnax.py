@@ -1,0 +1,89 @@
+"""Environments of gymnax, untouched: rolled out as gymnax itself does, and certified."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxcert import certify_policy
+from jaxcert.rollouts import Policy, collect
+from jaxcert.rollouts._collect import _OF_EPISODES
+from jaxcert.tasks import from_gymnax
+
+gymnax = pytest.importorskip("gymnax", reason="needs the extra gymnax")
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+
+
+@pytest.fixture(autouse=True)
+def _as_gymnax_needs_it():
+    """It promotes types and ranks."""
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        yield
+
+
+def poles():
+    """Poles of different lengths, balanced by pushes to either side."""
+    env, params = gymnax.make("CartPole-v1")
+    lengths = lambda key: params.replace(length=jax.random.uniform(key, minval=0.3, maxval=1.0))  # noqa: E731
+    return env, from_gymnax(env, lengths, episode_length=60, support=(0.0, 60.0))
+
+
+def cars():
+    """Cars of different strengths, with real actions; 100 for the top, minus what is spent."""
+    env, params = gymnax.make("MountainCarContinuous-v0")
+    powers = lambda key: params.replace(power=jax.random.uniform(key, minval=0.001, maxval=0.002))  # noqa: E731
+    return env, from_gymnax(env, powers, episode_length=60, support=(-60.0, 100.0), name="cars")
+
+
+def against_the_fall(obs, key):
+    """Push to the side to which the pole leans and falls."""
+    return (obs[2] + 0.5 * obs[3] > 0).astype(jnp.int32)
+
+
+def along(obs, key):
+    """Push the way the car goes."""
+    return jnp.where(obs[1] >= 0, 1.0, -1.0)[None]
+
+
+@pytest.mark.parametrize(("make", "policy", "field"), [(poles, against_the_fall, "length"), (cars, along, "power")])
+def test_returns_are_those_of_gymnax(make, policy, field):
+    env, tasks_of = make()
+    key = jax.random.key(5)
+    tasks = tasks_of.sample_tasks(jax.random.key(4), 3)
+    found = np.asarray(collect(tasks_of, policy, tasks, key, num_rollouts=2))
+    params = jax.tree.map(lambda leaf: leaf[1], tasks)
+    assert len(set(np.asarray(getattr(tasks, field)).tolist())) == 3
+    # Task 1, rollout 1, step by step with the keys that are documented.
+    episode, actions = jax.random.split(jax.random.split(jax.random.fold_in(key, _OF_EPISODES), 6)[3])
+    rng, first = jax.random.split(episode)
+    obs, state = env.reset_env(first, params)
+    total, over = 0.0, False
+    for t in range(60):
+        if over:
+            break
+        rng, now = jax.random.split(rng)
+        action = policy(obs, jax.random.fold_in(actions, t))
+        obs, state, reward, done, _ = env.step_env(now, state, action, params)
+        total, over = total + float(reward), bool(done)
+    assert found[1, 1] == pytest.approx(total, rel=1e-4)
+
+
+def test_a_discrete_policy_is_certified():
+    _, env = poles()
+    found = certify_policy(env, against_the_fall, jax.random.key(0), 30.0, num_tasks=60, num_rollouts=8, delta=0.05)
+    assert env.name == "CartPole-v1"
+    assert float(found.certificate.safety[0]) > 0.7
+    stuck = certify_policy(env, lambda obs, key: 1, jax.random.key(0), 30.0, num_tasks=60, num_rollouts=8, delta=0.05)
+    assert float(stuck.certificate.safety[0]) < 0.1
+
+
+def test_parameters_may_be_batched():
+    """A policy with parameters, under vmap over them."""
+    _, env = poles()
+    apply = lambda gain, obs, key: (obs[2] + gain * obs[3] > 0).astype(jnp.int32)  # noqa: E731
+    call = lambda gain: certify_policy(  # noqa: E731
+        env, Policy(apply, gain), jax.random.key(1), 30.0, num_tasks=40, num_rollouts=5, delta=0.05, validate=False
+    ).certificate.safety[0]
+    found = jax.vmap(call)(jnp.array([0.5, -5.0]))
+    assert found[0] > 0.6 > 0.2 > found[1]
