@@ -88,7 +88,7 @@ class _Search(NamedTuple):
 
 
 def _best_bet(data: Rollouts, reference: jax.Array, goal: jax.Array) -> jax.Array:
-    """Nearly the best t, at which ln mean(1/z) - mean ln(1/z) = ln(1/beta)/m, with z = 1 + t r, r = (x - a)/reference - 1.
+    """Nearly the best t: where ln mean(1/z) - mean ln(1/z) = ln(1/beta)/m, with z = 1 + t r, r = (x - a)/reference - 1.
 
     This Jensen gap grows with t, and its logarithm is close to linear in the log-odds of t, on which
     Newton's method works inside a bracket. The objective is quasi-concave, so there is one such t, or none and t = 1 is
