@@ -208,7 +208,7 @@ def test_another_budget_spends_no_more_than_is_left(tmp_path, first, then):
         for step in range(2, 6):
             hook(log=log, budget=then)(step, make_policy, jnp.float32(1))
 
-    with pytest.raises(ValueError, match=r"of delta, of whose 0\.1 .* is spent"):
+    with pytest.raises(ValueError, match=r"of delta = 0\.1, of which .* is already spent"):
         go_on()
     spent = hook(log=log, budget=first).ledger.spent
     assert spent <= Fraction(max(first.delta, then.delta))
