@@ -41,7 +41,8 @@ class SmallerTail(NamedTuple):
 def smaller_tail(k: jax.Array, n: jax.Array, p: jax.Array) -> SmallerTail:
     """The smaller tail at k of Bin(n, p), for arguments of one float type and one shape, 0 <= k < n, 0 < p < 1.
 
-    In the log-odds, the tail has the derivative b(k; n, p) (n - k) p, whose own derivative is k - np + q times itself.
+    The tail changes with the log-odds at the rate b(k; n, p) (n - k) p, which itself changes at the relative rate
+    k - np + q.
     """
     q = _complement(p)
     excess = _mean_minus_count(k, n, p, q)  # np - k

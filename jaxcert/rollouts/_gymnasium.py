@@ -39,7 +39,7 @@ def collect_gymnasium(
         key: a JAX random key, for the policy and the seeds of episodes.
         num_rollouts: m.
         num_envs: how many environments run side by side.
-        episode_length: maximum number of steps of an episode; by default none, until all have ended.
+        episode_length: maximum number of steps of an episode; by default there is no limit.
 
     Returns:
         Returns, float [n, m], on the default device; sums are compensated, in double precision, and then

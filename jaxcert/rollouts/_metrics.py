@@ -57,7 +57,7 @@ def discounted_return(r_t: ArrayLike, done_t: ArrayLike | None = None, *, discou
         done_t: bool, [..., T], true at the last step of an episode; later steps do not count, whatever they
             hold. None if every rollout lasts T steps.
         discount: in [0, 1], a scalar, or one per step, [..., T]: ``discount[k]`` weights the rewards after
-            step k. After a discount of 0 rewards count 0, but only after `done_t` may they be NaN.
+            step k. Rewards after a discount of 0 do not count, but they may be NaN only after `done_t`.
 
     Returns:
         Returns, float [...]. NaN where a discount that counts is not in [0, 1]; a NaN or infinite reward at a

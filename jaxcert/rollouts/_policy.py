@@ -19,7 +19,7 @@ class Policy:
     Attributes:
         apply: from parameters, an observation and a JAX random key to an action, for one episode.
         params: any pytree of arrays.
-        deterministic: whether the action ignores the key, if known; it is recorded with the certificate.
+        deterministic: whether the action ignores the key, if known; it is recorded with results.
 
     Example:
         >>> import jax.numpy as jnp
