@@ -1,11 +1,11 @@
-"""Import what an optional extra brings, at the moment of use."""
+"""Imports of optional dependencies at the moment of use."""
 
 import importlib
 from typing import Any
 
 
 def import_extra(module: str, extra: str) -> Any:
-    """Import `module`; where it is missing, say which extra of jaxcert installs it."""
+    """Import `module`; if it is missing, name the extra of jaxcert that installs it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Write a file whole or not at all."""
+"""Writing a file completely or not at all."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ from typing import IO
 
 
 def check_output(path: str | os.PathLike[str]) -> Path:
-    """The path, if a file can be written there: asked before long work, so that nothing is lost at its end.
+    """The path, if a file can be written there; checked before a long computation, so that its result is not lost.
 
     Args:
         path: the file; an existing one would be replaced.
@@ -45,9 +45,9 @@ def whole_file(path: str | os.PathLike[str], *, replace: bool = True) -> Iterato
 
     Args:
         path: the file.
-        replace: an existing one; else raise FileExistsError.
+        replace: replace an existing file; if false, raise FileExistsError.
     """
-    target = Path(os.path.realpath(check_output(path)))  # through a link, so that the link stays
+    target = Path(os.path.realpath(check_output(path)))  # follow a link, so that the link itself stays
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         with open(temporary, "xb") as file:

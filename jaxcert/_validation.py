@@ -1,4 +1,4 @@
-"""Deciding whether values can be looked at, and refusing bad ones by message."""
+"""Checks of argument values, as far as they are concrete."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def is_concrete(*values: Any) -> bool:
-    """Whether every array can be read here and now: no tracer, no array spread over several processes."""
+    """Whether every array can be read here: no tracer, and no array distributed over several processes."""
     return not any(
         isinstance(v, jax.core.Tracer) or (isinstance(v, jax.Array) and not v.is_fully_addressable)
         for v in jax.tree.leaves(values)

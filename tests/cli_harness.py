@@ -1,4 +1,4 @@
-"""The command line inside the test's own process: the exit status and both streams."""
+"""The command line run inside the test's process: its exit status and both streams."""
 
 import contextlib
 import io
@@ -8,7 +8,7 @@ from jaxcert.cli import run
 
 
 class Outcome(NamedTuple):
-    """What a command left behind."""
+    """The result of a command."""
 
     status: int
     out: str
@@ -24,7 +24,7 @@ def command(*arguments: object) -> Outcome:
 
 
 def refused(*arguments: object) -> str:
-    """Run a command that must be refused, and give its one line."""
+    """Run a command that must fail, and return its one-line message."""
     status, out, err = command(*arguments)
     assert (status, out) == (2, "")
     assert err.startswith("error: ")

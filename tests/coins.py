@@ -1,4 +1,4 @@
-"""Tasks whose truth is known: a task is the probability of success, times what the policy answers."""
+"""Tasks with known truth: a task is a success probability, which the action multiplies."""
 
 import dataclasses
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from jaxcert.tasks import MultiTaskEnv
 
 
 class State(NamedTuple):
-    """Of one episode, which is a single toss."""
+    """The state of one episode, which is a single toss."""
 
     obs: jax.Array
     reward: jax.Array
@@ -43,5 +43,5 @@ def answer(params, obs, key):
 
 
 def make_policy(params, deterministic=False):
-    """The same as Brax makes policies."""
+    """The same policy, made as Brax makes them."""
     return lambda obs, key: (answer(params, obs, key), {})

@@ -1,4 +1,4 @@
-"""What XLA compiles for the tests: kept from one run to the next, and counted."""
+"""Programs that XLA compiles for the tests: kept between runs, and counted."""
 
 import os
 from collections.abc import Callable
@@ -22,7 +22,7 @@ FOLDER = _caches() / "jaxcert" / "tests" / processor()
 def keep_programs() -> None:
     """Let JAX keep compiled programs in ``FOLDER``, also in the processes that tests start.
 
-    JAX's own variables have the last word: ``JAX_COMPILATION_CACHE_DIR`` names another folder, and with
+    JAX's own variables take precedence: ``JAX_COMPILATION_CACHE_DIR`` names another folder, and with
     ``JAX_ENABLE_COMPILATION_CACHE=false`` every program is compiled. The folder may be deleted at any time.
     """
     settings = {
@@ -37,7 +37,7 @@ def keep_programs() -> None:
 
 
 def trim_programs(folder: Path = FOLDER, max_bytes: int = _MAX_BYTES) -> None:
-    """Delete what was used longest ago, until the rest takes at most half of what it may."""
+    """Delete the least recently used programs, until the rest takes at most half of the limit."""
     files = [(file, file.stat()) for file in folder.glob("*-cache")]
     size = sum(stat.st_size for _, stat in files)
     if size <= max_bytes:
@@ -61,12 +61,12 @@ jax.monitoring.register_event_duration_secs_listener(_note)
 
 
 def so_far() -> int:
-    """How many programs XLA was asked for in this process, whether it compiled them or found them on disk."""
+    """The number of programs requested from XLA in this process, whether compiled or found on disk."""
     return len(_seconds)
 
 
 def compilations(call: Callable[[], Any]) -> int:
-    """How many of them during a call."""
+    """The number of programs requested during a call."""
     before = so_far()
     jax.block_until_ready(call())
     return so_far() - before

@@ -12,7 +12,7 @@ keep_programs()
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
-# The first example of a shape is compiled: no deadline. The same examples everywhere.
+# No deadline, since the first example of a shape is compiled. The same examples everywhere.
 hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("repeatable")
 

@@ -1,4 +1,4 @@
-"""Environments written elsewhere, untouched, whose physics depends on the task: written as their users would."""
+"""Unmodified environments of other libraries with task-dependent physics, written as their users would."""
 
 import copy
 

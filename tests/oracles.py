@@ -75,5 +75,5 @@ def random_counts(rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.n
 
 
 def random_levels(rng: np.random.Generator, size: int) -> np.ndarray:
-    """Half of them log-uniform from 1e-15, half uniform up to 0.999."""
+    """Levels, half of them log-uniform from 1e-15, half uniform up to 0.999."""
     return np.where(rng.random(size) < 0.5, 10 ** rng.uniform(-15, -0.3, size), rng.uniform(1e-3, 0.999, size))

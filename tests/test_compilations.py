@@ -1,4 +1,4 @@
-"""The count of compilations can fail, and the programs on disk cannot hide one."""
+"""The count of compilations detects a recompilation, even if the program is on disk."""
 
 import os
 

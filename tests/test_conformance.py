@@ -1,4 +1,4 @@
-"""What every public function on arrays has to do: types, jit, vmap, no second compilation, no hidden transfers."""
+"""Requirements on every public function on arrays: types, jit, vmap, no recompilation, no hidden transfers."""
 
 import dataclasses
 import functools

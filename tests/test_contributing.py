@@ -1,4 +1,4 @@
-"""The worked examples of CONTRIBUTING.md, carried out in a copy of the package."""
+"""The worked examples of CONTRIBUTING.md, run in a copy of the package."""
 
 import os
 import re
@@ -14,7 +14,7 @@ BLOCK = re.compile(r'^```(python|diff) title="(.*?)"\n(.*?)^```$', re.MULTILINE 
 
 
 def carry_out(text: str, folder: Path) -> list[str]:
-    """Write the new files and edit those that change; the paths of the new ones."""
+    """Write the new files and edit the changed ones; return the paths of the new files."""
     new = []
     for language, path, body in BLOCK.findall(text):
         file = folder / path
@@ -41,7 +41,7 @@ def test_an_example_passes_the_tests_of_its_registry(section, name, tmp_path):
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     assert len(carry_out(chapter, tmp_path)) == 1
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
-    # One call that says where the package is, and the tests of what was added.
+    # One call that prints the location of the package and runs the tests of the additions.
     found = subprocess.run(
         [sys.executable, "-c", "import jaxcert; print(jaxcert.__file__)"],
         cwd=tmp_path, env=environment, capture_output=True, text=True, check=True,

@@ -1,4 +1,4 @@
-"""What importing the package brings and does, each in a fresh interpreter."""
+"""What importing the package loads and does, tested in fresh interpreters."""
 
 import json
 import os
@@ -27,7 +27,7 @@ EXTRAS = {
     "tensorflow_probability",
     "typer",
 }
-# JAX itself imports parts of SciPy; whatever it brings is there before.
+# JAX itself imports parts of SciPy; its modules are loaded beforehand.
 CHECK = """
 import json, socket, sys, warnings
 attempts = []
@@ -50,7 +50,7 @@ CERTIFY = "jaxcert.certify(jaxcert.sample_returns('cheetah'), 500.0, support=(0,
 
 
 def run(statements: str, *, x64: bool = False) -> dict:
-    """What came of the statements, run with warnings as errors and every connection refused."""
+    """The result of the statements, run with warnings as errors and every connection refused."""
     done = subprocess.run(
         [sys.executable, "-c", CHECK.format(statements=statements)],
         env={**os.environ, "JAX_ENABLE_X64": str(int(x64)), "JAX_PLATFORMS": "cpu"},

@@ -1,4 +1,4 @@
-"""The fenced blocks of README.md and docs/, run as they stand in the files."""
+"""The fenced blocks of README.md and docs/, run as written."""
 
 import contextlib
 import io
@@ -22,7 +22,7 @@ NEEDS_BRAX = re.compile(r"brax|mujoco|gymnax|\btrain\(|InvertedPendulum")
 
 
 class Block(NamedTuple):
-    """What stands between two fences."""
+    """The content of a fenced block."""
 
     line: int
     language: str
@@ -30,7 +30,7 @@ class Block(NamedTuple):
 
 
 def blocks(name: str) -> list[Block]:
-    """All of a file, in order."""
+    """All blocks of a file, in order."""
     found = re.finditer(r"^```(\w+)\n(.*?)^```$", (ROOT / name).read_text(), re.MULTILINE | re.DOTALL)
     return [Block(match.string[: match.start()].count("\n") + 1, *match.groups()) for match in found]
 
@@ -48,7 +48,7 @@ def python(name: str) -> list[str]:
 
 
 def run_python(name: str, *, with_brax: bool) -> int:
-    """Those in Python, one after the other as in one session; what a block of text after one shows is its output."""
+    """Python blocks, run one after the other as in one session; a text block after one shows its output."""
     namespace, output, ran = {"__name__": "__main__"}, None, 0
     for block in blocks(name):
         if block.language == "text" and output is not None:
@@ -71,7 +71,7 @@ def commands(name: str) -> list[list[str]]:
 
 @pytest.fixture(autouse=True)
 def _as_a_user_has_it(tmp_path, monkeypatch):
-    """JAX as it is by default, in an empty folder."""
+    """JAX with its default settings, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         yield
@@ -79,7 +79,7 @@ def _as_a_user_has_it(tmp_path, monkeypatch):
 
 @pytest.fixture
 def _with_files():
-    """The files that the text takes for granted."""
+    """The files that the text assumes."""
     pandas = pytest.importorskip("pandas")
     returns = jaxcert.sample_returns("cheetah")
     for file in ("returns.npz", "seed0.npz", "seed1.npz"):
@@ -125,7 +125,7 @@ def test_commands_run(name):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_commands_of_robots_run():
-    """Each line once. Training takes hours: that its line is understood must do."""
+    """Each line once. Training takes hours, so its line is only parsed."""
     pytest.importorskip("brax", reason="needs the extra brax")
     lines = dict.fromkeys(tuple(words) for name in ("README.md", "docs/training.md") for words in commands(name))
     assert {"train", "rollout", "render"} <= {words[0] for words in lines}

@@ -56,7 +56,7 @@ def test_lowers_for_cuda_and_tpu(name):
     for platform in ("cuda", "tpu"):
         exported = jax.export.export(jax.jit(function), platforms=[platform])(*shapes)
         assert exported.platforms == (platform,)
-        # One program: nothing is called back on the host.
+        # One program, without callbacks to the host.
         assert "callback" not in exported.mlir_module()
 
 

@@ -1,4 +1,4 @@
-"""What the packages export, and what every exported name says about itself."""
+"""The names that packages export, and their docstrings."""
 
 import ast
 import importlib
@@ -15,7 +15,7 @@ PACKAGES = [
     "jaxcert",
     *(f"jaxcert.{found.name}" for found in pkgutil.iter_modules(jaxcert.__path__) if found.ispkg),
 ]
-# What users call: its text is the reference.
+# What users call, documented by its docstring.
 DOCUMENTED = [
     "jaxcert",
     "jaxcert.baselines.interval_mdp",
@@ -81,7 +81,7 @@ def documented() -> list:
 
 
 def parameters(value: Any) -> list[str]:
-    """What the text has to describe: arguments of a function, fields of a class."""
+    """The names that a docstring has to describe: arguments of a function, fields of a class."""
     if inspect.isclass(value):
         return [name for name in getattr(value, "__annotations__", {}) if not name.startswith("_")]
     return list(inspect.signature(value).parameters)

@@ -1,4 +1,4 @@
-"""What every bound and every method has to do, whatever it is: an entry in a registry is tested by that alone."""
+"""Requirements on every bound and every method: each entry of a registry is tested without further code."""
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,7 @@ SUPPORT = (0.0, 1.0)
 
 
 def returns(name: str, means: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """[..., m]: 0 or 1 where the bound needs that, else between, of these means."""
+    """Returns [..., m] with these means: 0 or 1 if the bound needs that, otherwise between."""
     if BOUNDS[name].binary:
         return (rng.random((*means.shape, NUM_ROLLOUTS)) < means[..., None]).astype(np.float32)
     draws = rng.beta(3 * means[..., None], 3 * (1 - means[..., None]), (*means.shape, NUM_ROLLOUTS))
@@ -26,7 +26,7 @@ def returns(name: str, means: np.ndarray, rng: np.random.Generator) -> np.ndarra
 
 
 def lower_bounds(name: str, x, **options) -> np.ndarray:
-    """Those that ``certify`` computes."""
+    """The lower bounds that ``certify`` computes."""
     return np.asarray(certify(x, 0.5, support=SUPPORT, beta=BETA, delta=DELTA, bound=name, **options).lower_bounds)
 
 

@@ -1,4 +1,4 @@
-"""Methods that rollout bounds are compared with."""
+"""Methods with which rollout bounds are compared."""
 
 from jaxcert.baselines import interval_mdp
 

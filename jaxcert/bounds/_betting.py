@@ -24,7 +24,7 @@ def betting(x: Any, beta: Any, *, support: Support, where: Any = None, validate:
     .. math:: L = a + \sup \Big\{ \mu : \sup_{\lambda \in [0, 1]} \sum_j \ln(1 - \lambda + \lambda (X_j - a) / \mu)
               \ge \ln(1/\beta) \Big\}
 
-    For a given :math:`\lambda / (\mu (1 - \lambda))` the largest :math:`\mu` is in closed form. With
+    For a given :math:`\lambda / (\mu (1 - \lambda))` the largest :math:`\mu` has a closed form. With
     :math:`r_j = (X_j - a)/x_0 - 1` for any reference :math:`x_0 > 0` that leaves
 
     .. math:: L = a + x_0 \sup_{t \in (0, 1]} \Big( 1 + \frac{1}{t}
@@ -33,7 +33,7 @@ def betting(x: Any, beta: Any, *, support: Support, where: Any = None, validate:
 
     Every t gives a valid bound, however it was chosen, so the maximisation may be inexact: it can only loosen L.
     One-sided: P[L <= E[X]] >= 1 - beta per task. Valid for independent returns X >= a, not necessarily identically
-    distributed, and a number of rollouts fixed in advance; b may be infinite. The order of rollouts has no influence.
+    distributed, and a number of rollouts fixed in advance; b may be infinite. The order of rollouts does not matter.
 
     Args:
         x: returns, float[..., m].
@@ -60,12 +60,12 @@ def betting(x: Any, beta: Any, *, support: Support, where: Any = None, validate:
 
 
 def _betting(data: Rollouts) -> jax.Array:
-    # The best t is a stationary point, so that derivatives are those at a fixed t and reference (envelope theorem).
+    # The best t is a stationary point, so derivatives are taken at a fixed t and reference (envelope theorem).
     mean = jax.lax.stop_gradient(data.total / jnp.maximum(data.num_rollouts, 1))
     reference = jnp.where(mean > 0, mean, 1)
     goal = quotient(-log(data.beta), jnp.maximum(data.num_rollouts, 1))
     bet = _best_bet(jax.lax.stop_gradient(data), reference, jax.lax.stop_gradient(goal))
-    # Scaling all x - a down by the rounding of that difference scales the bound: one u of the last factor.
+    # Scaling all x - a down by the rounding of that difference scales the bound: one of the 4 u below.
     lower = reference * _value_down(data, reference, goal, bet)
     return finish(jnp.where(mean > 0, lower * (1 - 4 * unit_roundoff(lower.dtype)), 0), data)
 
@@ -74,9 +74,9 @@ def _betting(data: Rollouts) -> jax.Array:
 
 
 class _Search(NamedTuple):
-    """Log-odds of t under test with the sums found there, the bracket before that, and the best before with its value.
+    """The log-odds of t under test and the sums there; the bracket and the best t, with its value, before this test.
 
-    All that depends on the returns are the sums: XLA would add up anew for each further array.
+    Only the sums depend on the returns: XLA would repeat the summation for each further array.
     """
 
     log_odds: jax.Array
@@ -90,8 +90,9 @@ class _Search(NamedTuple):
 def _best_bet(data: Rollouts, reference: jax.Array, goal: jax.Array) -> jax.Array:
     """Nearly the best t: where ln mean(1/z) - mean ln(1/z) = ln(1/beta)/m, with z = 1 + t r, r = (x - a)/reference - 1.
 
-    This Jensen gap grows with t, and its logarithm is close to linear in the log-odds of t: Newton's method there, in a
-    bracket. The objective is quasi-concave, so there is one such t, or none and t = 1 is best.
+    This Jensen gap grows with t, and its logarithm is close to linear in the log-odds of t, on which
+    Newton's method works inside a bracket. The objective is quasi-concave, so there is one such t, or none and t = 1 is
+    best.
     """
     top, average = _top(data), _averages_of(data, reference)
     spread = average(jnp.square)
@@ -113,18 +114,18 @@ def _best_bet(data: Rollouts, reference: jax.Array, goal: jax.Array) -> jax.Arra
 
 
 def _look(s: _Search, goal: jax.Array, top: jax.Array) -> tuple[tuple[jax.Array, ...], jax.Array]:
-    """(low, high, best, value) with the last t among them, and the log-odds of the next."""
+    """(low, high, best, value) updated with the last t, and the log-odds of the next."""
     t = jax.nn.sigmoid(s.log_odds)
-    log_mean, surplus, square = s.sums  # of ln z, and of 1/z and 1/z**2 beyond 1
+    log_mean, surplus, square = s.sums  # means of ln z, 1/z - 1 and 1/z**2 - 1
     gap = log_mean + jnp.log1p(surplus)
     slope = (1 - t) * ((1 + square) / (1 + surplus) - (1 + surplus))
     value = jnp.expm1(log_mean - goal) / t
-    # As good but for rounding: the later one, since a value hardly tells near the best but derivatives do.
+    # Of values equal up to rounding, take the later t: near the best, values hardly differ but derivatives do.
     noise = 8 * unit_roundoff(t.dtype) * (1 + jnp.abs(value))
     better, below = value > s.value - noise, gap < goal
     low, high = jnp.where(below, s.log_odds, s.low), jnp.where(below, s.high, s.log_odds)
     step = s.log_odds - jnp.log(gap / goal) * gap / slope
-    # Without a gap (nearly constant returns) there is nothing to lose: go to the top.
+    # Without a gap (nearly constant returns) a larger bet risks nothing: go to the top.
     step = jnp.where(below & ~(step < top), top, step)
     inside = (step >= low) & (step <= high)
     best = jnp.where(better, t, s.best), jnp.where(better, value, s.value)
@@ -155,7 +156,7 @@ def _terms(gain: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
 
 
 def _top(data: Rollouts) -> jax.Array:
-    """The largest useful log-odds: t = 1, unless a return equals a, on which t = 1 would stake everything."""
+    """The largest useful log-odds: t = 1, unless some return equals a, where t = 1 would lose the whole stake."""
     x = data.excess
     counted = data.mask if data.repeats is None else data.repeats > 0
     smallest = jnp.min(x if counted is None else jnp.where(counted, x, jnp.inf), axis=-1)
@@ -170,7 +171,7 @@ def _value_down(data: Rollouts, reference: jax.Array, goal: jax.Array, t: jax.Ar
     """At most 1 + expm1(M(t) - goal) / t, with every rounding accounted for.
 
     The logarithm of 1 + t r is taken from log1p(t r) while t r >= -1/4 (below, XLA's loses digits) and from
-    log((1 - t) + t x/x0) else, where t > 1/4 and 1 - t is off by at most 2 u t; each is then off by at most
+    log((1 - t) + t x/x0) otherwise, where t > 1/4 and 1 - t is off by at most 2 u t; each is then off by at most
     32 u t (1 + x/x0) / 2 + 4 u |log|, and x/x0 has mean one.
     """
     u = unit_roundoff(t.dtype)

@@ -1,4 +1,4 @@
-"""How a bound is described; the same for all of them."""
+"""The description of a per-task bound."""
 
 import dataclasses
 from collections.abc import Callable
@@ -16,7 +16,7 @@ class Bound:
         min_rollouts: the fewest rollouts per task for which the bound is defined.
         needs_width: whether b must be finite.
         binary: whether the returns must be 0 or 1.
-        from_moments: whether mean and spread say all that it needs.
+        from_moments: whether the mean and the standard deviation suffice to compute it.
     """
 
     name: str

@@ -19,12 +19,12 @@ def clopper_pearson(
 
     .. math:: P[\mathrm{Bin}(m, L) \ge s] = \beta, \quad s = \textstyle\sum_j X_j, \qquad L = 0 \text{ at } s = 0.
 
-    One-sided: P[L <= E[X]] >= 1 - beta per task, and no larger bound that is non-decreasing in s has this.
+    One-sided: P[L <= E[X]] >= 1 - beta per task, and no larger bound that is non-decreasing in s has this property.
 
     Args:
         x: successes as 0 and 1, [..., m], of any real type.
         beta: failure probability per task, in (0, 1); a scalar or an array that broadcasts to [...].
-        support: (0, 1), for the sake of one signature.
+        support: (0, 1), present so that all bounds share one signature.
         where: bool[..., m], which rollouts count; all by default.
         validate: as in ``hoeffding``.
 
@@ -45,7 +45,7 @@ def clopper_pearson(
 
 
 def _clopper_pearson(data: Rollouts) -> jax.Array:
-    # Exact: whole numbers, within the significand.
+    # Exact: integers within the significand.
     successes = data.sum(lambda excess: (excess > 0).astype(excess.dtype))
     limit = lower_limit(successes, jnp.maximum(data.num_rollouts, 1), data.beta)
     return finish(limit, data)

@@ -16,9 +16,9 @@ class Rollouts(NamedTuple):
     Attributes:
         x: the returns, [..., m].
         mask: which rollouts count, [..., m], or None if all do.
-        repeats: how often each counts, [..., m], or None for once; with it, the last axis holds distinct values in
-            increasing order.
-        num_rollouts: their number per task, [...].
+        repeats: how often each entry counts, [..., m], or None for once. If given, the last axis holds distinct values
+            in increasing order.
+        num_rollouts: the number that count per task, [...].
         total: the sum of x - a over them, by ``tree_sum``, [...]; 0 in an invalid task.
         valid: tasks in which every rollout that counts lies in the support, [...].
         low, high: the ends of the support.
@@ -41,7 +41,7 @@ class Rollouts(NamedTuple):
         return self._excess(self.x, self.mask)
 
     def _excess(self, x: jax.Array, mask: jax.Array | None) -> jax.Array:
-        # What does not count may be NaN, and must not reach a derivative either.
+        # Entries that do not count may be NaN, which must not reach derivatives either.
         counted = _inside(x, self.low, self.high)
         return jnp.where(counted if mask is None else counted & mask, x, self.low) - self.low
 
@@ -62,7 +62,7 @@ class Rollouts(NamedTuple):
     def _repeated(self, term: Callable[[jax.Array], Sums]) -> Callable[..., Sums]:
         def some(x: jax.Array, repeats: jax.Array) -> Sums:
             occurs = repeats > 0
-            # A value that does not occur must not make 0 times infinity: the upper end, where every term is finite.
+            # A value that does not occur must not give 0 times infinity: use the upper end, where every term is finite.
             values = term(jnp.where(occurs, x, self.high) - self.low)
             return jax.tree.map(lambda value: jnp.where(occurs, repeats * value, 0), values)
 
@@ -72,8 +72,8 @@ class Rollouts(NamedTuple):
 def rollouts(
     x: jax.Array, beta: jax.Array, low: jax.Array, high: jax.Array, where: jax.Array | None, *, binary: bool
 ) -> Rollouts:
-    """Count and add up, and find the tasks that must not pass, in one go over the returns."""
-    # A constant support would be spread out to an array of its own in memory.
+    """Count and sum the returns, and find invalid tasks, in one pass over the returns."""
+    # XLA would broadcast a constant support to an array of its own in memory.
     low, high = jax.lax.optimization_barrier((low, high))
 
     def excess_or_nan(x: jax.Array, mask: jax.Array | None = None) -> jax.Array:
@@ -88,11 +88,11 @@ def rollouts(
         count = tree_sum_of(lambda mask: mask.astype(jnp.int32), where).astype(x.dtype)
         total = tree_sum_of(excess_or_nan, x, where)
     beta = jnp.broadcast_to(beta, x.shape[:-1])
-    # False for NaN too: a return that is not possible, or a sum that overflowed.
+    # False for NaN too, which an impossible return or an overflow of the sum gives.
     valid = (total < jnp.inf) & (count > 0)
     total = jnp.where(valid, total, 0)
     valid = valid & (beta > 0) & (beta < 1) & ((low == 0) & (high == 1) if binary else low < high)
-    # A beta without meaning would make NaN further on; the task is invalid already.
+    # An invalid beta would give NaN further on; the task is invalid already.
     beta = jnp.where((beta > 0) & (beta < 1), beta, 0.5)
     return Rollouts(x, where, None, count, total, valid, low, high, beta)
 
@@ -103,7 +103,7 @@ def _inside(x: jax.Array, low: jax.Array, high: jax.Array) -> jax.Array:
 
 
 class Averages(NamedTuple):
-    """What is left of returns in their moments: the mean and the spread of x - a, each on its safe side, [...]."""
+    """Moments of the returns: the mean and standard deviation of x - a, each on its safe side, [...]."""
 
     mean: jax.Array
     standard_deviation: jax.Array

@@ -84,7 +84,7 @@ def _dkw(data: Rollouts, *, form: Form, constant: Constant) -> jax.Array:
     kept = _kept(m, data.beta, constant)
     kept = jnp.floor(kept) if form == "discrete" else kept
     weight = jnp.clip(kept[..., None] - before, 0, repeats)
-    # The largest values have weight 0; masked ones, sorted last, are infinite and must not meet it.
+    # The largest values have weight 0; masked ones, sorted last, are infinite and must not be multiplied by it.
     total = tree_sum(jnp.where(weight > 0, weight * jnp.where(weight > 0, ordered, 0), 0))
     slack = sum_error(ordered.shape[-1], ordered.dtype) + 6 * unit_roundoff(ordered.dtype)
     return finish(quotient(total, m) * (1 - slack), data)
@@ -93,7 +93,7 @@ def _dkw(data: Rollouts, *, form: Form, constant: Constant) -> jax.Array:
 def _ordered(data: Rollouts) -> tuple[jax.Array, jax.Array, jax.Array | int]:
     """Values in increasing order, how many rollouts come before each, and how many it stands for."""
     if data.repeats is not None:
-        # Whole numbers within the significand: the sums are exact.
+        # Integers within the significand: the sums are exact.
         return data.excess, jnp.cumsum(data.repeats, axis=-1) - data.repeats, data.repeats
     x = data.excess if data.mask is None else jnp.where(data.mask, data.excess, jnp.inf)
     rank = jnp.arange(x.shape[-1], dtype=x.dtype)

@@ -50,7 +50,7 @@ def empirical_bernstein(x: Any, beta: Any, *, support: Support, where: Any = Non
 def _empirical_bernstein(data: Rollouts | Averages) -> jax.Array:
     u = unit_roundoff(data.beta.dtype)
     m = jnp.maximum(data.num_rollouts, 2)
-    # The quotient moves its logarithm, which is at least ln 2, by at most 1.6 u.
+    # The rounding of the quotient changes its logarithm, which is at least ln 2, by at most 1.6 u.
     log_term = log(quotient(jnp.full_like(data.beta, 2), data.beta)) * (1 + 6 * u)
     mean = mean_down(data)
     spread = standard_deviation_up(data, mean) * jnp.sqrt(2 * log_term / m)

@@ -1,4 +1,4 @@
-"""How a bound is applied, to returns or to a summary of them; the same for all bounds."""
+"""Evaluation of any bound, on returns or on a summary of them."""
 
 import functools
 from typing import Any
@@ -28,9 +28,9 @@ def apply_bound(bound: Bound, x: Any, beta: Any, support: Support, where: Any, v
 def prepare(
     bound: Bound, x: Any, beta: Any, support: Support, where: Any, validate: bool, *, first: tuple[int, ...] = ()
 ) -> Prepared:
-    """Everything that is refused before a bound is evaluated; the arguments on the device, rounded safely.
+    """Check the arguments of a bound and move them to the device, each rounded to its safe side.
 
-    ``first`` is the place of x[0, ..., 0] in the array that the caller knows, for messages.
+    ``first`` is the index of x[0, ..., 0] in the caller's array, for messages.
     """
     if isinstance(x, Summary):
         return prepare_summary(bound, x, beta, support, where, validate)
@@ -45,13 +45,13 @@ def prepare(
         if is_concrete(beta):
             check_open_unit("beta", beta, dtype=prepared.dtype)
         _check_range(support, prepared.dtype)
-        # Host values are looked at as they are: on the way to the device some would be rounded into the support.
+        # Host values are checked before the transfer, whose rounding would move some into the support.
         check_returns(bound, x if isinstance(x, jax.Array) else np.asarray(x), support, prepared.where, first=first)
     return prepared
 
 
 def check_returns(bound: Bound, x: Any, support: Support, where: Any, *, first: tuple[int, ...] = ()) -> None:
-    """Raise ValueError for returns that are not possible, or too few that count, where they can be read."""
+    """Raise ValueError for impossible returns, or too few that count, if they are concrete."""
     check_values(x, *support, where, binary=bound.binary, first=first)
     _check_counts(bound, where, first)
 
@@ -78,7 +78,7 @@ def _check_counts(bound: Bound, where: Any, first: tuple[int, ...]) -> None:
 
 @functools.partial(jax.jit, static_argnums=0)
 def lower_bounds(bound: Bound, x, beta, low, high, where) -> jax.Array:
-    """``evaluate``, as the one program that all callers outside of a compiled function share."""
+    """``evaluate``, as one program shared by all callers outside of a compiled function."""
     return evaluate(bound, x, beta, low, high, where)
 
 

@@ -25,15 +25,15 @@ def hoeffding(x: Any, beta: Any, *, support: Support, where: Any = None, validat
         beta: failure probability per task, in (0, 1); a scalar or an array that broadcasts to [...].
         support: (a, b), declared before the data are seen; every return lies in it.
         where: bool[..., m], which rollouts count; all by default.
-        validate: refuse bad values by message where they can be read; else, and under a transformation, they give
-            -inf, which no threshold accepts.
+        validate: raise for invalid values that are concrete; otherwise, and under a transformation, they give -inf,
+            which meets no threshold.
 
     Returns:
         Lower bounds, float[...], never above the exact value for the rounded arguments.
 
     Raises:
-        ValueError: for a return that is not finite or outside the support, a support that is not a < b with both
-            finite, beta outside (0, 1), no rollouts, a task with every rollout masked, or shapes that do not fit.
+        ValueError: for a return that is not finite or outside the support, a support without finite a < b, beta outside
+            (0, 1), no rollouts, a task with every rollout masked, or shapes that do not fit.
 
     Example:
         >>> import jax.numpy as jnp

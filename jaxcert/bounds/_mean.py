@@ -1,4 +1,4 @@
-"""Sample moments of the excess over the lower end of the support, each with its side stated."""
+"""Sample moments of the excess over the lower end of the support, each rounded to a stated side."""
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,7 @@ def mean_down(data: Rollouts | Averages) -> jax.Array:
     """At most the exact sample mean of x - a, for the given floats x and a."""
     if isinstance(data, Averages):
         return data.mean
-    # One u each for x - a itself, its repeats, the quotient and this product, one to spare.
+    # One u each for x - a itself, its repeats, the quotient and this product, and one to spare.
     slack = sum_error(data.x.shape[-1], data.x.dtype) + 5 * unit_roundoff(data.x.dtype)
     return quotient(data.total, jnp.maximum(data.num_rollouts, 1)) * (1 - slack)
 
@@ -23,7 +23,7 @@ def standard_deviation_up(data: Rollouts | Averages, mean: jax.Array) -> jax.Arr
 
     Works in units of a power of two near b - a, so that no square can underflow. Squares are taken around the computed
     ``mean``: around any point they sum to at least the exact sum around the exact mean. An error of u (b - a) in each
-    x - a moves the standard deviation by at most sqrt(m/(m-1)) u (b - a), the triangle inequality.
+    x - a moves the standard deviation by at most sqrt(m/(m-1)) u (b - a), by the triangle inequality.
     """
     if isinstance(data, Averages):
         return data.standard_deviation
@@ -38,9 +38,9 @@ def standard_deviation_up(data: Rollouts | Averages, mean: jax.Array) -> jax.Arr
 
 
 def _power_of_two(width: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """A power of two between the width and twice the width, or the largest whose reciprocal is a normal number; that.
+    """A power of two from the width to twice the width, or the largest with a normal reciprocal; and its reciprocal.
 
-    A quotient would not be exact on a GPU.
+    Both are built exactly; a quotient would not be exact on a GPU.
     """
     mantissa, exponent = jnp.frexp(width)
     largest = -int(jnp.finfo(width.dtype).minexp)

@@ -23,7 +23,7 @@ def summarised(summary: Summary, beta: jax.Array, *, binary: bool) -> Averages |
     valid = summary.valid & (count > 0) & (beta > 0) & (beta < 1) & (summary.low < summary.high)
     if binary:
         valid = valid & (summary.low == 0) & (summary.high == 1)
-    # Beyond that the type cannot count.
+    # Beyond ``_most`` the type cannot represent every count.
     valid = valid & (count <= _most(dtype))
     beta = jnp.where((beta > 0) & (beta < 1), beta, 0.5)
     last = valid, summary.low, summary.high, beta
@@ -36,7 +36,7 @@ def summarised(summary: Summary, beta: jax.Array, *, binary: bool) -> Averages |
 
 
 def prepare_summary(bound: Bound, summary: Summary, beta: Any, support: Any, where: Any, validate: bool) -> Prepared:
-    """What is refused before a bound is evaluated on a summary, which holds its support and has checked its returns."""
+    """Check the arguments of a bound on a summary, which holds its support and has checked its returns."""
     if where is not None:
         raise ValueError("where is for returns; a summary holds the rollouts that count")
     if isinstance(summary, Moments) and not bound.from_moments:
@@ -79,7 +79,7 @@ def _check_summary(bound: Bound, summary: Summary) -> None:
 
 
 def check_bound_support(bound: Bound, support: Support) -> None:
-    """Raise ValueError for a support that no values could make right for this bound."""
+    """Raise ValueError for a support that this bound cannot use, whatever the returns are."""
     low, high = split_support(support)
     if not is_concrete(low, high):
         return

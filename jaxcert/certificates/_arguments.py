@@ -1,4 +1,4 @@
-"""Arguments of the certificates: rounded to the safe side, refused by message."""
+"""Arguments of the certificates: checked, and rounded to the safe side."""
 
 from typing import Any
 
@@ -26,12 +26,12 @@ def epsilon_arguments(
 
 
 def whole(k: jax.Array, n: jax.Array) -> jax.Array:
-    """Where 0 <= k <= n, n >= 1, both whole and such that the type can count to n."""
+    """Where 0 <= k <= n and n >= 1 are integers, and n is at most ``_most`` of the type."""
     return (k >= 0) & (k <= n) & (n >= 1) & (n <= _most(n.dtype)) & (k == jnp.floor(k)) & (n == jnp.floor(n))
 
 
 def _most(dtype: np.dtype) -> int:
-    """Up to there every whole number is a float: 2**24 or 2**53."""
+    """The largest n such that all integers up to n are floats of the type: 2**24 or 2**53."""
     return 2 ** (jnp.finfo(dtype).nmant + 1)
 
 
@@ -48,7 +48,7 @@ def _check_counts(k: Any, n: Any, dtype: np.dtype) -> None:
 
 
 def check_level(name: str, value: Any, dtype: np.dtype, *, zero_allowed: bool = False) -> None:
-    """Raise ValueError for a readable probability outside (0, 1), or [0, 1), as the type that computes with it."""
+    """Raise ValueError for a concrete probability that, in ``dtype``, lies outside (0, 1), or [0, 1)."""
     if is_concrete(value):
         check_open_unit(name, value, zero_allowed=zero_allowed, dtype=dtype)
 

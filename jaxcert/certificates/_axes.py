@@ -1,4 +1,4 @@
-"""Noticing returns whose axes are the wrong way round."""
+"""Detection of returns with swapped axes."""
 
 from types import ModuleType
 from typing import Any
@@ -13,10 +13,10 @@ from jaxcert._validation import is_concrete
 def check_axes(returns: jax.Array, where: jax.Array | None) -> None:
     """Raise ValueError if the columns of some [n, m] differ systematically and its rows do not.
 
-    Rows are tasks: they may differ or not. Columns are rollouts: exchangeable across tasks, so that they differ by
-    chance only. If they clearly differ, either the axes are swapped or rollouts share randomness across tasks; the
-    certificate does not hold in either case. The analysis of variance is set so that chance does not reach it; it needs
-    at least three of each.
+    Rows are tasks and may differ. Columns are rollouts, exchangeable across tasks, so that they differ by chance only.
+    If columns clearly differ, either the axes are swapped or rollouts share randomness across tasks; the certificate
+    does not hold in either case. The analysis of variance has a threshold far beyond chance; it needs at least three
+    rows and three columns.
     """
     *_, n, m = returns.shape
     if min(n, m) < 3 or not is_concrete(returns, where):
@@ -30,17 +30,17 @@ def check_axes(returns: jax.Array, where: jax.Array | None) -> None:
         )
 
 
-# Up to here NumPy takes milliseconds.
+# Up to this many returns NumPy takes milliseconds.
 _SMALL = 2**20
 
 
 def _swapped(x: jax.Array, where: jax.Array | None) -> bool:
     if x.size <= _SMALL:
-        # Nothing is compiled for this shape. In double precision: NumPy adds the rows one after the other.
+        # NumPy compiles nothing for a new shape. Double precision, because it adds the rows one after the other.
         host = np.asarray(x, np.float64), None if where is None else np.asarray(where)
         with np.errstate(all="ignore"):
             return bool(np.any(_look_swapped(np, *host, float(jnp.finfo(x.dtype).eps))))
-    with jax.ensure_compile_time_eval():  # readable returns may be met while something else is traced
+    with jax.ensure_compile_time_eval():  # the returns may be concrete while something else is traced
         return bool(_look_swapped_on_device(x, where).any())
 
 
@@ -53,15 +53,15 @@ def _look_swapped(xp: ModuleType, x: Any, where: Any, eps: float) -> Any:
     mask = xp.ones(x.shape, bool) if where is None else where
     rows, row_spread = _variance_ratio(xp, x, mask, eps, axis=-1)
     columns, column_spread = _variance_ratio(xp, x, mask, eps, axis=-2)
-    # About 12 standard deviations of the ratio without an effect, and more for few groups.
+    # About 12 standard deviations of the ratio under no effect, and more for few groups.
     far_beyond_chance = 1 + 12 * column_spread + 30 * column_spread**2
     return (columns > far_beyond_chance) & (rows < 1 + 3 * row_spread)
 
 
 def _variance_ratio(xp: ModuleType, x: Any, mask: Any, eps: float, *, axis: int) -> tuple[Any, Any]:
-    """The F ratio of a one-way analysis of variance and about its standard deviation where the groups do not differ.
+    """The F ratio of a one-way analysis of variance, and roughly its standard deviation if the groups do not differ.
 
-    Each group lies along ``axis``; empty ones do not count, and up to two of them never differ.
+    Each group lies along ``axis``. Empty groups are ignored; one or two groups count as equal.
     """
     x = xp.where(mask, x, xp.zeros((), x.dtype))
     size = xp.sum(mask, axis=axis, dtype=x.dtype)
@@ -72,7 +72,7 @@ def _variance_ratio(xp: ModuleType, x: Any, mask: Any, eps: float, *, axis: int)
     between = xp.sum(size * xp.square(means - grand_mean[..., None]), axis=-1) / others
     spread = xp.where(mask, x - xp.expand_dims(means, axis), xp.zeros((), x.dtype))
     within = xp.sum(xp.square(spread), axis=(-2, -1)) / xp.maximum(count - others - 1, 1)
-    # What rounding alone makes of equal returns is no variance.
+    # Equal returns must not show a variance that comes from rounding alone.
     scale = xp.max(xp.abs(x), axis=(-2, -1))
     noise = x.shape[axis] * xp.square(8 * eps * scale)
     ratio = between / xp.maximum(within + noise, float(jnp.finfo(x.dtype).tiny))

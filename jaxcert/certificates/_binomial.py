@@ -15,7 +15,7 @@ from jaxcert.numerics._binomial_limits import upper_limit
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, next_down, unit_roundoff
 
-# A beta costs the factor 1/(1 - beta) only.
+# The only cost of a beta is the factor 1/(1 - beta).
 _USUAL_BETA = 0.05
 
 
@@ -29,11 +29,11 @@ def binomial_epsilon(num_violations: Any, num_tasks: Any, beta: Any, delta: Any,
     with probability at most epsilon. Sound for every beta in [0, 1); no union bound over anything.
 
     Args:
-        num_violations: k, tasks whose lower bound is not at least the threshold; whole numbers in 0..n.
+        num_violations: k, tasks whose lower bound is not at least the threshold; integers in 0..n.
         num_tasks: n >= 1, tested up to 10**6.
         beta: failure probability of one lower bound, in [0, 1); 0 if every performance is known exactly.
         delta: failure probability of the certificate, in (0, 1).
-        validate: refuse bad values by message where they can be read; else, and under a transformation, they give 1.
+        validate: raise for invalid values that are concrete; otherwise, and under a transformation, they give 1.
 
     All arguments broadcast against each other and may be traced.
 
@@ -60,7 +60,7 @@ def _inflated(risk: jax.Array, beta: jax.Array, *, shape: tuple[int, ...]) -> ja
 
 
 def inflate(risk: jax.Array, beta: jax.Array) -> jax.Array:
-    """Epsilon from U(k; n, delta): U / (1 - beta), rounded up; 1 for a beta without meaning."""
+    """Epsilon from U(k; n, delta): U / (1 - beta), rounded up; 1 for an invalid beta."""
     valid = (beta >= 0) & (beta < 1)
     # One factor for all k. 1 - beta, the quotient and the product with it are off by 3.1 u.
     above_one = jnp.full_like(beta, 1 + 4 * unit_roundoff(risk.dtype))
@@ -70,7 +70,7 @@ def inflate(risk: jax.Array, beta: jax.Array) -> jax.Array:
 
 @jax.jit
 def upper_risk(k: jax.Array, n: jax.Array, delta: jax.Array) -> jax.Array:
-    """U(k; n, delta) for arrays of one float type that broadcast; 1 wherever an argument has no meaning."""
+    """U(k; n, delta) for arrays of one float type that broadcast; 1 wherever an argument is invalid."""
     return in_blocks(_upper_risk, *jnp.broadcast_arrays(k, n, delta))
 
 
@@ -94,10 +94,11 @@ def _solution(risk: jax.Array, k: jax.Array, n: jax.Array, beta: jax.Array) -> S
 
 
 def _best_beta(n: int, delta: jax.Array, wanted: jax.Array) -> tuple[jax.Array, Solution]:
-    """The beta for wanted safeties [t], a function of n, delta and them alone.
+    """The beta for wanted safeties [t], a function of n, delta and the safeties alone.
 
-    1 - U(k*)/(1 - s), the largest at which k* is what it is at 0.05, so that it costs nothing. Where 0.05 leaves no k*
-    at all, the largest that leaves k = 0. The least of them for several safeties; 0.05 where no beta leaves any.
+    It is 1 - U(k*)/(1 - s), the largest beta with the same k* as 0.05, so that it costs nothing. If there is no k* at
+    0.05, it is the largest beta with k* = 0. For several safeties it is the smallest of theirs; 0.05 where no beta has
+    a k*.
     """
     k, n_row = counts_from_zero(n, delta)
     risk = upper_risk(k, n_row, delta)
@@ -107,7 +108,7 @@ def _best_beta(n: int, delta: jax.Array, wanted: jax.Array) -> tuple[jax.Array, 
 
 @functools.partial(jax.jit, static_argnames="n")
 def _largest_beta(risk: jax.Array, wanted: jax.Array, *, n: int) -> jax.Array:
-    # As much smaller as the rounding of epsilon may need.
+    # Smaller by as much as the rounding of epsilon may need.
     inflated = risk[:n] * (1 + 16 * unit_roundoff(risk.dtype))
     largest = next_down(1 - inflated[None, :] / complement_down(wanted)[:, None], 2)
     usual = jnp.min(jnp.where(largest >= _USUAL_BETA, largest, jnp.inf), axis=-1)

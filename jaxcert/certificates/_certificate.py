@@ -1,4 +1,4 @@
-"""The certificate: what was certified, from what, and how it came out."""
+"""The certificate: its statement, its inputs and its status."""
 
 import dataclasses
 from typing import Any

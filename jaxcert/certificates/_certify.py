@@ -55,21 +55,21 @@ def certify(
         beta: failure probability of one lower bound, in (0, 1); a scalar. By default 0.05 for "binomial" and
             delta / n for "scenario".
         bound: the name of one of ``jaxcert.bounds``; "clopper_pearson" is for binary returns.
-        method: "binomial", or "scenario", the paper's Theorem 5.1. The latter reports the larger of both, which is
-            sound for every beta; alone it is not beyond beta = delta / n.
+        method: "binomial", or "scenario", the paper's Theorem 5.1. The latter reports the larger of both risks, which
+            is sound for every beta; the theorem alone is sound only up to beta = delta / n.
         where: bool[..., n, m], which rollouts count; all by default. At least one per task.
-        validate: refuse bad values by message where they can be read. Otherwise, and for traced values, they count
-            against the certificate, and the status says so.
+        validate: raise for invalid values that are concrete. Otherwise, and for traced values, they count against the
+            certificate, and the status says so.
 
-    delta, beta, thresholds and support may be traced: other values do not compile again. A traced Python number has
-    been rounded to float32 unless 64-bit types are on, so it is moved by one float to its safe side; of a float64
-    array nothing shows that, so round it beforehand (``numerics.cast``).
+    delta, beta, thresholds and support may be traced: other values do not trigger a recompilation. A traced Python
+    number has been rounded to float32 unless 64-bit types are on, so it is moved by one float to its safe side. Nothing
+    shows whether a float64 array was rounded in this way, so round it beforehand (``numerics.cast``).
 
     Returns:
         A ``Certificate`` with arrays [..., t].
 
     Raises:
-        ValueError: for shapes, names or values that have no meaning, by name and place; also if the axes look swapped.
+        ValueError: for invalid shapes, names or values, with their name and index; also if the axes look swapped.
 
     Warns:
         UserWarning: "scenario" with beta > delta / n.
@@ -106,8 +106,8 @@ def certify_lower_bounds(
 ) -> Certificate:
     """Certify from lower bounds that were computed elsewhere.
 
-    As ``certify``, with the first step done by the caller: each L is a lower confidence bound on its own task's J that
-    fails with probability at most beta given the task, and the tasks are i.i.d. A bound that is NaN counts as a
+    As ``certify``, with the lower bounds computed by the caller: each L is a lower confidence bound on its own task's J
+    that fails with probability at most beta given the task, and the tasks are i.i.d. A bound that is NaN counts as a
     violation, never as a pass.
 
     Args:
@@ -122,7 +122,7 @@ def certify_lower_bounds(
         A ``Certificate`` with arrays [..., t] and ``bound`` "given".
 
     Raises:
-        ValueError: for shapes, names or values that have no meaning (NaN and +inf among the lower bounds).
+        ValueError: for invalid shapes, names or values (including NaN and +inf among the lower bounds).
 
     Example:
         >>> import jax.numpy as jnp
@@ -179,8 +179,8 @@ def certify_safety_level(
         support: (a, b), as in ``certify``.
         delta: failure probability, in (0, 1); a scalar.
         beta: as in ``certify``. By default, for "binomial", the largest value that costs nothing,
-            1 - U(k*; n, delta)/(1 - s) with k* as at 0.05 : 0.08 at n = 200, s = 0.9, delta = 0.01. Where 0.05
-            leaves no k*, as large as leaves k = 0. For several safeties the least of theirs.
+            1 - U(k*; n, delta)/(1 - s) with k* as at 0.05: 0.08 at n = 200, s = 0.9, delta = 0.01. If there is no k*
+            at 0.05, the largest value with k* = 0. For several safeties, the smallest of theirs.
         bound: as in ``certify``.
         method: as in ``certify``.
         where: as in ``certify``.
@@ -188,7 +188,7 @@ def certify_safety_level(
 
     Returns:
         A ``Certificate`` whose thresholds, [..., t], are the certified performances and whose safety is the wanted one;
-        under a transformation, safety 0 where an argument or too many of the returns have no meaning.
+        under a transformation, safety 0 where an argument or too many of the returns are invalid.
 
     Raises:
         ValueError: as ``certify``, and for a safety outside (0, 1).
@@ -222,7 +222,7 @@ def certify_safety_level(
 
 
 def choose(kind: str, name: str, registry: dict[str, Described]) -> Described:
-    """What the registry has under that name."""
+    """The entry of the registry with that name."""
     if name not in registry:
         raise ValueError(f"{kind} is {name!r}; expected one of {', '.join(registry)}")
     return registry[name]
@@ -283,7 +283,7 @@ def _row(name: str, values: jax.Array) -> jax.Array:
 
 
 def warn_out_of_range(certificate: Certificate) -> None:
-    """Say where the method is not sound by itself, if that can be read."""
+    """Warn where the method is not sound by itself, if the values are concrete."""
     method, n = METHODS[certificate.method], certificate.num_tasks
     if method.caveat is None or not is_concrete(certificate.beta, certificate.delta):
         return

@@ -1,8 +1,8 @@
 """The compiled steps from prepared arguments to certificates.
 
-Called eagerly, each step is a program of its own, so that another bound, budget or number of thresholds compiles only
-what depends on it: lower bounds (bound, n, m), violations (n, t), the method's solution (a padded length), and what
-follows from them (n, t). Within a user's ``jit`` they become parts of that program.
+Called eagerly, each step is a program of its own, so that another bound, budget or number of thresholds recompiles only
+the steps that depend on it: lower bounds (bound, n, m), violations (n, t), the method's solution (a padded length), and
+the certificates (n, t). Within a user's ``jit`` they become parts of that program.
 """
 
 import functools
@@ -23,15 +23,15 @@ from jaxcert.rollouts._returns import Prepared
 
 
 def certify_returns(bound: Bound, method: Method, prepared: Prepared, thresholds, delta) -> Certificate:
-    """Returns [..., n, m] and thresholds [t] to a certificate [..., t]."""
+    """From returns [..., n, m] and thresholds [t] to a certificate [..., t]."""
     return certify_given(bound.name, method, lower_bounds(bound, *prepared), thresholds, prepared.beta, delta)
 
 
 def certify_given(bound: str, method: Method, lower, thresholds, beta, delta) -> Certificate:
-    """Lower bounds [..., n] at level beta and thresholds [t] to a certificate [..., t]."""
+    """From lower bounds [..., n] at level beta and thresholds [t] to a certificate [..., t]."""
     n = lower.shape[-1]
     size = lower.size // n * thresholds.size
-    # As many problems as certificates, or, if that are fewer, one for each k.
+    # One problem per certificate or one per k, whichever are fewer.
     direct = size <= n
     length = padded_length(size, lower, thresholds, beta, delta)
     violations, k = _violations(lower, thresholds, length=length if direct else None)
@@ -50,9 +50,9 @@ def _number(n: int, like: jax.Array) -> jax.Array | np.ndarray:
 def certify_level(
     bound: Bound, method: Method, prepared: Prepared, wanted, solution: Solution | None, delta
 ) -> Certificate:
-    """Returns [..., n, m] and wanted safeties [t] to the performances certified at them, [..., t].
+    """From returns [..., n, m] and wanted safeties [t] to the performances certified at them, [..., t].
 
-    The solution for k = 0, 1, ... may be given, where it was needed before.
+    The solution for k = 0, 1, ... may be passed in if it has been computed already.
     """
     lower, beta = lower_bounds(bound, *prepared), prepared.beta
     n = lower.shape[-1]
@@ -65,7 +65,7 @@ def certify_level(
 
 @functools.partial(jax.jit, static_argnames="length")
 def _violations(lower, thresholds, *, length: int | None) -> tuple[jax.Array, jax.Array | None]:
-    """k, [..., t], and the same as numbers in a row of that length."""
+    """k, [..., t], and the same as floats in a row of that length."""
     violations = count_violations(lower, jnp.broadcast_to(thresholds, (*lower.shape[:-1], thresholds.shape[-1])))
     if length is None:
         return violations, None
@@ -77,7 +77,10 @@ def _violations(lower, thresholds, *, length: int | None) -> tuple[jax.Array, ja
 def _certificates(
     method: Method, thresholds, lower, violations, solution: Solution, beta, delta, direct, given
 ) -> dict:
-    """What is certified with k violations each, [..., t], by the solution for each of them, or for k = 0, 1, ..."""
+    """The fields of certificates with the given violations, [..., t].
+
+    ``direct``: the solution has one entry per certificate, else one per k = 0, 1, ...
+    """
     n = lower.shape[-1]
     epsilon, num_valid, feasible = _chosen(solution, violations, direct)
     bad_threshold = jnp.broadcast_to(~jnp.isfinite(thresholds), epsilon.shape)
@@ -103,7 +106,7 @@ def _chosen(solution: Solution, violations: jax.Array, direct: bool) -> Solution
 
 @functools.partial(jax.jit, static_argnums=0)
 def _levels(method: Method, wanted, lower, solution: Solution, beta, delta, low, high) -> dict:
-    """The (k* + 1)-th smallest lower bound for each wanted safety, by the solution for k = 0, 1, ..."""
+    """The fields of certificates at the (k* + 1)-th smallest lower bound, from the solution for k = 0, 1, ..."""
     n = lower.shape[-1]
     epsilon, _, feasible = jax.tree.map(lambda column: column[:n], solution)
     count = good_enough(epsilon, wanted)
@@ -111,7 +114,7 @@ def _levels(method: Method, wanted, lower, solution: Solution, beta, delta, low,
     wanted, count = jnp.broadcast_to(wanted, chosen.shape), jnp.broadcast_to(count, chosen.shape)
     bad_setting = _bad_levels(beta, delta) | ~(jnp.isfinite(low) & (low < high)) | ~((wanted > 0) & (wanted < 1))
     bad_task = jnp.any(jnp.isneginf(lower), axis=-1, keepdims=True)
-    # Without a k*, the lower end of the support is reached by definition, unless data contradict the definition.
+    # Without a k*, the lower end of the support is certified by definition, unless data contradict the support.
     holds = jnp.where(count > 0, jnp.isfinite(chosen), ~bad_task) & ~bad_setting
     reached = jnp.where(holds, jnp.where(count > 0, jnp.maximum(chosen, low), low), -jnp.inf)
     safety = jnp.where(holds, wanted, 0.0)
@@ -128,12 +131,12 @@ def _levels(method: Method, wanted, lower, solution: Solution, beta, delta, low,
 
 
 def good_enough(epsilon: jax.Array, wanted: jax.Array) -> jax.Array:
-    """How many k, from 0 on, have a safety of at least what is wanted: k* + 1, [t]."""
+    """How many k, counted from 0, reach the wanted safety: k* + 1, [t]."""
     enough = complement_down(epsilon)[None, :] >= wanted[:, None]
     return jnp.sum(jnp.cumprod(enough, axis=-1, dtype=jnp.int32), axis=-1)
 
 
-# From this many thresholds on, sorting the bounds costs less than comparing each with each.
+# From this many thresholds on, sorting the bounds costs less than comparing every bound with every threshold.
 SORT_FROM = 64
 
 

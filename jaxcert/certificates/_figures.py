@@ -19,7 +19,7 @@ def floor_to(value: float, digits: int) -> str:
 
 
 def floor_figures(value: float, figures: int = 7) -> str:
-    """The value in so many significant figures, rounded down: a performance that was certified.
+    """The value in that many significant figures, rounded down; for certified performances.
 
     A float stands for the shortest decimal that Python reads as it, so that 0.7 in double precision is 0.7.
 
@@ -31,7 +31,7 @@ def floor_figures(value: float, figures: int = 7) -> str:
 
 
 def ceil_figures(value: float, figures: int = 6) -> str:
-    """The value in so many significant figures, rounded up: a probability of failure.
+    """The value in that many significant figures, rounded up; for failure probabilities.
 
     Example:
         >>> ceil_figures(0.01234561)
@@ -45,7 +45,7 @@ def _figures(value: float, figures: int, rounding: str) -> str:
     if not np.isfinite(value):
         return f"{value}"
     context = decimal.Context(prec=figures, rounding=rounding)
-    # As many figures as there are: to nearest is exact.
+    # The decimal has at most that many figures, so rounding to nearest is exact.
     return f"{float(context.create_decimal(repr(value))):.{figures}g}"
 
 

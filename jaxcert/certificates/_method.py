@@ -1,4 +1,4 @@
-"""How a method is described: what turns the number of violations into the certified risk; the same for all of them."""
+"""The description of a method, which turns the number of violations into the certified risk."""
 
 import dataclasses
 from collections.abc import Callable
@@ -27,14 +27,14 @@ class Method:
 
     Attributes:
         name: as in ``certify(method=...)``.
-        solve: (k, n, beta, delta) -> ``Solution``, elementwise: a row of k, whole numbers of the type of the levels, to
-            which the others broadcast. Never below the exact risk, rising with k and beta, 1 without a meaning.
-        default_beta: (delta, n) -> beta where the user names none.
-        best_beta: (n, delta, wanted) -> the default beta for wanted safeties [t], and the solutions with it for a row
-            of k = 0, ..., n and on; None where it is ``default_beta``.
+        solve: (k, n, beta, delta) -> ``Solution``, elementwise: a row of k, integers in the type of the levels, to
+            which the others broadcast. Never below the exact risk, increasing in k and beta, 1 for invalid arguments.
+        default_beta: (delta, n) -> beta if the user gives none.
+        best_beta: (n, delta, wanted) -> the default beta for wanted safeties [t], and the solutions with it for a
+            padded row of k = 0, ..., n; None where the default is ``default_beta``.
         zero_beta: whether beta may be 0.
-        is_sound: (beta, delta, n) -> where the method holds by itself.
-        caveat: (beta, delta, n) -> what a warning says elsewhere, where ``solve`` has to be sound, too.
+        is_sound: (beta, delta, n) -> where the method is sound by itself.
+        caveat: (beta, delta, n) -> the text of the warning where it is not; ``solve`` must be sound there, too.
         chooses_valid: whether ``num_valid`` says more than n - k.
     """
 

@@ -25,13 +25,13 @@ from jaxcert.tasks._multi_task import MultiTaskEnv
 )
 @dataclasses.dataclass(frozen=True)
 class PolicyCertificate:
-    """A certificate with what it comes from.
+    """A certificate with the returns and tasks behind it.
 
     Attributes:
-        certificate: at the thresholds.
+        certificate: the certificate at the thresholds.
         returns: [n, m].
         tasks: a pytree of arrays [n, ...].
-        deterministic: whether the certified policy was deterministic, as it says itself; None if it does not.
+        deterministic: whether the certified policy declares itself deterministic; None if it does not say.
     """
 
     certificate: Certificate
@@ -62,12 +62,12 @@ def certify_policy(
     """Sample tasks, run a fixed policy on them, and certify it: one compiled call, in which returns stay on the device.
 
     The statement is that of ``certify`` for the undiscounted return and ``env.support``. It holds for the policy as it
-    is run: sampled actions certify the policy that samples, the mode certifies that of the mode.
+    is run: sampled actions certify the stochastic policy, the mode certifies the deterministic one.
 
     Args:
         env: the tasks and their environments.
         policy: a ``rollouts.Policy`` or a function, as in ``rollouts.collect``; fixed before the key is drawn.
-        key: a JAX random key, fresh: the choice of the policy did not see it, and no other certificate uses it.
+        key: a fresh JAX random key: the policy was chosen without it, and no other certificate uses it.
         thresholds: as in ``certify``.
         num_tasks: n.
         num_rollouts: m per task.
@@ -76,13 +76,13 @@ def certify_policy(
         bound: as in ``certify``.
         method: as in ``certify``.
         max_bytes: as in ``rollouts.collect``.
-        validate: refuse bad values by message where they can be read.
+        validate: raise for invalid values that are concrete.
 
     Returns:
         A ``PolicyCertificate``.
 
     Raises:
-        TypeError: if the policy is no function.
+        TypeError: if the policy is not a function.
         ValueError: as ``certify`` and ``rollouts.collect``.
 
     Example:
@@ -101,7 +101,7 @@ def certify_policy(
     budget = {"num_tasks": num_tasks, "num_rollouts": num_rollouts, "max_bytes": max_bytes}
     names = {"bound": bound, "method": method}
     check_settings(env, thresholds, num_tasks, num_rollouts, delta=delta, beta=beta, validate=validate, **names)
-    # As certify rounds them, here: what goes into a compiled call as a number is rounded to nearest.
+    # Rounded here as certify does: a number passed to a compiled call would be rounded to nearest.
     dtype = jnp.result_type(float)
     beta = None if beta is None else round_beta(beta, dtype)
     levels = cast(thresholds, dtype, "up"), cast_level(delta, dtype, "down"), beta
@@ -117,10 +117,10 @@ def certify_policy(
 
 
 def check_settings(env: MultiTaskEnv, thresholds: Any, num_tasks: Any, num_rollouts: Any, **settings: Any) -> None:
-    """Refuse, before anything is rolled out, what ``certify`` would refuse whatever the returns are: it is only traced.
+    """Raise, before any rollout, for settings that ``certify`` refuses whatever the returns are: it is only traced.
 
     Raises:
-        ValueError: as ``certify``, and for sizes that are no whole numbers of at least 1.
+        ValueError: as ``certify``, and for sizes that are not positive integers.
     """
     for name, value in {"num_tasks": num_tasks, "num_rollouts": num_rollouts}.items():
         check_count(name, value)
@@ -151,7 +151,7 @@ def _certify_policy(
 
 
 def _say_what_is_wrong(env: MultiTaskEnv, policy: Policy, key: jax.Array, found: PolicyCertificate, max_bytes: int):
-    """Once more, with the checks of values that a compiled call cannot make."""
+    """Collect and certify again, with the checks of values that a compiled call cannot make."""
     num_rollouts, key_rollouts = found.returns.shape[1], jax.random.split(key_apart(key))[1]
     collect(env, policy, found.tasks, key_rollouts, num_rollouts=num_rollouts, max_bytes=max_bytes)
     made = found.certificate

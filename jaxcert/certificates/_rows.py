@@ -1,4 +1,4 @@
-"""Elementwise problems as rows of a few lengths, so that other shapes do not compile their solver again."""
+"""Elementwise problems as rows of few distinct lengths, so that new shapes do not recompile their solver."""
 
 import functools
 import math
@@ -11,23 +11,23 @@ import numpy as np
 
 from jaxcert._validation import is_concrete
 
-# The shortest row: few problems take as long as that many.
+# The shortest row: fewer problems take as long as that many.
 _SHORTEST = 256
 
 
 def padded_length(size: int, *arrays: Any) -> int:
-    """The length at which a program is compiled: a power of two, or the size itself within a program of the user's."""
+    """The length at which a program is compiled: a power of two, or the size itself within a user's program."""
     return max(_SHORTEST, 1 << (size - 1).bit_length()) if is_concrete(*arrays) else size
 
 
 def counts_from_zero(n: int, *levels: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """k = 0, ..., n as a row of padded length, in which n repeats, and n itself, both of the type of the levels."""
+    """k = 0, ..., n as a row padded with n, and n itself, both in the type of the levels."""
     k = np.minimum(np.arange(padded_length(n + 1, *levels)), n).astype(levels[0].dtype)
-    return jax.device_put((k, np.asarray(n, k.dtype)))  # no transfer that a guard could take for a hidden one
+    return jax.device_put((k, np.asarray(n, k.dtype)))  # an explicit transfer, which a transfer guard allows
 
 
 def elementwise(solve: Callable[..., Any], shape: tuple[int, ...], *arrays: jax.Array) -> Any:
-    """``solve`` for rows made of arrays that broadcast to ``shape``, of which the first may not stay a scalar."""
+    """``solve`` on rows made of arrays that broadcast to ``shape``; all but the first may stay scalars."""
     length = padded_length(math.prod(shape), *arrays)
     return solve(*_rows(arrays, shape=shape, length=length))
 
@@ -42,5 +42,5 @@ def _rows(arrays: tuple[jax.Array, ...], *, shape: tuple[int, ...], length: int)
 
 
 def unpadded(row: jax.Array, shape: tuple[int, ...]) -> jax.Array:
-    """The array that a row was made of."""
+    """The array of that shape from which a row was made."""
     return row[: math.prod(shape)].reshape(shape)

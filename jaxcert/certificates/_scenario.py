@@ -45,14 +45,14 @@ def scenario_epsilon(
 
     The theorem is one-sided, at confidence 1 - delta. It is not sound for every beta: beyond beta = delta / n its
     failure probability can exceed delta by far. ``certify`` therefore reports the larger of this and
-    ``binomial_epsilon``; here is the theorem itself.
+    ``binomial_epsilon``; this function is the theorem itself.
 
     Args:
-        num_violations: k, whole numbers in 0..n.
+        num_violations: k, integers in 0..n.
         num_tasks: n >= 1.
         beta: failure probability of one lower bound, in (0, 1).
         delta: failure probability of the certificate, in (0, 1).
-        validate: refuse bad values by message where they can be read; else, and under a transformation, they give 1.
+        validate: raise for invalid values that are concrete; otherwise, and under a transformation, they give 1.
 
     All arguments broadcast against each other and may be traced.
 
@@ -82,7 +82,7 @@ def _unpadded(rows: ScenarioSolution, *, shape: tuple[int, ...]) -> ScenarioSolu
 
 @jax.jit
 def solve_scenario(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> ScenarioSolution:
-    """The theorem on arrays of one float type that broadcast; infeasible wherever an argument has no meaning."""
+    """The theorem on arrays of one float type that broadcast; infeasible wherever an argument is invalid."""
     return in_blocks(_solve, *jnp.broadcast_arrays(k, n, beta, delta))
 
 
@@ -123,7 +123,7 @@ def _with_derivative_jvp(primals: tuple, tangents: tuple) -> tuple[jax.Array, ja
 
 
 class _Problem(NamedTuple):
-    """One instance per element; j = n - k - K counts the invalid bounds that are tolerated among the retained."""
+    """One instance per element; j = n - k - K counts the invalid bounds tolerated among the n - k retained ones."""
 
     k: jax.Array
     n: jax.Array
@@ -143,7 +143,7 @@ class _Problem(NamedTuple):
     def level(self, j: jax.Array) -> jax.Array:
         """At most t_j = delta/(n+1) - P[Bin(n - k, beta) > j], for j in 0..n-k-1.
 
-        From the small tail, rounded up: the printed form 1 - (1 - .) would lose every digit.
+        Computed from the small tail, rounded up: the printed form 1 - (1 - .) would lose every digit.
         """
         tail = log_sf(j, self.n - self.k, self.beta)
         slack = 1 + (4 + jnp.abs(tail.log_tail)) * unit_roundoff(j.dtype)
@@ -162,7 +162,7 @@ class _Problem(NamedTuple):
 
 
 class _Bisection(NamedTuple):
-    """j = low is known to be infeasible, j = high to be feasible with its level; -1 and last + 1 stand for none."""
+    """j = low is known to be infeasible, j = high to be feasible, with its level; -1 and last + 1 mean none."""
 
     low: jax.Array
     high: jax.Array
@@ -190,7 +190,7 @@ def _first_feasible(problem: _Problem) -> tuple[jax.Array, jax.Array]:
 
 
 def _first_guesses(problem: _Problem) -> _Bisection:
-    """Nothing known yet; to be tried first: what Bernstein's inequality promises, then a little below the mean."""
+    """Nothing is known yet; the first j tried is from Bernstein's inequality, the second a little below the mean."""
     log_share = -log(problem.share)
     mean = (problem.n - problem.k) * problem.beta
     reach = jnp.sqrt(2 * mean * (1 - problem.beta) * log_share) + log_share
@@ -236,7 +236,7 @@ def _search(problem: _Problem, start: jax.Array, level: jax.Array, feasible: jax
         settled = jnp.abs(aim - s.point) <= 32 * u * s.point
         first = s.steps == 0
         beaten = first & (log_tail - error >= log_share)
-        # This j is done with: converged, no better than the best, or not to be resolved in this arithmetic.
+        # This j is finished: converged, no better than the best, or beyond the resolution of the arithmetic.
         leave = (residual <= 0) & settled | (residual > 0) & (first | (aim >= s.best) | (s.point >= ceiling))
         leave = leave | ~(jnp.abs(aim) <= 1) | (s.steps > 40)
         return _Search(
@@ -251,7 +251,7 @@ def _search(problem: _Problem, start: jax.Array, level: jax.Array, feasible: jax
 
     guess = jnp.minimum(start_point(problem.k + start, problem.n, jnp.where(feasible, level, 0.5)), ceiling)
     ones = jnp.ones_like(start)
-    # The first j has no best to be tested against: it begins at its own guess, as if a step had been made.
+    # The first j has no best epsilon to be tested at: it begins at its own guess, as if after a step.
     begin = _Search(start, level, guess, jnp.ones(start.shape, jnp.int32), ones, start, feasible)
     end = jax.lax.while_loop(lambda s: jnp.any(s.searching), step, begin)
     return end.best, end.spare
@@ -271,19 +271,19 @@ def _larger(printed: ScenarioSolution, sound: Solution) -> Solution:
 
 
 def _in_range(beta: Any, delta: Any, num_tasks: int) -> Any:
-    """beta <= delta / n, up to where the theorem is sound; a rounded delta / n must not count as beyond itself."""
+    """beta <= delta / n, where the theorem is sound; the tolerance lets a rounded delta / n count as in range."""
     return beta <= (delta / num_tasks) * (1 + 1e-5)
 
 
 SCENARIO = Method(
     "scenario",
     _solve_soundly,
-    # Divided in the type of the computation, in which the range is compared with the same quotient.
+    # Divided in the type of the computation, where the range is checked against the same quotient.
     lambda delta, num_tasks: delta / num_tasks,
     is_sound=_in_range,
     caveat=lambda beta, delta, num_tasks: (
         f"beta = {beta:.3g} > delta / num_tasks = {delta / num_tasks:.3g}: the theorem alone is not sound there; "
-        "reported is the larger of it and the binomial certificate"
+        "the larger of it and the binomial certificate is reported"
     ),
     chooses_valid=True,
 )

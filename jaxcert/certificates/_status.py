@@ -1,4 +1,4 @@
-"""What came of a certificate, per element, and what to do about it."""
+"""The outcome of a certificate, per element, and what to do about it."""
 
 import enum
 

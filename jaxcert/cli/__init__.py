@@ -15,7 +15,7 @@ def main() -> int:
     """Run the process's own arguments; the entry point of the command `jaxcert`."""
     status = run(sys.argv[1:])
     if status == _INTERRUPTED:
-        # A compilation that was broken off makes XLA crash where the interpreter shuts down: leave without.
+        # After an interrupted compilation XLA crashes at the interpreter's shutdown, so skip it.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)

@@ -14,7 +14,7 @@ from jaxcert.cli import _cache, _certify, _demo, _render, _rollout, _sweep, _tra
 
 _app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
-# Every usage error of typer is a relative of BadParameter; where their common class lives differs between releases.
+# Usage errors of typer share a base class with BadParameter, whose module differs between releases.
 _UsageError = cast(
     type[Exception], next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
 )
@@ -89,7 +89,7 @@ def _certify_command(
     ] = None,
     safety: Annotated[
         list[float] | None,
-        typer.Option("--safety", metavar="S", help="Share of new tasks to certify a performance on (repeatable)."),
+        typer.Option("--safety", metavar="S", help="Share of new tasks to certify a performance for (repeatable)."),
     ] = None,
     beta: Annotated[
         float | None,
@@ -127,10 +127,10 @@ def _demo_command(
 def _sweep_command(
     config: Annotated[Path, typer.Argument(metavar="CONFIG", help="TOML file with the tables [data], [grid], [run].")],
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the sweep in the folder that [run] checkpoint names.")
+        bool, typer.Option("--resume", help="Continue the sweep in the folder given by [run] checkpoint.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say how many certificates and bytes it would be, and stop.")
+        bool, typer.Option("--dry-run", help="Print the number of certificates and bytes, and stop.")
     ] = False,
     strict: _Strict = False,
     quiet: _Quiet = False,
@@ -144,7 +144,7 @@ def _train_command(
     environment: Annotated[str, typer.Argument(metavar="ENVIRONMENT", help="cheetah, walker or pendulum.")],
     out: Annotated[
         Path,
-        typer.Option("--out", metavar="DIR", help="Folder for checkpoints; training resumes from those that it holds."),
+        typer.Option("--out", metavar="DIR", help="Folder for checkpoints; training resumes from those in it."),
     ],
     settings: Annotated[
         str | None,
@@ -161,7 +161,7 @@ def _train_command(
         typer.Option("--checkpoints", min=2, metavar="C", help="Number of checkpoints, the first before training."),
     ] = None,
     learning_rate: Annotated[
-        float | None, typer.Option("--learning-rate", metavar="R", help="Instead of that of the settings.")
+        float | None, typer.Option("--learning-rate", metavar="R", help="Overrides that of the settings.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, max=2**31, metavar="S", help="Of training.")] = 0,
     authors_version: Annotated[
@@ -186,7 +186,7 @@ def _train_command(
     ] = None,
     quiet: _Quiet = False,
 ) -> None:
-    """Train a policy with Brax's PPO, with checkpoints and, on demand, a certificate at each of them."""
+    """Train a policy with Brax's PPO, with checkpoints and, on request, a certificate at each of them."""
     changes = {"num_timesteps": steps, "num_evals": checkpoints, "learning_rate": learning_rate, "seed": seed}
     request = _train.Request(environment, out, settings, changes, authors_version)
     certified = _train.Certified(threshold or [], safety or [], tasks, rollouts, delta, until)
@@ -208,17 +208,17 @@ def _rollout_command(
     checkpoint: _Checkpoint,
     tasks: Annotated[int, typer.Option("--tasks", min=1, metavar="N", help="Number of tasks.")],
     rollouts: Annotated[int, typer.Option("--rollouts", min=1, metavar="M", help="Rollouts of each task.")],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Returns (.parquet or .npz).")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="File for the returns (.parquet or .npz).")],
     seed: Annotated[
         int | None,
-        typer.Option("--seed", min=0, max=2**32 - 1, metavar="S", help="Of tasks and rollouts; by default a new one."),
+        typer.Option("--seed", min=0, max=2**32 - 1, metavar="S", help="Seed for the sampling; by default a new one."),
     ] = None,
     stochastic: Annotated[
         bool, typer.Option("--stochastic", help="Sample actions instead of taking the mode of their distribution.")
     ] = False,
     quiet: _Quiet = False,
 ) -> None:
-    """Run a policy on new tasks, and write its returns; the same command goes on where it was interrupted."""
+    """Run a policy on new tasks, and write its returns; the same command resumes an interrupted run."""
     _rollout.rollout(
         checkpoint,
         out,
@@ -237,7 +237,7 @@ def _render_command(
     mass: Annotated[float, typer.Option("--mass", metavar="X", help="Multiple of all masses.")] = 1.0,
     size: Annotated[float, typer.Option("--size", metavar="X", help="Multiple of the torso's length.")] = 1.0,
     steps: Annotated[int, typer.Option("--steps", min=1, metavar="N", help="Length of the episode.")] = 300,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, metavar="S", help="Of the episode.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, metavar="S", help="Seed of the episode.")] = 0,
     quiet: _Quiet = False,
 ) -> None:
     """Draw an episode of the cheetah or the walker."""

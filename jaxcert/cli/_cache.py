@@ -12,20 +12,20 @@ import jax
 import platformdirs
 from jax.experimental.compilation_cache import compilation_cache
 
-# What is least used goes first; a `jaxcert certify` takes about 1 MB.
+# The least recently used programs are deleted first; a `jaxcert certify` takes about 1 MB.
 _MAX_BYTES = 2**28
 
 
 def folder() -> Path:
-    """Where the programs lie: in `~/.cache/jaxcert/programs` on Linux, those of each kind of processor apart."""
+    """The folder of the programs: in `~/.cache/jaxcert/programs` on Linux, separate for each kind of processor."""
     return Path(platformdirs.user_cache_dir("jaxcert", appauthor=False)) / "programs" / processor()
 
 
 def processor() -> str:
-    """The instructions of this processor, of which JAX's key of a program says nothing."""
+    """The instruction set of this processor, which JAX's cache key does not include."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:  # no Linux, or a sandbox
+    except OSError:  # not Linux, or a sandbox
         lines = []
     flags = next((line for line in lines if line.startswith(("flags", "Features"))), platform.processor())
     return f"{platform.machine()}-{zlib.crc32(flags.encode()):08x}"
@@ -33,9 +33,9 @@ def processor() -> str:
 
 @contextlib.contextmanager
 def compiled_programs() -> Iterator[None]:
-    """Use JAX's persistent compilation cache inside, unless the user has set up one; afterwards all is as before.
+    """A context with JAX's persistent compilation cache, unless the user has set one; settings are restored afterwards.
 
-    The library itself leaves JAX's settings alone. A folder that cannot be written is done without.
+    The library itself does not change JAX's settings. If the folder cannot be written, there is no cache.
     """
     wanted: dict[str, Any] = {
         "jax_compilation_cache_dir": str(folder()),
@@ -57,7 +57,7 @@ def compiled_programs() -> Iterator[None]:
 def _set(values: dict[str, Any]) -> None:
     for name, value in values.items():
         jax.config.update(name, value)
-    compilation_cache.reset_cache()  # JAX reads the settings once
+    compilation_cache.reset_cache()  # JAX reads the settings only once
 
 
 def _writable(path: Path) -> bool:

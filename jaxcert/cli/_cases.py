@@ -18,7 +18,7 @@ _RETURN = "return of 1000 steps, over tasks of random mass and size"
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Case:
-    """Returns with the settings to certify them by; `exact` is (thresholds, S(B)), where it is known."""
+    """Returns with the settings to certify them; `exact` is (thresholds, S(B)) where it is known."""
 
     name: str
     title: str

@@ -26,7 +26,7 @@ Fixed = Literal["threshold", "safety"]
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """What `jaxcert.certify` takes besides returns and thresholds."""
+    """Arguments of `jaxcert.certify` besides returns and thresholds."""
 
     support: tuple[float, float]
     delta: float
@@ -49,7 +49,7 @@ class Request:
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What was certified, by what was fixed beforehand; the whole curve if nothing was asked for."""
+    """The certificates, by what was fixed beforehand; the complete curve if nothing was requested."""
 
     data: ReturnsFile
     certificates: dict[Fixed, Certificate]
@@ -57,7 +57,7 @@ class Result:
 
 
 def certify_file(request: Request, settings: Settings, *, quiet: bool) -> None:
-    """Read, certify, write the files, then print: a failure leaves nothing half done."""
+    """Read, certify, write the files, then print, so that a failure leaves no incomplete output."""
     _check_outputs(request)
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show(f"reading {request.file}")
@@ -70,7 +70,7 @@ def certify_file(request: Request, settings: Settings, *, quiet: bool) -> None:
 
 
 def _check_outputs(request: Request) -> None:
-    """Refuse beforehand what could not be written in the end."""
+    """Raise beforehand for outputs that could not be written."""
     if request.json:
         check_output(request.json)
     if request.plot:
@@ -108,7 +108,7 @@ def _records(result: Result, settings: Settings) -> list[dict[str, Any]]:
 
 
 def _figure(result: Result, request: Request) -> Any:
-    """The curve, with the points that were asked for."""
+    """The curve, with the requested points."""
     first = next(iter(result.certificates.values()))
     curve = first if result.is_curve else step_curve(first)
     label = f"{curve.bound}, {curve.method}, beta {float(curve.beta):.6g}"

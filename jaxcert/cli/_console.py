@@ -1,4 +1,4 @@
-"""What goes to stdout, and what to stderr."""
+"""Output to stdout and to stderr."""
 
 import contextlib
 import io
@@ -9,26 +9,26 @@ from typing import Any
 
 from rich.console import Console
 
-# Wide enough for every table: a pipe has no width, and a cell must not be cut.
+# Wide enough for every table, since a pipe has no width and cells must not be cut.
 _PIPE_WIDTH = 400
 
 
 def output() -> Console:
-    """The console of the result: plain and uncut where stdout is no terminal."""
+    """The console of the result: plain and uncut if stdout is not a terminal."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # the name of a file may hold anything
+        sys.stdout.reconfigure(errors="backslashreplace")  # a file name may contain any character
     width = None if sys.stdout.isatty() else _PIPE_WIDTH
     return Console(width=width, markup=False, highlight=False, emoji=False)
 
 
 def errors() -> Console:
-    """The console of everything else: on stderr."""
+    """The console of everything else, on stderr."""
     return Console(stderr=True, markup=False, highlight=False, emoji=False)
 
 
 @contextlib.contextmanager
 def progress(quiet: bool) -> Iterator[Any]:
-    """Give a function that shows what is being done: on stderr, on a terminal, unless `quiet`."""
+    """Give a function that shows the current step on stderr, if that is a terminal, unless `quiet`."""
     console = errors()
     if quiet or not console.is_terminal:
         yield lambda _: None

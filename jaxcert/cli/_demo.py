@@ -21,8 +21,8 @@ _EXPLANATION = (
     "Each figure is certified with confidence 0.99: on a new task from the same distribution, the expected performance "
     "is at least the threshold with probability at least the safety shown. The threshold, in the last row the share of "
     "tasks, was fixed beforehand.\n"
-    "The paper's method runs at beta > delta / num_tasks, where its theorem alone is not sound; shown is the more "
-    "cautious of it and the binomial certificate."
+    "The paper's method runs at beta > delta / num_tasks, where its theorem alone is not sound; the more "
+    "conservative of it and the binomial certificate is shown."
 )
 
 
@@ -38,7 +38,7 @@ def demo(out: Path, *, quiet: bool) -> None:
     """Certify every case, then write the plots, then print."""
     files = _files(out)
     with warnings.catch_warnings(), _console.progress(quiet) as show:
-        warnings.simplefilter("ignore", UserWarning)  # that of the paper's beta; the explanation says it
+        warnings.simplefilter("ignore", UserWarning)  # about the paper's beta; the explanation mentions it
         cases = [load_case(name) for name in NAMES]
         results = [_certified(case, show) for case in cases]
         show("drawing")
@@ -50,7 +50,7 @@ def demo(out: Path, *, quiet: bool) -> None:
 
 
 def _files(out: Path) -> list[Path]:
-    """Where the plots go, refused beforehand if they cannot."""
+    """The files of the plots; raises beforehand if they cannot be written."""
     if out.exists() and not out.is_dir():
         raise ValueError(f"{out}: is not a folder, expected one for the plots")
     for name in NAMES:
@@ -105,7 +105,7 @@ def _columns(case: Case, results: dict[str, _Certified]) -> dict[str, list[str]]
 
 
 def _exact(thresholds: tuple[float, ...], performance: np.ndarray, safety: np.ndarray) -> list[str]:
-    """The truth, read off the exact curve."""
+    """The true values, from the exact curve."""
     at_thresholds = np.interp(thresholds, performance, safety)
     at_safety = np.interp(-_SAFETY, -safety, performance)
     return [f"{value:.4f}" for value in at_thresholds] + [f"{at_safety:.4f}"]

@@ -16,7 +16,7 @@ _AUTHORS = " (authors' version)"
 
 
 class Found(NamedTuple):
-    """A policy with the environment that it was trained on."""
+    """A policy with the environment on which it was trained."""
 
     env: MultiTaskEnv
     policy: Policy
@@ -36,7 +36,7 @@ def environment(name: str, *, authors_version: bool = False) -> MultiTaskEnv:
 
 
 def find(checkpoint: Path, *, deterministic: bool) -> Found:
-    """A policy file, a checkpoint or a folder of them; where there is none, a shipped policy of that name."""
+    """The policy of a policy file, a checkpoint or a folder of them; without any, the shipped policy of that name."""
     name = str(checkpoint)
     if name in _SHIPPED and not checkpoint.exists():
         with resources.as_file(resources.files("jaxcert") / "data" / f"{name}_policy.npz") as path:

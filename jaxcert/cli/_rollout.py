@@ -22,7 +22,7 @@ from jaxcert.report import check_returns_path, write_returns
 from jaxcert.rollouts import collect
 from jaxcert.rollouts._policy import key_apart
 
-# Of a part: enough to fill the machine, few enough to lose.
+# Episodes per part: enough to keep the machine busy, few enough to lose.
 _EPISODES = 1000
 
 
@@ -84,7 +84,7 @@ def _in_parts(
     with _bar(quiet, num_tasks * steps_per_task) as advance:
         for i, start in enumerate(starts):
             if not parts.has(i, (size, num_rollouts)):
-                # The last part is as long as the others, so that it does not compile again.
+                # The last part is as long as the others, so that it needs no recompilation.
                 rows = np.minimum(np.arange(start, start + size), num_tasks - 1)
                 chosen = jax.tree.map(lambda leaf, rows=rows: leaf[rows], tasks)
                 own = jax.random.fold_in(key, i)
@@ -106,13 +106,13 @@ def _versions() -> dict[str, str]:
 
 
 class _Parts:
-    """Finished parts in a folder beside the output, as long as there is no output."""
+    """Finished parts in a folder beside the output, until the output is written."""
 
     def __init__(self, out: Path, facts: dict[str, Any], seed: int | None, support: tuple[float, float]) -> None:
         self.folder, self.support = out.with_name(f"{out.name}.parts"), support
         file, wanted = self.folder / "settings.json", {**facts, "episodes_per_part": _EPISODES}
         begun = _read(file) if list(self.folder.glob("*.npy")) else {}
-        # Nobody's seed twice by accident: tasks that a policy was chosen on must not be those that it is certified on.
+        # A random seed, so that none repeats by accident: a policy must not be certified on the tasks it was chosen on.
         self.seed = begun.get("seed", secrets.randbits(31)) if seed is None else seed
         wanted["seed"] = self.seed
         if begun and begun != wanted:
@@ -124,10 +124,10 @@ class _Parts:
             stream.write(text.encode())
 
     def _path(self, i: int) -> Path:
-        return self.folder / f"{i:06d}-{self.digest}.npy"  # whatever else is there is not taken for a part
+        return self.folder / f"{i:06d}-{self.digest}.npy"  # other files are not taken for parts
 
     def has(self, i: int, shape: tuple[int, int]) -> bool:
-        """Whether it is there and whole; what is not is made again."""
+        """Whether the part exists and is complete; otherwise it is computed again."""
         try:
             returns = self.get(i)
         except (OSError, ValueError, EOFError):
@@ -161,7 +161,7 @@ class _Speed(ProgressColumn):
 
 @contextlib.contextmanager
 def _bar(quiet: bool, total: int) -> Iterator[Any]:
-    """A progress bar in steps of the environments, on a terminal."""
+    """A progress bar in environment steps, on a terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), _Speed(), TimeRemainingColumn())
     console = _console.errors()
     with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as bar:

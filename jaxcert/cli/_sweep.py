@@ -18,7 +18,7 @@ _NOTE = "Each certificate holds by itself, for settings fixed before the data we
 
 
 def sweep_file(config_file: Path, *, resume: bool, dry_run: bool, strict: bool, quiet: bool) -> None:
-    """Read, sweep, write the table, then print a summary; with ``dry_run`` only what would be done."""
+    """Read, sweep, write the table, then print a summary; with ``dry_run`` only print the plan."""
     config = read_config(config_file)
     check_output(check_table_path(config.out))
     if resume and config.checkpoint is None:
@@ -44,7 +44,7 @@ def sweep_file(config_file: Path, *, resume: bool, dry_run: bool, strict: bool, 
 
 
 def _read(config: Config, strict: bool) -> tuple[np.ndarray, np.ndarray | None]:
-    """One file per seed as [seeds, n, m]; a mask where some have fewer rollouts."""
+    """One file per seed as [seeds, n, m]; with a mask if some have fewer rollouts."""
     files = [read_returns(path, strict=strict) for path in config.returns]
     shapes = [file.returns.shape for file in files]
     for path, shape in zip(config.returns, shapes, strict=True):
@@ -65,7 +65,7 @@ def _padded(array: np.ndarray, length: int) -> np.ndarray:
 
 @contextlib.contextmanager
 def _bar(quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on stderr, on a terminal, unless ``quiet``; the last chunk is followed by the certificates."""
+    """A progress bar on stderr, if that is a terminal, unless ``quiet``; the certificates follow the last chunk."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -95,7 +95,7 @@ def _size(num_bytes: int) -> str:
 
 
 def _print(config: Config, result: SweepResult) -> None:
-    """How many, and where they are; a best one is not named, since it would not be covered."""
+    """Print their number and file; the best one is not named, since it would not be covered."""
     console = _console.output()
     seeds, budgets, bounds, methods, betas, deltas, thresholds = result.safety.shape
     console.print(

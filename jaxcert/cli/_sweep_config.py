@@ -20,7 +20,7 @@ _MOST = 10**7
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """What a configuration says; paths are relative to its own folder."""
+    """The content of a configuration; paths are relative to its own folder."""
 
     returns: list[Path]
     support: tuple[float, float]

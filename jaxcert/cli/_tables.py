@@ -22,7 +22,7 @@ CURVE_NOTE = (
 def heading(
     file: Path, data: ReturnsFile, support: tuple[float, float], certificates: Mapping[Any, Certificate]
 ) -> str:
-    """What was certified, and how, by what was fixed beforehand; that may choose another beta."""
+    """A description of what was certified and how; beta may depend on what was fixed beforehand."""
     certificate, *_ = certificates.values()
     betas = {fixed: f"{float(one.beta):.6g}" for fixed, one in certificates.items()}
     same = len(set(betas.values())) == 1
@@ -38,20 +38,20 @@ def heading(
 
 
 def by_threshold(certificate: Certificate, thresholds: Sequence[float]) -> Table:
-    """Certified safety by threshold; `thresholds` as they were given, empty if they were not."""
+    """Certified safety by threshold; `thresholds` as given, or empty."""
     shown = [as_given(value) for value in thresholds] or performances(certificate)
     safety = probabilities(np.asarray(certificate.safety))
     return plain_table({"threshold": shown, "certified safety": safety} | _counts(certificate))
 
 
 def by_safety(certificate: Certificate, safety: Sequence[float]) -> Table:
-    """Certified performance by safety, which was given."""
+    """Certified performance by the given safety."""
     shown = [as_given(value) for value in safety]
     return plain_table({"safety": shown, "certified performance": performances(certificate)} | _counts(certificate))
 
 
 def as_given(value: float) -> str:
-    """A number that the user chose, in the figures that say which float it is."""
+    """A number chosen by the user, with the figures that identify the float."""
     return repr(float(value)).removesuffix(".0")
 
 
@@ -87,5 +87,5 @@ def _counts(certificate: Certificate) -> dict[str, list[str]]:
 
 
 def _decimals(scale: float) -> int:
-    """Decimals that show numbers of this size to five digits: 2 for 1000, 5 for 1."""
+    """The number of decimals that shows numbers of this size to five digits: 2 for 1000, 5 for 1."""
     return max(0, 5 - math.ceil(math.log10(scale))) if scale > 0 else 0

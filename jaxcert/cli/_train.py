@@ -29,7 +29,7 @@ _SETTINGS = {"paper": PPOSettings(), "small": SMALL, "pendulum": PENDULUM}
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What to train, how, and where to; `changes` of the settings, where they are not None."""
+    """What to train, how, and where to write; entries of `changes` that are not None replace settings."""
 
     name: str
     out: Path
@@ -40,7 +40,7 @@ class Request:
 
 @dataclasses.dataclass(frozen=True)
 class Certified:
-    """What is certified at every checkpoint."""
+    """The certificates wanted at every checkpoint."""
 
     thresholds: Sequence[float]
     safeties: Sequence[float]
@@ -51,7 +51,7 @@ class Certified:
 
 
 def train_policy(request: Request, certified: Certified, *, quiet: bool) -> None:
-    """Train, or go on with the training that the folder holds."""
+    """Train, or resume the training in the folder."""
     env = _policies.environment(request.name, authors_version=request.authors_version)
     settings = _settings(request)
     import_extra("brax.training.agents.ppo.train", "brax")
@@ -84,7 +84,7 @@ def _hook(env: MultiTaskEnv, request: Request, settings: PPOSettings, certified:
         raise ValueError(f"--until is {certified.until}; expected a number in (0, 1)")
     if not certified.thresholds and not certified.safeties:
         return None
-    # Where training was interrupted, more checkpoints come than were planned: no fixed number.
+    # An interrupted training has more checkpoints than planned, so their number is not fixed.
     return CertificationHook(
         env,
         jax.random.key(settings.seed),
@@ -109,7 +109,7 @@ class _Lines:
         self.first: tuple[float, int] | None = None
 
     def show(self, step: int, metrics: dict[str, Any]) -> None:
-        """With the steps per second since the evaluation before, and at that pace the time that is left."""
+        """Show the metrics, the steps per second since the previous evaluation, and the remaining time at that pace."""
         now = time.perf_counter()
         parts = [f"step {step:,} of {self.total:,}"]
         if "eval/episode_reward" in metrics:

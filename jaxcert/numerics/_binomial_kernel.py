@@ -10,8 +10,8 @@ Whichever event lies on the far side of the mean of Beta(k + 1, n - k) is comput
 
 where b(k; n, p) is the point probability by Loader's saddle-point form and the continued fraction is that of DiDonato
 and Morris (1992, eq. 9): on this side every term of it is positive, so that evaluating it backwards loses nothing.
-The library functions of JAX and TensorFlow Probability subtract log-gamma values of size n log n instead: at large n a
-float32 tail can be off by more than itself.
+The library functions of JAX and TensorFlow Probability subtract log-gamma values of size n log n instead: at large n
+the error of a float32 tail can exceed the tail itself.
 """
 
 from typing import NamedTuple
@@ -26,9 +26,9 @@ from jaxcert.numerics._tail_error import fraction_error, point_error
 
 
 class SmallerTail(NamedTuple):
-    """log of the smaller tail; its first two derivatives in the log-odds of p; whether it is P[Bin <= k]; its error.
+    """The log of the smaller tail, two derivatives in the log-odds of p, whether it is P[Bin <= k], and an error bound.
 
-    The error is a bound on that of the logarithm, for the roundings of any device (theory page, section 5.1).
+    The bound is on the error of the logarithm, for the roundings of any device (theory page, section 5.1).
     """
 
     log_tail: jax.Array
@@ -39,9 +39,10 @@ class SmallerTail(NamedTuple):
 
 
 def smaller_tail(k: jax.Array, n: jax.Array, p: jax.Array) -> SmallerTail:
-    """The smaller tail at k of Bin(n, p); all arguments of one float type and one shape, 0 <= k < n, 0 < p < 1.
+    """The smaller tail at k of Bin(n, p), for arguments of one float type and one shape, 0 <= k < n, 0 < p < 1.
 
-    The tail changes with the log-odds by b(k; n, p) (n - k) p, which itself changes by the factor k - np + q.
+    The tail changes with the log-odds at the rate b(k; n, p) (n - k) p, which itself changes at the relative rate
+    k - np + q.
     """
     q = _complement(p)
     excess = _mean_minus_count(k, n, p, q)  # np - k
@@ -58,10 +59,10 @@ def smaller_tail(k: jax.Array, n: jax.Array, p: jax.Array) -> SmallerTail:
 
 
 def _mean_minus_count(k: jax.Array, n: jax.Array, p: jax.Array, q: jax.Array) -> jax.Array:
-    """np - k with the product taken without error.
+    """np - k with an exact product.
 
-    Each factor is cut into two halves whose products are exact, so that a compiler which contracts a product and a
-    sum into one fused operation changes nothing. The small products are added up first. For p > 1/2, q is exact and
+    Each factor is split into two halves whose products are exact, so that a compiler which fuses a product and a sum
+    into one operation changes nothing. The small products are added first. For p > 1/2, q is exact and
     nq - (n - k) is the better form.
     """
     flip = p > 0.5
@@ -73,7 +74,7 @@ def _mean_minus_count(k: jax.Array, n: jax.Array, p: jax.Array, q: jax.Array) ->
 
 
 def _complement(p: jax.Array) -> jax.Array:
-    """1 - p, rounded: without the type's own precision, XLA takes 1 - (1 - p) for p."""
+    """1 - p, explicitly rounded to the type's precision: otherwise XLA simplifies 1 - (1 - p) to p."""
     info = jnp.finfo(p.dtype)
     return jax.lax.reduce_precision(1 - p, info.nexp, info.nmant)
 
@@ -93,14 +94,14 @@ def _log_point_probability(k, n, p, q, excess, factor) -> tuple[jax.Array, jax.A
     stirling = _stirling_error(n) - _stirling_error(inner) - _stirling_error(n - k)
     deviance = _deviance(inner, n * p, -excess) + _deviance(n - k, n * q, excess)
     size = jnp.sqrt(n / ((n - k) * inner * np.asarray(2 * np.pi, p.dtype)))
-    # n log(1 - p), with what the rounding of q = 1 - p lost.
+    # n log(1 - p), corrected for the rounding of q = 1 - p.
     all_fail = n * (log(q) + ((1 - q) - p) / q)
     value = jnp.where(k > 0, stirling - deviance, all_fail) + log(jnp.where(k > 0, size, 1) * factor)
     return value, point_error(value, k, n, excess)
 
 
 def _deviance(x: jax.Array, mean: jax.Array, d: jax.Array) -> jax.Array:
-    """x log(x / mean) + mean - x >= 0 for d = x - mean given to full accuracy."""
+    """x log(x / mean) + mean - x >= 0 for a d = x - mean of full accuracy."""
     near = jnp.abs(d) < 0.5 * (x + mean)
     # d / (x + mean) or x / mean.
     ratio = quotient(jnp.where(near, d, x), jnp.where(near, 2 * x - d, mean))
@@ -117,7 +118,7 @@ _STIRLING = np.array([
 
 
 def _stirling_error(x: jax.Array) -> jax.Array:
-    """log(x!) - log(sqrt(2 pi x) (x/e)**x) for whole x >= 0: a table below 16, then Stirling's series."""
+    """log(x!) - log(sqrt(2 pi x) (x/e)**x) for integers x >= 0: a table below 16, then Stirling's series."""
     small = x < 16
     table = jnp.asarray(_STIRLING, x.dtype)[jnp.where(small, x, 0.0).astype(jnp.int32)]
     y = 1 / jnp.where(small, 16.0, x)
@@ -128,12 +129,12 @@ def _stirling_error(x: jax.Array) -> jax.Array:
 
 # --- the continued fraction ---------------------------------------------------------------------------------------
 
-# Terms per trip of the loop: each trip is a kernel launch and a wait on a GPU. Most problems need one trip.
+# Terms per iteration of the loop: each is a kernel launch and a wait on a GPU. Most problems need one iteration.
 _UNROLLED = 16
 
 
 def _continued_fraction(a: jax.Array, b: jax.Array, x: jax.Array, y: jax.Array, lead: jax.Array) -> jax.Array:
-    """a_2/(b_2 + ...) of DiDonato and Morris with lead = a - (a + b) x >= 0, from the last needed term back."""
+    """a_2/(b_2 + ...) of DiDonato and Morris with lead = a - (a + b) x >= 0, evaluated from the last term needed."""
     steps = _terms_needed(a, b, x, y, lead)
     trips = jnp.ceil(jnp.max(steps, initial=0.0) / _UNROLLED)
 
@@ -142,7 +143,7 @@ def _continued_fraction(a: jax.Array, b: jax.Array, x: jax.Array, y: jax.Array, 
         scale = m * (b - m) * x * before
         numerator = (a + (m - 1)) * (a + b + (m - 1)) * before * (scale * x)
         denominator = m + scale + (a + m) * after * (lead + 1 + m * (1 + y))
-        # Elements with fewer terms wait: their result does not depend on what else is in the batch.
+        # Elements with fewer terms wait, so that their result does not depend on the rest of the batch.
         return jnp.where(m <= steps, numerator / (denominator + v), 0.0), before
 
     def body(i, carry):
@@ -161,8 +162,8 @@ def _terms_needed(a: jax.Array, b: jax.Array, x: jax.Array, y: jax.Array, lead: 
     """How many terms bring the truncation error below u.
 
     With s = sqrt(n x y), term m multiplies the error by about exp(-(lead + 2 (1 + y) m) / (s sqrt(m))): r = sqrt(m)
-    solves (4/3)(1 + y) r**3 / s + 2 r lead / s = log(1/u). The left side is convex: each Newton iterate lies above.
-    A constant is added for small s; the fraction ends by itself after b - 1 terms.
+    solves (4/3)(1 + y) r**3 / s + 2 r lead / s = log(1/u). The left side is convex: each Newton iterate lies above the
+    root. A constant is added for small s; the fraction ends by itself after b - 1 terms.
     """
     digits = 2 - float(np.log(unit_roundoff(lead.dtype)))
     s = jnp.sqrt((a + b) * x * y) + 1
@@ -171,5 +172,5 @@ def _terms_needed(a: jax.Array, b: jax.Array, x: jax.Array, y: jax.Array, lead: 
     for _ in range(3):
         r = r - (cubic * r**3 + linear * r - digits) / (3 * cubic * r**2 + linear)
     terms = jnp.minimum(jnp.ceil(r * r + 12), b - 1)
-    # An element without a meaning (NaN) must not take the terms of the others away.
+    # An invalid element (NaN) must not reduce the number of terms of the others.
     return jnp.where(terms > 0, terms, 0.0)

@@ -16,8 +16,8 @@ def upper_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
     """Clopper-Pearson upper limit: U with P[Bin(n, U) <= k] = level; 1 at k = n. Never below the exact value.
 
     Args:
-        k: whole numbers in 0..n; like the other two an array of one float type and shape.
-        n: whole numbers >= 1.
+        k: integers in 0..n; like the other two an array of one float type and shape.
+        n: integers >= 1.
         level: in (0, 1).
 
     Returns:
@@ -45,8 +45,8 @@ def lower_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
     """Clopper-Pearson lower limit: L with P[Bin(n, L) >= k] = level; 0 at k = 0. Never above the exact value.
 
     Args:
-        k: whole numbers in 0..n; like the other two an array of one float type and shape.
-        n: whole numbers >= 1.
+        k: integers in 0..n; like the other two an array of one float type and shape.
+        n: integers >= 1.
         level: in (0, 1).
 
     Returns:
@@ -92,7 +92,7 @@ def _slope(log_side, k: jax.Array, n: jax.Array, level: jax.Array, p: jax.Array)
 
 
 def _solve(log_side, k, n, level, start, *, safe, unsafe) -> jax.Array:
-    """The p at which the tail, with its error bound added, equals the level."""
+    """The p at which the tail plus its error bound equals the level."""
     u = unit_roundoff(level.dtype)
     log_level = log(level)
 
@@ -119,16 +119,16 @@ def _interior(k: jax.Array, n: jax.Array) -> jax.Array:
 
 
 def parabola_root(value: jax.Array, slope: jax.Array, curvature: jax.Array) -> jax.Array:
-    """The root h nearest to 0 of value + slope h + curvature h**2 / 2, or where it comes closest to one.
+    """The root h nearest to 0 of value + slope h + curvature h**2 / 2, with a negative discriminant taken as 0.
 
-    With two derivatives three evaluations settle what Newton's method needs five for.
+    With two derivatives, three evaluations suffice where Newton's method needs five.
     """
     inside = jnp.maximum(slope * slope - 2 * value * curvature, 0.0)
     return -2 * value / (slope + jnp.where(slope < 0, -1, 1) * jnp.sqrt(inside))
 
 
 class LogSide(NamedTuple):
-    """log of one tail, its first two derivatives in the log-odds of p, and a bound on its absolute error."""
+    """The log of one tail, its first two derivatives in the log-odds of p, and a bound on its absolute error."""
 
     log_tail: jax.Array
     slope: jax.Array
@@ -158,20 +158,20 @@ def _log_side(smaller: SmallerTail, direct: jax.Array) -> LogSide:
         jnp.where(direct, log_tail, other),
         jnp.where(direct, slope, -odds * slope),
         jnp.where(direct, curvature, -odds * ((1 + odds) * slope * slope + curvature)),
-        # exp and log1p are off by at most 3 u each, and below the normal numbers there is 0.
+        # exp and log1p are off by at most 3 u each, and subnormal results are flushed to 0.
         jnp.where(direct, error, (odds * (error + 3 * u) - 3 * u * other) + 2 * jnp.finfo(tail.dtype).tiny),
     )
 
 
 def start_point(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
-    """Near the p with P[Bin(n, p) <= k] = level."""
+    """A point near the p with P[Bin(n, p) <= k] = level."""
     return _quantile(k, n, _normal_quantile(level))
 
 
 def _quantile(k: jax.Array, n: jax.Array, z: jax.Array) -> jax.Array:
     """Abramowitz & Stegun 26.5.22: the z-quantile of Beta(k + 1, n - k), good to a few per cent.
 
-    Ten bits of p or 1 - p are kept: two programs that round a sum differently still start at the same point.
+    Ten bits of p or 1 - p are kept, so that two programs that round a sum differently still start at the same point.
     """
     a, b = 2 * k + 1, 2 * (n - k) - 1
     h = 2 / (1 / a + 1 / b)
@@ -184,7 +184,7 @@ def _quantile(k: jax.Array, n: jax.Array, z: jax.Array) -> jax.Array:
 
 
 def _normal_quantile(p: jax.Array) -> jax.Array:
-    """Abramowitz & Stegun 26.2.23: the standard normal quantile, to 4.5e-4; a start needs no more."""
+    """Abramowitz & Stegun 26.2.23: the standard normal quantile to 4.5e-4, enough for a starting point."""
     upper = p > 0.5
     t = jnp.sqrt(-2 * log(jnp.where(upper, 1 - p, p)))
     ratio = (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)))

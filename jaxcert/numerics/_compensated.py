@@ -1,7 +1,7 @@
-"""Sums over the steps of an episode, with what rounding has lost carried along.
+"""Compensated sums over the steps of an episode.
 
-Made of additions, and of products that are exact: a compiler that contracts a product and a sum into one fused
-operation changes nothing.
+They consist of additions and exact products, so that a compiler which fuses a product and a sum into one operation
+changes nothing.
 """
 
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ class Sum(NamedTuple):
     """high + low, at most ``error`` away from the exact value; high is the float nearest to high + low.
 
     Attributes:
-        high, low, error: arrays of one float type; host arrays of float64 will do.
+        high, low, error: arrays of one float type; or host arrays of float64.
     """
 
     high: Any
@@ -27,7 +27,7 @@ class Sum(NamedTuple):
 
 
 def as_rewards(values: Any, dtype: np.dtype) -> jax.Array:
-    """Rewards rounded down to the type; what an environment computed is taken as it is, whatever numbers it used."""
+    """Rewards rounded down to the type; those computed by an environment are taken as they are, whatever their type."""
     return cast(convert(values, dtype, "down").astype(dtype), dtype, "down")
 
 
@@ -38,9 +38,9 @@ def nothing(like: Any) -> Sum:
 
 
 def add(total: Sum, x: Any) -> Sum:
-    """With one more term, a float: exact, but for what lies beyond two significands, which is counted as an error.
+    """Add a float: exact, except for digits beyond two significands, which are counted as an error.
 
-    Knuth's two-sum, three times. An infinite term, or a sum that overflows, stays infinite or becomes NaN.
+    Uses Knuth's two-sum three times. An infinite term, or a sum that overflows, stays infinite or becomes NaN.
     """
     high, lost = _two_sum(total.high, x)
     low, beyond = _two_sum(total.low, lost)
@@ -49,7 +49,7 @@ def add(total: Sum, x: Any) -> Sum:
 
 
 def add_reward(total: Sum, reward: jax.Array) -> Sum:
-    """``add``, and an allowance where the parts of the sum may be too small for the type."""
+    """``add``, with an error allowance where parts of the sum may underflow."""
     tiny = float(jnp.finfo(reward.dtype).tiny)
     small = (reward != 0) & (jnp.abs(reward) < tiny / unit_roundoff(reward.dtype))
     total = add(total, reward)
@@ -57,19 +57,19 @@ def add_reward(total: Sum, reward: jax.Array) -> Sum:
 
 
 def add_product(total: Sum, weight: Sum, reward: jax.Array) -> Sum:
-    """With weight * reward."""
+    """Add weight * reward."""
     return plus(total, product(weight, reward))
 
 
 @jax.jit
 def plus(total: Sum, other: Sum) -> Sum:
-    """The sum of two."""
+    """The sum of two sums."""
     added = add(add(total, other.high), other.low)
     return added._replace(error=added.error + other.error)
 
 
 def product(weight: Sum, x: jax.Array) -> Sum:
-    """weight * x: four exact products of the halves of the leading parts, and the small rest."""
+    """weight * x, from four exact products of the halves of the leading parts, and the small rest."""
     u, tiny = unit_roundoff(x.dtype), float(jnp.finfo(x.dtype).tiny)
     total = nothing(weight.high * x)
     for a in halves(weight.high):
@@ -77,7 +77,7 @@ def product(weight: Sum, x: jax.Array) -> Sum:
             total = add(total, a * b)
     rest = weight.low * x
     total = add(total, rest)
-    # Below that, some of the products underflow.
+    # Below this size, some of the products underflow.
     small = (weight.high != 0) & (x != 0) & (jnp.abs(weight.high * x) < tiny / u**2)
     error = 2 * u * jnp.abs(rest) + weight.error * jnp.abs(x) + jnp.where(small, 16 * tiny, 0)
     return total._replace(error=total.error + error)
@@ -85,7 +85,7 @@ def product(weight: Sum, x: jax.Array) -> Sum:
 
 @jax.jit
 def lower_end(total: Sum) -> jax.Array:
-    """The largest float at most the exact value, or one below where the error is not 0; differentiable as the value."""
+    """The largest float at most the exact value, or one below if the error is not 0; differentiable as the value."""
     # Twice: the errors were themselves added up in floating point.
     rest = total.low - 2 * jax.lax.stop_gradient(total.error)
     below = next_down(total.high + jnp.minimum(rest, 0))

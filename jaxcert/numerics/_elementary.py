@@ -1,9 +1,9 @@
 """exp, expm1, log and log1p from additions, products and quotients alone.
 
-XLA's own differ in their last bits between vector lanes and what is left over, between devices and between releases,
+XLA's own versions differ in their last bits between full vectors and remainders, between devices and between releases,
 and its log1p is off by up to 240 u in float64 on the CPU. Here each element goes through the same few operations
-wherever it stands, and the error bounds are tested. Arguments and results are arrays of one float type; subnormal
-numbers count as 0, as they do in XLA.
+wherever it stands in an array, and the error bounds are tested. Arguments and results are arrays of one float type;
+subnormal numbers count as 0, as they do in XLA.
 """
 
 import math
@@ -27,9 +27,9 @@ def log1p(x: jax.Array) -> jax.Array:
     """ln(1 + x) with a relative error of at most 2 u, 3 u where quotients are off by 4 u; -inf at -1, NaN below."""
     near = jnp.abs(x) < 0.25
     info = jnp.finfo(x.dtype)
-    # The type's own precision: without it, XLA adds the two constants of (1 + x) - 1 and sees no rounding.
+    # Rounded explicitly to the type: otherwise XLA simplifies (1 + x) - 1 to x and drops the rounding.
     total = jax.lax.reduce_precision(1 + jnp.where(near, 1, x), info.nexp, info.nmant)
-    # What the rounding of 1 + x lost.
+    # The rounding error of 1 + x.
     lost = jnp.where(x > 1, 1 - (total - x), x - (total - 1))
     mantissa, exponent = _split(total)
     correction = jnp.where((total > 0) & (total < jnp.inf), lost / total, 0)
@@ -44,7 +44,7 @@ def exp(x: jax.Array) -> jax.Array:
     high, low = _ln2_parts(x.dtype)
     limit = 2.0**info.nexp
     whole = jnp.clip(jnp.round(x * (1 / math.log(2))), -limit, limit)
-    # Both products are exact: a fused multiply-add changes nothing.
+    # Both products are exact, so that a fused multiply-add changes nothing.
     rest = (x - whole * high) - whole * low
     value = _power_of_two(1 + (rest + _exp_tail(rest)), whole)
     value = jnp.where(x < math.log(info.tiny), 0, jnp.where(x > math.log(info.max), jnp.inf, value))
@@ -71,7 +71,7 @@ expm1.defjvps(lambda t, value, _: t * (value + 1))
 def _log_of_parts(f: jax.Array, correction: jax.Array, exponent: jax.Array) -> jax.Array:
     """exponent ln 2 + ln(1 + f) + correction for -0.3 <= f <= 0.42, from ln(1 + f) = 2 atanh(s), s = f/(2 + f).
 
-    2 s = f - s f, so that f, which is exact, leads.
+    Since 2 s = f - s f, the leading term is f, which is exact.
     """
     high, low = _ln2_parts(f.dtype)
     s = f / (2 + f)
@@ -111,7 +111,7 @@ def _exp_tail(r: jax.Array) -> jax.Array:
 def quotient(x: jax.Array, y: jax.Array) -> jax.Array:
     """x / y with a relative error of at most 1.1 u on every device, from 2**-100 (float32) or the smallest number on.
 
-    A CPU rounds quotients to nearest. A GPU's is off by up to 4 u in float32, by u in float64.
+    A CPU rounds quotients to nearest. On a GPU they are off by up to 4 u in float32 and by u in float64.
     """
     if x.dtype == jnp.float64:
         return x / y
@@ -119,12 +119,12 @@ def quotient(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def _corrected_quotient(x: jax.Array, y: jax.Array) -> jax.Array:
-    """What a quotient leaves of x is exact here but for the last rounding, and gives the rest of the quotient."""
+    """x / y, corrected by the remainder x - (x / y) y, which is computed exactly except for its last rounding."""
     first = x / y
     (q_high, q_low), (y_high, y_low) = halves(first), halves(y)
     left = ((x - q_high * y_high) - (q_high * y_low + q_low * y_high)) - q_low * y_low
     total = first + left / y
-    # The halves of infinity, and of the largest numbers, have no meaning.
+    # The halves of infinity and of the largest numbers are invalid.
     return jnp.where(jnp.isfinite(total), total, first)
 
 
@@ -132,7 +132,7 @@ quotient.defjvps(lambda t, value, x, y: t / y, lambda t, value, x, y: -t * value
 
 
 def halves(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """x as a sum of two floats so short that products with such parts of others are exact (but of two low ones)."""
+    """x as a sum of two floats so short that products of such halves are exact, except for those of two low halves."""
     info = jnp.finfo(x.dtype)
     high = jax.lax.reduce_precision(x, exponent_bits=info.nexp, mantissa_bits=(info.nmant - 1) // 2)
     return high, x - high
@@ -152,18 +152,18 @@ def _ln2_parts(dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _split(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """x > 0 as mantissa * 2**exponent with the mantissa in [sqrt(1/2), sqrt(2)); no meaning for other x."""
+    """x > 0 as mantissa * 2**exponent with the mantissa in [sqrt(1/2), sqrt(2)); invalid for other x."""
     whole, shift = _integers(x.dtype)
     root_half = np.sqrt(np.asarray(0.5, x.dtype)).view(whole)
     bits = jax.lax.bitcast_convert_type(x, whole)
-    # Counted from sqrt(1/2), the exponent changes there.
+    # Counted from sqrt(1/2), so that the exponent changes there.
     exponent = jax.lax.shift_right_arithmetic(bits - root_half, jnp.full_like(bits, shift))
     mantissa = jax.lax.bitcast_convert_type(bits - exponent * whole(1 << shift), x.dtype)
     return mantissa, exponent.astype(x.dtype)
 
 
 def near_cube_root(x: jax.Array) -> jax.Array:
-    """x**(1/3) for x > 0, to 6 %: a third of the exponent, by a third of the bits."""
+    """x**(1/3) for x > 0, to 6 %, from a third of its bits as an integer."""
     whole, _ = _integers(x.dtype)
     one = np.ones((), x.dtype).view(whole)
     bits = jax.lax.bitcast_convert_type(x, whole)
@@ -171,7 +171,7 @@ def near_cube_root(x: jax.Array) -> jax.Array:
 
 
 def _power_of_two(x: jax.Array, exponent: jax.Array) -> jax.Array:
-    """x * 2**exponent, in two steps: a single factor may lie beyond the type where the result does not."""
+    """x * 2**exponent, in two steps, since a single factor may overflow where the result does not."""
     half = jnp.floor(0.5 * exponent)
     return x * _exact_power(half) * _exact_power(exponent - half)
 

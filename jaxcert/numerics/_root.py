@@ -1,4 +1,4 @@
-"""Batched root finding that ends on a verified side."""
+"""Batched root finding that returns a point on a verified side of the root."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -10,11 +10,11 @@ from jaxcert.numerics._rounding import unit_roundoff
 
 
 class SafeRoot(NamedTuple):
-    """Roots from their safe side.
+    """Roots, approached from their safe side.
 
     Attributes:
         root: a point at which ``residual <= 0`` was seen, or the given safe end.
-        converged: whether it is near the root; else it is loose.
+        converged: whether the point is near the root; otherwise it is safe but loose.
     """
 
     root: jax.Array
@@ -22,7 +22,7 @@ class SafeRoot(NamedTuple):
 
 
 class _State(NamedTuple):
-    """The last point with what was found there, and the bracket before it is taken into account."""
+    """The last point with its evaluation, and the bracket before that point is taken into account."""
 
     x: jax.Array
     residual: jax.Array
@@ -43,14 +43,14 @@ def safe_root(
 ) -> SafeRoot:
     """Find, for each element, the safe point nearest to the sign change of a monotone function.
 
-    An open method (Newton's, say) inside a bracket, with bisection wherever a step leaves it. For a concave residual
-    every Newton iterate after the first lies on the safe side already. Only ``safe`` itself and points at which the
-    residual was evaluated and found <= 0 are ever returned, so the result is as safe as the residual's own error bound,
-    however the iteration went.
+    An open method (Newton's, for example) inside a bracket, with bisection wherever a step leaves the bracket. For a
+    concave residual every Newton iterate after the first lies on the safe side already. Only ``safe`` itself and points
+    at which the residual was evaluated and found <= 0 are ever returned, so the result is as safe as the residual's own
+    error bound, whatever the iteration did.
 
     Args:
-        evaluate: x -> (residual, where to look next), elementwise; the residual is <= 0 between the root and ``safe``.
-        start: first point, float[...], on either side; broadcasts with the next two.
+        evaluate: x -> (residual, next point to try), elementwise; the residual is <= 0 between the root and ``safe``.
+        start: first point, float[...], on either side of the root; broadcasts with ``safe`` and ``unsafe``.
         safe: end of the bracket at which the residual is known to be <= 0.
         unsafe: the other end.
         max_steps: bound on the evaluations; bisection gains one bit with each.
@@ -72,7 +72,7 @@ def safe_root(
     start, safe, unsafe = _points(start, safe, unsafe)
 
     def body(state: _State) -> _State:
-        # All that depends on the evaluation are two arrays: XLA would repeat it for each further one.
+        # Only two arrays depend on the evaluation: XLA would repeat it for each further one.
         ends, done, proposal = _look(state)
         x = jnp.where(done, state.x, proposal)
         return _State(x, *evaluate(x), *ends, state.spoilt | jnp.isnan(state.residual), state.step + 1)
@@ -80,7 +80,7 @@ def safe_root(
     def unfinished(state: _State) -> jax.Array:
         return jnp.any(~_look(state)[1]) & (state.step < max_steps)
 
-    # As if the unsafe end had been looked at and the start were where to look next.
+    # As if the unsafe end had been evaluated and the start were the next point to try.
     begin = _State(unsafe, jnp.full_like(start, jnp.inf), start, safe, unsafe, jnp.isnan(unsafe), jnp.int32(0))
     final = jax.lax.while_loop(unfinished, body, begin)
     (root, _), done, _ = _look(final)
@@ -88,14 +88,14 @@ def safe_root(
 
 
 def _look(state: _State) -> tuple[tuple[jax.Array, jax.Array], jax.Array, jax.Array]:
-    """The (safe, unsafe) ends with the last point among them, whether that is the end, and the next point."""
+    """The (safe, unsafe) ends updated with the last point, whether the search has ended, and the next point."""
     x, residual, aim, safe, unsafe, *_ = state
     is_safe = residual <= 0
     safe, unsafe = jnp.where(is_safe, x, safe), jnp.where(is_safe, unsafe, x)
-    # A safe point that would hardly move is the root; so is a closed bracket.
+    # Done if a safe point would hardly move, or if the bracket has closed.
     close = 16 * unit_roundoff(x.dtype) * jnp.abs(x)
     done = (is_safe & (jnp.abs(aim - x) <= close)) | (jnp.abs(safe - unsafe) <= close)
-    # Aimed a little to the safe side of the root, so that rounding noise does not keep it unsafe for ever.
+    # Aim slightly to the safe side of the root, so that rounding noise cannot keep the point unsafe for ever.
     return (safe, unsafe), done, _inside(aim + jnp.sign(safe - unsafe) * close / 4, safe, unsafe)
 
 

@@ -1,4 +1,4 @@
-"""Floating-point types and roundings to a stated side."""
+"""Floating-point types, and rounding to a stated side."""
 
 import functools
 from typing import Any, Literal, get_args
@@ -14,8 +14,9 @@ Side = Literal["down", "up", "nearest"]
 def compute_dtype(*values: Any) -> np.dtype:
     """The float type that computing with ``values`` takes, by JAX's rules made conservative.
 
-    Arrays decide: one float64 array gives float64 where 64-bit types are on, any narrower float gives float32
-    (bfloat16 and float16 are promoted). Python numbers and integers follow; alone they take JAX's default.
+    Arrays decide the type: one float64 array gives float64 where 64-bit types are on, any narrower float gives float32
+    (bfloat16 and float16 are promoted). Python numbers and integers follow the arrays; on their own they take JAX's
+    default.
     """
     # A traced Python number has a type, but only a weak one.
     typed = [v.dtype for v in values if hasattr(v, "dtype") and not getattr(v, "weak_type", False)]
@@ -33,16 +34,16 @@ def unit_roundoff(dtype: np.dtype) -> float:
 def cast(value: Any, dtype: Any, side: Side, *, whole: bool = False) -> jax.Array:
     """Convert to ``dtype``, rounding to the stated side.
 
-    Subnormal numbers, which XLA takes for 0, become the smallest normal number or 0, whichever lies on that side. A
-    Python number that ``jit`` traces has become the nearest float32 where 64-bit types are off, which its weak type
-    says; it is moved by one float to that side. A float64 array has been rounded in the same way and nothing says so:
-    an array is taken as it is, so round it beforehand, here.
+    Subnormal numbers, which XLA treats as 0, become the smallest normal number or 0, whichever lies on that side. Where
+    64-bit types are off, ``jit`` has rounded a traced Python number to the nearest float32, as its weak type shows; it
+    is moved by one float to that side. A float64 array has been rounded in the same way, but nothing shows it: an array
+    is taken as it is, so apply this function to it beforehand.
 
     Args:
         value: a number, host array or device array of any real type; may be traced.
         dtype: float32, or float64 where 64-bit types are on.
         side: "down" (result <= value), "up" (result >= value) or "nearest".
-        whole: whether the values are whole numbers: up to its significand, a float has those of Python exactly.
+        whole: whether the values are integers; a float represents Python integers within its significand exactly.
 
     Returns:
         An array of ``dtype``. Normal floats that it can represent are unchanged, as are integers within its
@@ -60,13 +61,13 @@ def cast(value: Any, dtype: Any, side: Side, *, whole: bool = False) -> jax.Arra
         return jnp.asarray(cast_host(np.asarray(value), dtype, side))
     if side == "nearest":
         return value.astype(dtype)
-    # Arrays that can be read may be weakly typed, too, as `jnp.full` makes them: they are what they are.
+    # Concrete arrays may be weakly typed, too, as those of `jnp.full` are; they are taken as they are.
     was_number = isinstance(value, jax.core.Tracer) and value.dtype == np.float32 and getattr(value, "weak_type", False)
     return _cast_on_device(value, dtype, side, whole, was_number)
 
 
 def cast_level(value: Any, dtype: Any, side: Side) -> jax.Array:
-    """``cast`` for a probability: traced, one outside (0, 1) stays there, so that it still fails closed."""
+    """``cast`` for a probability; a traced one outside (0, 1) stays outside, so that it still fails closed."""
     rounded = cast(value, dtype, side)
     if not isinstance(value, jax.core.Tracer):
         return rounded
@@ -75,14 +76,14 @@ def cast_level(value: Any, dtype: Any, side: Side) -> jax.Array:
 
 
 def cast_host(value: np.ndarray, dtype: np.dtype, side: Side) -> np.ndarray:
-    """``cast`` on the host, where the exact value still is: JAX narrows it on the way to the device."""
+    """``cast`` on the host, where the value is still exact: the transfer to the device narrows it."""
     return _normal(convert_host(value, dtype, side), side)
 
 
 def convert(value: Any, dtype: np.dtype, side: Side) -> jax.Array:
-    """``cast`` without a look at every element of an array that has the type already: for returns.
+    """``cast`` that does not inspect the elements of an array that has the type already; for returns.
 
-    Subnormal numbers stay, and so do weak types; what reads them has to see to it.
+    Subnormal numbers and weak types stay; the code that reads them has to handle them.
     """
     if not isinstance(value, jax.Array):
         return jnp.asarray(convert_host(np.asarray(value), dtype, side))
@@ -111,7 +112,7 @@ def _checked(dtype: Any, side: str) -> np.dtype:
 def _cast_on_device(value: jax.Array, dtype: np.dtype, side: Side, whole: bool, was_number: bool) -> jax.Array:
     if was_number:
         value = _moved(value, side, whole)
-    # Those of float16 are normal float32.
+    # Subnormal float16 numbers are normal float32 ones.
     if value.dtype in (jnp.bfloat16, np.float32, np.float64):
         value = _normal(value, side)
     near = value.astype(dtype)
@@ -121,7 +122,7 @@ def _cast_on_device(value: jax.Array, dtype: np.dtype, side: Side, whole: bool, 
 
 
 def _moved(value: jax.Array, side: Side, whole: bool) -> jax.Array:
-    """By one float: the number that was rounded to the nearest lies at most half as far away."""
+    """The value moved by one float: the number that was rounded to nearest lies at most half as far away."""
     lost = jnp.isfinite(value)
     if whole:
         lost = lost & (jnp.abs(value) >= 2 ** (jnp.finfo(value.dtype).nmant + 1))
@@ -129,10 +130,10 @@ def _moved(value: jax.Array, side: Side, whole: bool) -> jax.Array:
 
 
 def _wrong_side(value: Any, near: Any, side: Side) -> Any:
-    """Where ``near`` lies on the wrong side of ``value``, or may do so: an integer beyond the significand."""
+    """Where ``near`` lies on the wrong side of ``value``, or may do so because an integer exceeds the significand."""
     if not jnp.issubdtype(value.dtype, jnp.floating):
         beyond = abs(near) > 2 ** (jnp.finfo(near.dtype).nmant + 1)
-        # At 2**24 itself (2**53) the float may stand for the integer after it; up to there the way back is exact.
+        # At 2**24 (or 2**53) the float may also come from the next integer; up to there converting back is exact.
         return beyond | (near.astype(value.dtype) != value)
     wide = max(value.dtype, near.dtype, key=lambda d: jnp.finfo(d).bits)
     exact, rounded = value.astype(wide), near.astype(wide)
@@ -147,7 +148,7 @@ def _towards(xp: Any, x: Any, side: Side) -> Any:
 
 
 def _normal(x: Any, side: Side) -> Any:
-    """Subnormal numbers of a host or device array moved to the smallest normal one or 0; told by their bits."""
+    """Subnormal numbers of a host or device array moved to the smallest normal one or 0; recognised by their bits."""
     if side == "nearest":
         return x
     bits, sign = _bits(x)
@@ -174,14 +175,14 @@ def _bits(x: Any) -> tuple[Any, Any]:
 
 
 def at_least(x: jax.Array, low: jax.Array) -> jax.Array:
-    """x >= low for a scalar low that is not subnormal; XLA alone would take negative subnormal x for 0."""
+    """x >= low for a scalar low that is not subnormal; a plain comparison in XLA treats negative subnormal x as 0."""
     bits, sign = _bits(x)
     most = jnp.where(low == 0, sign, np.array(np.iinfo(bits.dtype).max, bits.dtype))
     return (x >= low) & (bits <= most)
 
 
 def is_zero(x: jax.Array) -> jax.Array:
-    """x == 0; XLA alone would take subnormal x for it, also where its compiler sees that bits are compared with 0."""
+    """x == 0; a plain comparison in XLA treats subnormal x as 0, even if the bits are compared with 0."""
     return (x == 0) & ~_is_subnormal(x)
 
 
@@ -195,7 +196,7 @@ def _neighbour(x: jax.Array, side: Side) -> jax.Array:
 
 @_neighbour.defjvp
 def _neighbour_jvp(side: Side, primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
-    # A rounding is as good as constant: the derivative is that of the value itself.
+    # Rounding shifts the value by almost a constant: the derivative is that of the value itself.
     return _neighbour(primals[0], side), tangents[0]
 
 

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 
 from jaxcert.numerics._rounding import unit_roundoff
 
-# The terms are evaluated on so many parts, which multiplies their code; sums of sums are cheap, and each level of the
-# tree is a loop of its own, which costs some 20 ms to compile on a CPU and a launch on a GPU.
+# The terms are evaluated on _TERMS parts, each with a copy of their code. Sums of sums are cheap and use _PARTS parts;
+# each level of the tree is a loop of its own, which costs some 20 ms to compile on a CPU and a launch on a GPU.
 _TERMS, _PARTS, _LAST = 4, 16, 32
 
 # An array, or a tuple of arrays.
@@ -23,16 +23,16 @@ def tree_sum(x: jax.Array) -> jax.Array:
 
 
 def tree_sum_of(term: Callable[..., Sums], *arrays: jax.Array) -> Sums:
-    """Sum of ``term(*arrays)`` over the last axis, as a tree of additions; of each array, if the term is several.
+    """Sum of ``term(*arrays)``, an array or a tuple of arrays, over the last axis, as a tree of additions.
 
     A sum of r terms in any order has an error of at most (r - 1) u sum|x|; XLA leaves the order of a reduction open, so
     a plain sum of m terms can only be trusted to (m - 1) u: 6 % at m = 10**6 in float32. Here it is ``sum_error(m)``:
-    the axis is cut into parts that are added in pairs, again and again.
+    the axis is repeatedly cut into parts that are added in pairs.
 
-    The term is evaluated on each part, so that one loop over the data computes it and adds it up, whatever it is. On
-    the CPU, XLA does that for a plain reduction only where nothing is selected or masked, and is ten times slower else.
+    The term is evaluated on each part, so that one loop over the data computes and adds any term. On the CPU, XLA does
+    this for a plain reduction only if nothing is selected or masked, and is ten times slower otherwise.
     """
-    # Else XLA pushes the next cut into the terms, and computes costly ones more than once or into arrays of their own.
+    # Otherwise XLA fuses the next cut into the terms, and computes costly ones repeatedly or stores them in full.
     sums = jax.lax.optimization_barrier(_add_parts(term, _TERMS, *arrays))
     return jax.tree.map(_add_all, sums)
 
@@ -47,7 +47,7 @@ def _add_all(x: jax.Array) -> jax.Array:
 
 
 def _add_parts(term: Callable[..., Sums], parts: int, *arrays: jax.Array) -> Sums:
-    """The terms of each part added in pairs, and what is left over behind them."""
+    """The terms of each part added in pairs, followed by the remaining terms."""
     m = arrays[0].shape[-1]
     parts, size = _cut(m, parts)
     pieces = [term(*[a[..., i * size : (i + 1) * size] for a in arrays]) for i in range(parts)]
@@ -70,13 +70,13 @@ def sum_error(m: int, dtype: jnp.dtype) -> float:
 
 
 def _depth(m: int, parts: int) -> tuple[int, int]:
-    """How many additions each term goes through where parts are added, and how many sums that leaves."""
+    """How many additions each term goes through when parts are added, and how many sums remain."""
     parts, size = _cut(m, parts)
     return math.ceil(math.log2(parts)), m + size - parts * size
 
 
 def _cut(m: int, parts: int) -> tuple[int, int]:
-    """Into how many parts of which size; fewer terms than parts are left over."""
+    """The number of parts and their size; fewer terms than parts are left over."""
     parts = max(min(parts, m), 1)
     return parts, m // parts
 

@@ -19,19 +19,19 @@ def binomial_cdf(num_successes: Any, num_trials: Any, probability: Any, *, side:
     .. math:: P[\mathrm{Bin}(n, p) \le k] = I_{1-p}(n - k, k + 1)
 
     Args:
-        num_successes: k, whole numbers (1 for k >= n, 0 for k < 0).
-        num_trials: n >= 1, whole numbers, tested up to 10**6.
+        num_successes: k, integers (1 for k >= n, 0 for k < 0).
+        num_trials: n >= 1, integers, tested up to 10**6.
         probability: p in [0, 1].
         side: "down" (never above the exact value), "up" (never below it) or "nearest" (the computed value). Arguments
-            that have to be rounded to the type of the computation are rounded to the same effect.
+            that have to be rounded to the type of the computation are rounded so that the tail moves to that side.
 
     All arguments broadcast against each other and may be traced.
 
     Returns:
-        The tail in [0, 1], NaN where an argument has no meaning; differentiable once, in p alone. The relative error of
-        the computed value is some (25 + 11 |ln tail|) u, more next to the mean of many trials and where k is several
-        times its mean, with u = 2**-24 in float32 and 2**-53 in float64 (theory page, section 5.1); "down" and "up" lie
-        a bound on it away, so at most twice as far from the exact value.
+        The tail in [0, 1], NaN where an argument is invalid; differentiable once, in p alone. The relative error of
+        the computed value is about (25 + 11 |ln tail|) u, more next to the mean of many trials and where k is several
+        times its mean, with u = 2**-24 in float32 and 2**-53 in float64 (theory page, section 5.1); "down" and "up" are
+        moved by a bound on it, so at most twice as far from the exact value.
 
     Raises:
         ValueError: for an unknown side, or arguments that are not real numbers.
@@ -46,20 +46,20 @@ def binomial_cdf(num_successes: Any, num_trials: Any, probability: Any, *, side:
 
 
 def binomial_sf(num_successes: Any, num_trials: Any, probability: Any, *, side: Side = "nearest") -> jax.Array:
-    r"""The upper binomial tail, without the value itself.
+    r"""The upper binomial tail, excluding k itself.
 
     .. math:: P[\mathrm{Bin}(n, p) > k] = I_p(k + 1, n - k)
 
     Args:
-        num_successes: k, whole numbers (0 for k >= n, 1 for k < 0).
-        num_trials: n >= 1, whole numbers, tested up to 10**6.
+        num_successes: k, integers (0 for k >= n, 1 for k < 0).
+        num_trials: n >= 1, integers, tested up to 10**6.
         probability: p in [0, 1].
         side: "down", "up" or "nearest", as in ``binomial_cdf``.
 
     All arguments broadcast against each other and may be traced.
 
     Returns:
-        The tail in [0, 1], NaN where an argument has no meaning; derivatives and accuracy as in ``binomial_cdf``.
+        The tail in [0, 1], NaN where an argument is invalid; derivatives and accuracy as in ``binomial_cdf``.
 
     Raises:
         ValueError: for an unknown side, or arguments that are not real numbers.
@@ -79,15 +79,15 @@ def clopper_pearson_upper(num_successes: Any, num_trials: Any, level: Any) -> ja
     .. math:: P[\mathrm{Bin}(n, U) \le k] = \text{level}, \qquad U = 1 \text{ at } k = n.
 
     Args:
-        num_successes: k in 0..n, whole numbers.
-        num_trials: n >= 1, whole numbers, tested up to 10**6.
+        num_successes: k in 0..n, integers.
+        num_trials: n >= 1, integers, tested up to 10**6.
         level: failure probability of the limit (one-sided), in (0, 1), tested down to 1e-15.
 
     All arguments broadcast against each other and may be traced.
 
     Returns:
-        U in (0, 1], 1 where an argument has no meaning; differentiable once, in the level alone. Rising with k and
-        falling with the level up to its looseness.
+        U in (0, 1], 1 where an argument is invalid; differentiable once, in the level alone. Increasing in k and
+        decreasing in the level, up to its looseness.
 
     Raises:
         ValueError: for arguments that are not real numbers.
@@ -107,15 +107,15 @@ def clopper_pearson_lower(num_successes: Any, num_trials: Any, level: Any) -> ja
     .. math:: P[\mathrm{Bin}(n, L) \ge k] = \text{level}, \qquad L = 0 \text{ at } k = 0.
 
     Args:
-        num_successes: k in 0..n, whole numbers.
-        num_trials: n >= 1, whole numbers, tested up to 10**6.
+        num_successes: k in 0..n, integers.
+        num_trials: n >= 1, integers, tested up to 10**6.
         level: failure probability of the limit (one-sided), in (0, 1), tested down to 1e-15.
 
     All arguments broadcast against each other and may be traced.
 
     Returns:
-        L in [0, 1), 0 where an argument has no meaning; differentiable once, in the level alone. Rising with k and with
-        the level up to its looseness.
+        L in [0, 1), 0 where an argument is invalid; differentiable once, in the level alone. Increasing in k and in
+        the level, up to its looseness.
 
     Raises:
         ValueError: for arguments that are not real numbers.
@@ -177,7 +177,7 @@ def _tail(k: jax.Array, n: jax.Array, p: jax.Array, side: Side, lower: bool) -> 
 
 @_tail.defjvp
 def _tail_jvp(side: Side, lower: bool, primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
-    """In p: the density of Beta(k + 1, n - k), that is b(k; n, p) (n - k)/(1 - p), up or down; n or 0 at the ends."""
+    """In p: plus or minus the density of Beta(k + 1, n - k), b(k; n, p) (n - k)/(1 - p); n or 0 at the ends."""
     inside, k, n, p = _inside(*primals)
     density = exp(log_probability(k, n, p)[0]) * (n - k) / (1 - p)
     count, trials, end = primals
@@ -188,7 +188,7 @@ def _tail_jvp(side: Side, lower: bool, primals: tuple, tangents: tuple) -> tuple
 
 
 def _inside(k: jax.Array, n: jax.Array, p: jax.Array) -> tuple[jax.Array, ...]:
-    """Where the tail is not one of its ends, and arguments that have a meaning everywhere."""
+    """Where the tail lies strictly between 0 and 1, and arguments that are valid everywhere."""
     inside = (k >= 0) & (k < n) & (p > 0) & (p < 1)
     return inside, jnp.where(inside, k, 0.0), jnp.where(inside, n, 1.0), jnp.where(inside, p, 0.5)
 
@@ -197,7 +197,7 @@ def _exp(tail: SmallerTail, side: Side) -> jax.Array:
     slack = jnp.where(tail.log_tail > -jnp.inf, (4 + jnp.abs(tail.log_tail)) * unit_roundoff(tail.log_tail.dtype), 0.0)
     sign = 1 if side == "up" else -1
     value = exp(tail.log_tail + sign * tail.error) * (1 + sign * slack)
-    # A tail is positive, also where it is too small for the type.
+    # A tail is positive, even if it is too small for the type.
     return jnp.maximum(value, jnp.finfo(value.dtype).tiny) if side == "up" else value
 
 

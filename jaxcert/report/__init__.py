@@ -1,4 +1,4 @@
-"""Readers, writers and plots around a certificate; each imports what its extra brings when it is used."""
+"""Readers, writers and plots of certificates; each imports its optional dependencies when it is used."""
 
 from jaxcert.report._curve import step_curve
 from jaxcert.report._plots import check_figure_path, plot_certificates, save_figure

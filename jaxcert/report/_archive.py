@@ -17,11 +17,11 @@ def read_archive(content: bytes) -> tuple[np.ndarray, np.ndarray | None]:
 
 
 def _load(content: bytes) -> dict[str, object]:
-    """The wanted members; the other ones are named but not read."""
+    """The wanted members; other members are named but not read."""
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             return {name: archive[name] if name in ("returns", "where") else None for name in archive.files}
-    except Exception as error:  # whatever the zip and array parsers meet in damaged bytes
+    except Exception as error:  # any error of the zip and array parsers on damaged bytes
         if "Object arrays" in str(error):
             raise ValueError("holds pickled objects, which are never loaded; expected plain arrays") from error
         raise ValueError(f"cannot be read as an .npz file, damaged or cut short ({error})") from error
@@ -40,7 +40,7 @@ def _checked_returns(returns: object) -> np.ndarray:
 
 
 def _checked_where(where: object, shape: tuple[int, ...]) -> np.ndarray:
-    """`where` as it is, if it fits."""
+    """`where`, unchanged, if its type and shape fit."""
     if not isinstance(where, np.ndarray) or where.dtype != np.bool_:
         raise ValueError(f"array 'where' has {_dtype_name(where)}, expected bool")
     if where.shape != shape:

@@ -1,4 +1,4 @@
-"""The whole step curve of a certificate."""
+"""The complete step curve of a certificate."""
 
 import dataclasses
 
@@ -10,14 +10,14 @@ from jaxcert.certificates import Certificate, certify_lower_bounds
 def step_curve(certificate: Certificate) -> Certificate:
     """Certify every distinct lower bound as a threshold: the right end of each step of the curve.
 
-    Between two neighbouring points the number of violations, and with it the certified safety, is that of the upper
-    one. Each point holds for a threshold that was fixed beforehand, not for one chosen after a look at the curve.
+    Between two neighbouring points the number of violations, and so the certified safety, is that of the upper one.
+    Each point holds for a threshold that was fixed beforehand, not for one chosen after a look at the curve.
 
     Args:
         certificate: for one set of tasks; its lower_bounds [n], beta, delta and method are used.
 
     Returns:
-        A certificate whose thresholds are the distinct finite lower bounds, in rising order.
+        A certificate whose thresholds are the distinct finite lower bounds, in increasing order.
 
     Raises:
         ValueError: the certificate is batched, or no lower bound is finite.

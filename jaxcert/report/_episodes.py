@@ -7,7 +7,7 @@ import numpy as np
 from jaxcert._extras import import_extra
 from jaxcert.report._tables import csv_columns, parquet_columns
 
-# Arrow also takes nan, inf and +5; a return has one spelling.
+# Arrow also accepts nan, inf and +5; here only decimal and exponent notation is accepted.
 _NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
@@ -32,7 +32,7 @@ def _arranged(task_ids: Any, episode_ids: Any, total_return: Any) -> tuple[np.nd
 
 
 def _codes(column: Any, name: str) -> np.ndarray:
-    """Each entry's number in the order of first appearance, int64 [rows]."""
+    """The index of each entry in order of first appearance, int64 [rows]."""
     pa, compute = import_extra("pyarrow", "io"), import_extra("pyarrow.compute", "io")
     try:
         empty = compute.is_null(column, nan_is_null=True)
@@ -76,7 +76,7 @@ def _check_rows(wrong: Any, name: str, column: Any, expected: str = "a finite nu
 
 
 def _check_pairs(tasks: np.ndarray, episodes: np.ndarray, task_ids: Any, episode_ids: Any) -> None:
-    """Each (task, episode) once."""
+    """Check that each (task, episode) occurs once."""
     pairs, first, inverse = np.unique(tasks * (episodes.max() + 1) + episodes, return_index=True, return_inverse=True)
     if len(pairs) == len(tasks):
         return
@@ -86,9 +86,9 @@ def _check_pairs(tasks: np.ndarray, episodes: np.ndarray, task_ids: Any, episode
 
 
 def _padded(tasks: np.ndarray, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Returns [n, m] with m the largest number of rollouts, and where they are; None if none is missing.
+    """Returns [n, m] with m the largest number of rollouts, and their mask; None if none is missing.
 
-    Missing rollouts are NaN: whoever forgets the mask is told, not misled.
+    Missing rollouts are NaN, so that a forgotten mask gives an error, not a wrong result.
     """
     counts = np.bincount(tasks)
     order = np.argsort(tasks, kind="stable")

@@ -26,17 +26,17 @@ def plot_certificates(
 ) -> Any:
     r"""Draw the certified safety of one or several certificates as step curves.
 
-    Safety does not increase with the threshold, so what is certified at a threshold holds at every lower one as well:
-    between two thresholds a curve shows the value of the upper one. Thresholds may stand in any order.
+    Safety does not increase with the threshold, so a certificate at a threshold holds at every lower one as well:
+    between two thresholds a curve shows the value of the upper one. Thresholds may be in any order.
 
     Args:
-        certificates: by the label that the legend shows. All have the same delta; safety is [t], not batched.
-        exact: thresholds [g] in rising order and the exact safety S(B) [g] there, where it is known.
+        certificates: by their label in the legend. All have the same delta; safety is [t], not batched.
+        exact: thresholds [g] in increasing order and the exact safety S(B) [g] there, where it is known.
         points: (threshold, certified safety) pairs to mark.
-        title: what stands before the confidence in the title, such as the name of the task distribution.
+        title: text before the confidence in the title, such as the name of the task distribution.
 
     Returns:
-        A `matplotlib.figure.Figure` that no global state knows of; see `save_figure`.
+        A `matplotlib.figure.Figure` that is not registered with pyplot; see `save_figure`.
 
     Raises:
         ValueError: no certificate, a batched one, or certificates with different delta.
@@ -67,7 +67,7 @@ def plot_certificates(
 
 
 def save_figure(path: str | PathLike[str], figure: Any) -> None:
-    """Write a figure, whole or not at all; the suffix of `path` says in which format.
+    """Write a figure, completely or not at all; the suffix of `path` gives the format.
 
     Args:
         path: the file, which is replaced if it exists.
@@ -91,10 +91,10 @@ def save_figure(path: str | PathLike[str], figure: Any) -> None:
 
 
 def check_figure_path(path: str | PathLike[str]) -> Path:
-    """The path, if a figure can be written there: asked before long work.
+    """The path, if a figure can be written there; checked before a long computation.
 
     Args:
-        path: the file; its suffix says in which format.
+        path: the file; its suffix gives the format.
 
     Raises:
         ValueError: matplotlib does not write such files, or no file can be written there.
@@ -112,7 +112,7 @@ def check_figure_path(path: str | PathLike[str]) -> Path:
 
 
 def _claim(certificates: Mapping[str, Certificate]) -> str:
-    """The title's statement, after a look at what cannot be drawn."""
+    """The title's statement; raises for certificates that cannot be drawn."""
     if not certificates:
         raise ValueError("certificates is empty, expected at least one to draw")
     batched = [label for label, certificate in certificates.items() if certificate.safety.ndim != 1]
@@ -129,7 +129,7 @@ def _cycled(count: int) -> list[str]:
 
 
 def _steps(certificate: Certificate, left: float) -> tuple[np.ndarray, np.ndarray]:
-    """Thresholds in rising order and the safety there; what holds at the lowest holds down to `left`."""
+    """Thresholds in increasing order and the safety there; that of the lowest one extends down to `left`."""
     thresholds = np.asarray(certificate.thresholds)
     order = np.argsort(thresholds)
     safety = np.asarray(certificate.safety)[order]

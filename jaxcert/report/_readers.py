@@ -1,4 +1,4 @@
-"""Returns from a file: what the file holds is checked here, once, and named in plain words."""
+"""Returns from a file, whose content is checked here, once, with plain error messages."""
 
 import dataclasses
 import hashlib
@@ -15,7 +15,7 @@ _READERS = {".npz": read_archive, ".parquet": read_parquet, ".csv": read_csv}
 
 
 _AT_RANDOM = (
-    "certificates hold only if it does not depend on how a rollout went whether it is missing; else count it as the "
+    "certificates hold only if whether a rollout is missing does not depend on its outcome; otherwise count it as the "
     "worst return, the lower end of the support"
 )
 
@@ -45,7 +45,7 @@ class ReturnsFile:
 
     @property
     def missing(self) -> str:
-        """How many tasks have fewer rollouts than others, and how many those are, in words; empty for none."""
+        """How many tasks lack rollouts that others have, and how many are missing, in words; empty for none."""
         counts, most = self.num_rollouts, self.returns.shape[1]
         short = int((counts < most).sum())
         if not short:
@@ -57,7 +57,7 @@ class ReturnsFile:
 
 
 def read_returns(path: str | PathLike[str], *, strict: bool = False) -> ReturnsFile:
-    """Read the returns of a set of tasks; the file's suffix says what it is.
+    """Read the returns of a set of tasks; the file's suffix gives its type.
 
     `.npz`: an array `returns` [n, m] and, optionally, a boolean array `where` [n, m] that is False where a
     rollout is missing; other arrays are ignored. Nothing is ever unpickled.
@@ -65,12 +65,12 @@ def read_returns(path: str | PathLike[str], *, strict: bool = False) -> ReturnsF
     `.parquet`, `.csv`: one row per rollout, with the columns `task_id`, `episode_id` and `total_return`; other
     columns are ignored. Rows may stand in any order and tasks may have different numbers of rollouts. Tasks are
     numbered in the order in which they first appear, and a task's rollouts in the order of their rows. A CSV file
-    must end with a line ending: without it, nothing tells a last value from one that was cut short.
+    must end with a line ending: without it, a last value that was cut short would go unnoticed.
 
-    Missing rollouts do no harm only if it does not depend on how a rollout went whether it is missing. A policy whose
-    worst episodes crash, run out of time or are not written down looks better than it is: count such an episode as the
-    worst return, the lower end of the support. So it is said how many are missing. A task without any row cannot be
-    seen at all.
+    Missing rollouts are harmless only if whether a rollout is missing does not depend on its outcome. A policy whose
+    worst episodes crash, run out of time or are not recorded looks better than it is: count such an episode as the
+    worst return, the lower end of the support. For this reason the number of missing rollouts is reported. A task
+    without any row cannot be detected.
 
     Whether the values lie in the declared support is checked by `jaxcert.certify`, which knows it.
 
@@ -83,10 +83,10 @@ def read_returns(path: str | PathLike[str], *, strict: bool = False) -> ReturnsF
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is no regular file, has another suffix, is empty, cut short, or not what its suffix says;
-            `returns` is missing, not numeric or not [n, m]; columns are missing or occur twice; there are no rows; an
-            entry is empty, not a number or not finite; a pair of task and episode occurs twice; with `strict`, rollouts
-            are missing. Each names the file, the place and what was expected.
+        ValueError: it is not a regular file, has another suffix, is empty or cut short, or its type does not match its
+            suffix; `returns` is missing, not numeric or not [n, m]; columns are missing or occur twice; there are no
+            rows; an entry is empty, not a number or not finite; a pair of task and episode occurs twice; with `strict`,
+            rollouts are missing. Each message names the file, the place and what was expected.
         ImportError: a `.parquet` or `.csv` file without pyarrow (`pip install 'jaxcert[io]'`).
 
     Warns:

@@ -13,7 +13,7 @@ from jaxcert._files import check_output, whole_file
 from jaxcert.report._tables import COLUMNS
 
 _SUFFIXES = (".npz", ".parquet")
-# Names that readers know, in one kind of file or the other.
+# Names with a meaning for readers, in either kind of file.
 _TAKEN = {*COLUMNS, "about", "file", "returns", "where"}
 
 
@@ -24,7 +24,7 @@ def write_returns(
     tasks: Mapping[str, Any] | None = None,
     facts: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write returns, whole or not at all; the file's suffix says how.
+    """Write returns, completely or not at all; the file's suffix says how.
 
     `.npz`: arrays `returns` [n, m], one per parameter of the tasks, and `about`, the facts as JSON. `.parquet`: one row
     per rollout, with the columns task_id, episode_id, total_return, one per parameter of the tasks, and the facts as
@@ -34,7 +34,7 @@ def write_returns(
         path: the file, which is replaced if it exists.
         returns: float [n, m].
         tasks: parameters of the tasks by name, each [n].
-        facts: what the returns come from: strings, numbers and lists.
+        facts: the origin of the returns, as strings, numbers and lists.
 
     Raises:
         ValueError: another suffix, shapes that do not fit, a parameter with a name that means something else in these
@@ -65,7 +65,7 @@ def write_returns(
 
 
 def check_returns_path(path: str | PathLike[str]) -> Path:
-    """The path, if `write_returns` can write there: asked before long work.
+    """The path, if `write_returns` can write there; checked before a long computation.
 
     Args:
         path: the file.

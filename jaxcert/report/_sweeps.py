@@ -14,11 +14,11 @@ _FORMATS = (".parquet", ".csv")
 
 
 def write_sweep(path: str | PathLike[str], result: SweepResult) -> None:
-    """Write the certificates of a sweep, one row each, whole or not at all; the file's suffix says how.
+    """Write the certificates of a sweep, one row each, completely or not at all; the file's suffix says how.
 
     The columns are seed, num_tasks, num_rollouts, bound, method, beta (the grid's, or the default in use), delta,
-    threshold, epsilon, safety, num_violations, num_valid, status. It goes out seed by seed: beside the result, memory
-    holds the rows of one seed, about 60 bytes each.
+    threshold, epsilon, safety, num_violations, num_valid, status. The table is written seed by seed: besides the
+    result, memory holds the rows of one seed, about 60 bytes each.
 
     Args:
         path: the file, `.parquet` or `.csv`, which is replaced if it exists.
@@ -69,8 +69,8 @@ def check_table_path(path: str | PathLike[str]) -> Path:
 def _table(result: SweepResult, seed: int, exact: bool) -> Any:
     """The rows of one seed as a pyarrow table.
 
-    ``exact`` gives float32 as float64: the shortest decimal of a float32 may lie above it, that of the same number in
-    float64 gives it back.
+    ``exact`` converts float32 to float64: the shortest decimal of a float32 may lie above its value, whereas that of
+    the same number in float64 reproduces it.
     """
     pyarrow = import_extra("pyarrow", "io")
     columns: dict[str, Any] = result.columns(slice(seed, seed + 1))

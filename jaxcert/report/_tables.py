@@ -8,13 +8,13 @@ COLUMNS = ("task_id", "episode_id", "total_return")
 
 
 def csv_columns(content: bytes) -> list[Any]:
-    """The three columns as text: a value that is no number can then be named."""
+    """The three columns as text, so that a value that is not a number can be named."""
     pa, csv = import_extra("pyarrow", "io"), import_extra("pyarrow.csv", "io")
     if b"\0" in content:
         raise ValueError("not a CSV file: it holds bytes that are not text")
     if not content.endswith((b"\n", b"\r")):
         raise ValueError("its last line has no line ending, so it may be cut short; expected one")
-    reading = csv.ReadOptions(use_threads=False)  # only then do pyarrow's messages say the row
+    reading = csv.ReadOptions(use_threads=False)  # otherwise pyarrow's messages do not give the row
     converting = csv.ConvertOptions(column_types=dict.fromkeys(COLUMNS, pa.string()))
     try:
         table = csv.read_csv(pa.BufferReader(content), read_options=reading, convert_options=converting)
@@ -25,7 +25,7 @@ def csv_columns(content: bytes) -> list[Any]:
 
 
 def parquet_columns(content: bytes) -> list[Any]:
-    """The three columns in the types that the file gives them."""
+    """The three columns in the types of the file."""
     pa, parquet = import_extra("pyarrow", "io"), import_extra("pyarrow.parquet", "io")
     if not content.startswith(b"PAR1"):
         raise ValueError("not a Parquet file: it does not start with PAR1")
@@ -42,7 +42,7 @@ def parquet_columns(content: bytes) -> list[Any]:
 
 
 def _check_names(names: list[str]) -> None:
-    """Every column once."""
+    """Check that every column occurs once."""
     missing = [name for name in COLUMNS if name not in names]
     twice = [name for name in COLUMNS if names.count(name) > 1]
     found = ", ".join(repr(name[:40]) for name in names[:12]) + (", ..." if len(names) > 12 else "")

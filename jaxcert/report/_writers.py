@@ -30,7 +30,7 @@ def certificate_record(
 ) -> dict[str, Any]:
     """Everything that a third party needs to know about a certificate, as plain values for JSON.
 
-    Numbers are those of the certificate, unrounded; one that is not finite (an open end of the support) is None.
+    Numbers are taken from the certificate, unrounded; one that is not finite (an open end of the support) is None.
 
     Args:
         certificate: for one set of tasks, safety [t].
@@ -65,7 +65,7 @@ def certificate_record(
 
 
 def write_certificates(path: str | PathLike[str], records: Sequence[Mapping[str, Any]]) -> None:
-    """Write records of certificates and the versions of what computed them, whole or not at all.
+    """Write records of certificates and the versions of the software that computed them, completely or not at all.
 
     Args:
         path: the file, which is replaced if it exists.

@@ -1,4 +1,4 @@
-"""From policies, and from rewards and events, to one number per rollout; and the shipped sample returns."""
+"""From policies, or from rewards and events, to one number per rollout; and the sample returns shipped with jaxcert."""
 
 from jaxcert.rollouts._collect import collect
 from jaxcert.rollouts._gymnasium import collect_gymnasium

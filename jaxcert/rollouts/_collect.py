@@ -14,9 +14,9 @@ from jaxcert.numerics._rounding import cast
 from jaxcert.rollouts._policy import Policy, as_policy
 from jaxcert.tasks._multi_task import MultiTaskEnv
 
-# States, actions and temporaries of a step, as multiples of a state.
+# Memory for states, actions and temporaries of a step, as a multiple of a state.
 _STATES_AT_ONCE = 4
-# So that episodes share no key with tasks that were sampled from the same one.
+# Folded in, so that episodes share no key with tasks that were sampled from the same key.
 _OF_EPISODES = 0x65706973
 
 
@@ -36,28 +36,29 @@ def collect(
     .. math:: X_{ij} = \sum_{t=1}^{T_{ij}} \gamma^{t-1} r_{ijt}
 
     with T the first step that is done, or the episode length; 0 for an episode that is over before its first step.
-    Rewards are added up with what rounding loses carried along, and the sum is rounded down: a return is at most the
-    exact one, for the rewards as they come and the discount as the nearest float. With a discount of 1 it is the
-    largest such float, as long as the digits of the sum fit into two significands: in the support if the exact one is.
-    Every episode has a random key of its own, so the returns do not depend on the memory budget.
+    Rewards are added by compensated summation and the sum is rounded down: a return is at most the exact one, for the
+    rewards as they are and the discount rounded to the nearest float. With a discount of 1 it is the largest such
+    float, as long as the digits of the sum fit into two significands, and therefore in the support if the exact return
+    is. Every episode has a random key of its own, so the returns do not depend on the memory budget.
 
     Args:
         env: the tasks' environments.
         policy: a ``Policy``, or a function of an observation and a JAX random key that gives an action. New parameters
-            of a ``Policy`` do not compile again, a new function does. What changes inside an object that a function
-            reads, goes unseen: parameters that are trained belong into a ``Policy``.
-        tasks: a pytree of arrays with a leading axis [n], as of ``env.sample_tasks``.
-        key: a JAX random key; fresh, no part of training.
+            of a ``Policy`` do not trigger a recompilation, a new function does. Changes inside an object that a
+            function reads are not noticed: trained parameters belong in a ``Policy``.
+        tasks: a pytree of arrays with a leading axis [n], as from ``env.sample_tasks``.
+        key: a fresh JAX random key, not used in training.
         num_rollouts: m.
-        discount: the factor per step, in [0, 1]; a Python number 1, the default, costs least.
-        max_bytes: about how much memory the states of episodes may take; what does not fit runs one after the other.
-        validate: refuse actions and dones that are not finite by message, where they can be read.
+        discount: the factor per step, in [0, 1]; a Python number 1, the default, is cheapest.
+        max_bytes: approximate memory for the states of episodes; if they do not all fit, they run in batches one after
+            another.
+        validate: raise for actions and dones that are not finite, if they are concrete.
 
     Returns:
         Returns, float [n, m], on the device, rounded down; NaN where an action, a reward or a done was not finite.
 
     Raises:
-        TypeError: if the policy is no function.
+        TypeError: if the policy is not a function.
         ValueError: for numbers or shapes that do not fit, and actions or dones that are not finite.
 
     Example:
@@ -100,7 +101,7 @@ def count_tasks(tasks: Any) -> int:
 
 
 def check_shapes(env: MultiTaskEnv, policy: Policy, tasks: Any) -> int:
-    """Trace one step of one episode, which computes nothing, and give the bytes of its state and task.
+    """Trace one step of one episode, without computing it, and return the bytes of its state and task.
 
     Raises:
         ValueError: if policy and environment do not fit each other.
@@ -153,7 +154,7 @@ def _described(tree: Any) -> str:
 
 
 def batch_size(state_bytes: int, num_episodes: int, max_bytes: int) -> int:
-    """How many episodes run side by side: in as few batches as fit, of sizes as equal as can be."""
+    """How many episodes run in parallel: in as few batches as fit, of sizes as equal as possible."""
     most = max(1, int(max_bytes) // max(_STATES_AT_ONCE * state_bytes, 1))
     return math.ceil(num_episodes / math.ceil(num_episodes / most))
 
@@ -172,7 +173,7 @@ def _collect(
     num_tasks = count_tasks(tasks)
     total = num_tasks * num_rollouts
     num_batches = math.ceil(total / batch)
-    # The last batch is filled up with episodes that have been.
+    # The last batch is padded with copies of the last episode.
     episode = jnp.minimum(jnp.arange(num_batches * batch), total - 1).reshape(num_batches, batch)
     keys = jax.random.split(jax.random.fold_in(key, _OF_EPISODES), total)
     factor = None if discount is None else cast(jnp.asarray(discount), jnp.result_type(float), "nearest")
@@ -189,7 +190,7 @@ def _collect(
 def _episodes(
     env: MultiTaskEnv, policy: Policy, tasks: Any, keys: jax.Array, discount: jax.Array | None
 ) -> tuple[jax.Array, jax.Array]:
-    """A batch until all are over. What is over is stepped on, and ignored."""
+    """A batch of episodes, run until all are over; those that end earlier are stepped on, and ignored."""
     keys = jax.vmap(lambda key: jax.random.split(key))(keys)
     states = jax.vmap(lambda task, key: env.environment(task).reset(key))(tasks, keys[:, 0])
 
@@ -206,7 +207,7 @@ def _episodes(
         t, weight, states, returns, alive, finite = carry
         now = jax.vmap(lambda key: jax.random.fold_in(key, t))(keys[:, 1])
         states, good = jax.vmap(step)(tasks, now, states)
-        # An end that is NaN is one in the middle: what would have come may have been worse.
+        # A done of NaN may hide the rest of an episode, whose rewards could have lowered the return.
         good = good & ~jnp.isnan(states.done.astype(float))
         returns = _with_reward(returns, weight, jnp.where(alive, as_rewards(states.reward, returns.high.dtype), 0))
         weight = None if weight is None or discount is None else product(weight, discount)

@@ -24,31 +24,31 @@ def collect_gymnasium(
     num_envs: int = 64,
     episode_length: int | None = None,
 ) -> jax.Array:
-    r"""Returns of a policy on tasks whose environments are Gymnasium's; the host's counterpart of ``collect``.
+    r"""Returns of a policy on tasks with Gymnasium environments; the counterpart of ``collect`` on the host.
 
     .. math:: X_{ij} = \sum_{t=1}^{T_{ij}} r_{ijt}
 
-    with T the first step that is terminated or truncated, or the episode length. What an environment does after that
-    is ignored, so it may reset itself in the next step or in the same. The policy is run in one compiled call per step.
+    with T the first step that is terminated or truncated, or the episode length. Later steps of an environment are
+    ignored, so it may reset itself in the next step or in the same. The policy is run in one compiled call per step.
 
     Args:
-        make_envs: from a list of tasks, one per environment, to a ``gymnasium.vector.VectorEnv`` of as many that takes
-            a seed for each, as ``SyncVectorEnv`` and ``AsyncVectorEnv`` do.
-        policy: as in ``collect``; one that is not written in JAX through ``jax.pure_callback``.
-        tasks: a pytree of arrays with a leading axis [n]; an environment gets its row, as NumPy arrays.
-        key: a JAX random key, of the policy and of the seeds of episodes.
+        make_envs: a function from a list of tasks to a ``gymnasium.vector.VectorEnv`` with one environment per task
+            that takes a seed for each, as ``SyncVectorEnv`` and ``AsyncVectorEnv`` do.
+        policy: as in ``collect``; a policy not written in JAX has to be wrapped in ``jax.pure_callback``.
+        tasks: a pytree of arrays with a leading axis [n]; each environment gets its row, as NumPy arrays.
+        key: a JAX random key, for the policy and the seeds of episodes.
         num_rollouts: m.
         num_envs: how many environments run side by side.
-        episode_length: most steps of an episode; by default until all have ended.
+        episode_length: maximum number of steps of an episode; by default there is no limit.
 
     Returns:
-        Returns, float [n, m], on the default device; added up in double precision, with what rounding
-        loses carried along, then rounded down.
+        Returns, float [n, m], on the default device; sums are compensated, in double precision, and then
+        rounded down.
 
     Raises:
-        TypeError: if the policy is no function, or none that JAX can trace.
+        TypeError: if the policy is not a function that JAX can trace.
         ValueError: for numbers or shapes that do not fit, actions or rewards that are not finite, and vector
-            environments that must not be stepped after their end, or take no seed for each of them.
+            environments that must not be stepped after their end, or do not take a seed for each environment.
 
     Example:
         >>> import gymnasium
@@ -103,7 +103,7 @@ def _check(envs: Any, expected: int) -> None:
 
 
 def _episodes(envs: Any, policy: Policy, seeds: np.ndarray, keys: jax.Array, episode_length: int | None) -> np.ndarray:
-    """The first episode of every environment, until all are over."""
+    """The returns of the first episode of every environment."""
     obs = _reset(envs, seeds)
     returns, alive, t = nothing(np.zeros(len(seeds))), np.ones(len(seeds), bool), 0
     while alive.any() and (episode_length is None or t < episode_length):
@@ -121,7 +121,7 @@ def _episodes(envs: Any, policy: Policy, seeds: np.ndarray, keys: jax.Array, epi
 def _reset(envs: Any, seeds: np.ndarray) -> Any:
     try:
         return envs.reset(seed=[int(seed) for seed in seeds])[0]
-    except Exception as error:  # of whatever type the environment chose
+    except Exception as error:  # of any type, as the environment chose
         raise ValueError(f"the vector environment did not reset with a seed for each environment: {error}") from error
 
 

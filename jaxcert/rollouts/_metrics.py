@@ -56,8 +56,8 @@ def discounted_return(r_t: ArrayLike, done_t: ArrayLike | None = None, *, discou
         r_t: rewards, [..., T], time last. Integers, bool and half precision become float32.
         done_t: bool, [..., T], true at the last step of an episode; later steps do not count, whatever they
             hold. None if every rollout lasts T steps.
-        discount: in [0, 1], a scalar, or one per step, [..., T]: ``discount[k]`` weighs what comes after
-            step k. A discount of 0 ends what counts, but only `done_t` lets the steps after it hold NaN.
+        discount: in [0, 1], a scalar, or one per step, [..., T]: ``discount[k]`` weights the rewards after
+            step k. Rewards after a discount of 0 do not count, but they may be NaN only after `done_t`.
 
     Returns:
         Returns, float [...]. NaN where a discount that counts is not in [0, 1]; a NaN or infinite reward at a
@@ -65,7 +65,7 @@ def discounted_return(r_t: ArrayLike, done_t: ArrayLike | None = None, *, discou
 
     Raises:
         ValueError: if `r_t` is complex or has no step, `done_t` is not bool or has another shape, `discount`
-            is neither a scalar nor of the shape of `r_t`, or it is a known scalar outside [0, 1].
+            is neither a scalar nor of the shape of `r_t`, or it is a concrete scalar outside [0, 1].
 
     Example:
         >>> import jax.numpy as jnp
@@ -87,7 +87,7 @@ def discounted_return(r_t: ArrayLike, done_t: ArrayLike | None = None, *, discou
 def truncated_return(
     r_t: ArrayLike, done_t: ArrayLike | None = None, *, discount: ArrayLike, min_reward: ArrayLike
 ) -> jax.Array:
-    r"""Discounted return of a prefix, plus the worst that can still come after it.
+    r"""Discounted return of a prefix, plus the worst return that can still follow.
 
     .. math:: G = \sum_{k=0}^{T-1} \gamma^k r_k + \frac{\gamma^T}{1-\gamma} r_{min}
 
@@ -102,10 +102,10 @@ def truncated_return(
         r_t: rewards of the prefix, [..., T], time last. Integers, bool and half precision become float32.
         done_t: bool, [..., T], true where the episode *terminates*, so that no reward can follow. A rollout
             cut off by a time limit has not terminated: marked as done, its result would be too high.
-        discount: γ in [0, 1), a scalar. It and `min_reward` take part as the nearest number of JAX's
-            default precision.
+        discount: γ in [0, 1), a scalar. It and `min_reward` are rounded to the nearest number of
+            JAX's default precision.
         min_reward: r_min <= 0, a scalar, in the unit of the rewards: a lower bound on every reward, declared
-            in advance. An episode that may terminate can always collect nothing more, so it is not
+            in advance. Since an episode that terminates collects nothing more, it must not be
             positive.
 
     Returns:
@@ -114,7 +114,7 @@ def truncated_return(
 
     Raises:
         ValueError: if `r_t` is complex or has no step, `done_t` is not bool or has another shape, `discount`
-            is not a scalar or is known and not in [0, 1), or `min_reward` is not a scalar or is known and
+            is not a scalar or is concrete and not in [0, 1), or `min_reward` is not a scalar or is concrete and
             not finite or positive.
 
     Example:
@@ -144,13 +144,13 @@ def shifted_return(
 
     .. math:: G = \sum_{k=0}^{H} \gamma^k (r_k - r_{min}), \qquad H = \min\{k : done_k\} \cup \{T-1\}
 
-    This changes the performance: over an unbounded horizon by ``threshold_shift``, which has to be added to
-    the thresholds and to the support too.
+    This changes the performance, over an unbounded horizon by ``threshold_shift``, which has to be added to
+    the thresholds and the support.
 
     Warning:
         With early termination it is another metric, not the return plus a constant: the shift is
-        earned for each step until the end, so that long episodes gain. `truncated_return` has neither this
-        fault nor shifted thresholds; prefer it.
+        added at each step until the end, which favours long episodes. Prefer `truncated_return`, which has
+        neither this fault nor shifted thresholds.
 
     Monotone in the prefix: always.
     Upper bounds: never allowed.
@@ -168,7 +168,7 @@ def shifted_return(
 
     Raises:
         ValueError: if `r_t` is complex or has no step, `done_t` is not bool or has another shape, `discount`
-            is not a scalar or is known and not in [0, 1), or `min_reward` is not a scalar or is known and
+            is not a scalar or is concrete and not in [0, 1), or `min_reward` is not a scalar or is concrete and
             not finite or positive.
 
     Example:
@@ -183,31 +183,31 @@ def shifted_return(
     rewards = as_rewards(r_t)
     counted, _ = counted_steps(done_t, rewards.shape)
     gamma, lowest = _worst_case(discount, min_reward, rewards.dtype)
-    # Of the rounded difference: it is taken down.
+    # Each difference is rounded down.
     shifted = jnp.maximum(lower_end(add(add(nothing(rewards), rewards), -lowest)), 0)
     total, _, _ = _discounted(shifted, counted, gamma)
     return jnp.where(_keeps_minimum(rewards, counted, lowest) & ~jnp.isnan(gamma), lower_end(total), jnp.nan)
 
 
 def threshold_shift(*, discount: ArrayLike, min_reward: ArrayLike) -> jax.Array:
-    r"""Give what to add to thresholds on the discounted return when the rewards are shifted.
+    r"""Give the amount to add to thresholds on the discounted return if the rewards are shifted.
 
     .. math:: \frac{|r_{min}|}{1-\gamma}
 
-    A certificate for `shifted_return` at threshold B + shift speaks about the discounted return at B,
-    provided that no episode terminates early; see the warning there.
+    A certificate for `shifted_return` at threshold B + shift is one for the discounted return at B,
+    provided that no episode terminates early; see the warning in `shifted_return`.
 
     Args:
         discount: γ in [0, 1), a scalar.
         min_reward: r_min <= 0, a scalar, as given to `shifted_return`.
 
     Returns:
-        The shift, a float scalar in the unit of the rewards, rounded up: a threshold may be too high by
-        rounding, never too low. NaN where a traced argument is not valid.
+        The shift, a float scalar in the unit of the rewards, rounded up: rounding may make a threshold
+        too high, never too low. NaN where a traced argument is not valid.
 
     Raises:
-        ValueError: if `discount` is not a scalar or is known and not in [0, 1), or `min_reward` is not a
-            scalar or is known and not finite or positive.
+        ValueError: if `discount` is not a scalar or is concrete and not in [0, 1), or `min_reward` is not a
+            scalar or is concrete and not finite or positive.
 
     Example:
         >>> print(f"{threshold_shift(discount=0.5, min_reward=-1.0):.4f}")
@@ -223,12 +223,12 @@ def threshold_shift(*, discount: ArrayLike, min_reward: ArrayLike) -> jax.Array:
 
 
 def _factors(discount: ArrayLike, counted: jax.Array, dtype: jnp.dtype) -> jax.Array:
-    """What each step's weight is multiplied by for the next, a scalar or [..., T]; NaN where it is not in [0, 1]."""
+    """The factors from each step's weight to the next one's, a scalar or [..., T]; NaN where not in [0, 1]."""
     if jnp.shape(discount) == ():
         return as_scalar("discount", discount, _in_unit, "in [0, 1]").astype(dtype)
     discount_t = jnp.asarray(discount, dtype=dtype)
     check_same_shape("discount", discount_t, counted.shape)
-    # A discount counts if the step after it does.
+    # A discount counts if the next step does.
     later = jnp.concatenate([counted[..., 1:], jnp.zeros_like(counted[..., :1])], axis=-1)
     return jnp.where(later, jnp.where(_in_unit(discount_t), discount_t, jnp.nan), 1)
 
@@ -246,7 +246,7 @@ def _added_up(rewards: jax.Array, counted: jax.Array) -> Sum:
 
 @jax.jit
 def _discounted(rewards: jax.Array, counted: jax.Array, factors: jax.Array) -> tuple[Sum, Sum, jax.Array]:
-    """The discounted sum over the steps that count, the weight of what would come next, and where all are valid."""
+    """The discounted sum over the steps that count, the weight of the next step, and where all factors are valid."""
     valid = jnp.all(~jnp.isnan(factors), axis=-1) if factors.ndim else ~jnp.isnan(factors)
     factors = jnp.where(jnp.isnan(factors), 1, factors)
     steps = jnp.moveaxis(jnp.where(counted, rewards, 0), -1, 0)
@@ -264,13 +264,13 @@ def _discounted(rewards: jax.Array, counted: jax.Array, factors: jax.Array) -> t
 
 @jax.jit
 def _tail(weight: Sum, gamma: jax.Array, lowest: jax.Array) -> Sum:
-    """weight * lowest / (1 - gamma); without an error where there was nothing to round."""
+    """weight * lowest / (1 - gamma); with error 0 where nothing was rounded."""
     u = unit_roundoff(gamma.dtype)
     gap = 1 - gamma
     quotient = nothing(gap)._replace(high=lowest / gap)
     back = product(quotient, gap)
     exact = (back.high == lowest) & (back.low == 0) & ((gamma >= 0.5) | (gamma / u == jnp.floor(gamma / u)))
-    # The difference by u, the quotient by 4 u on a GPU, and one to spare.
+    # The difference is off by u, the quotient by 4 u on a GPU, and one u is spare.
     error = jnp.where(exact, 0, 6 * u * jnp.abs(quotient.high))
     tail = product(weight, quotient.high)
     return tail._replace(error=tail.error + jnp.abs(weight.high) * error)

@@ -1,4 +1,4 @@
-"""Policies as data: a function that stays, and parameters that change."""
+"""Policies as data: a fixed function, and parameters that may change."""
 
 import contextlib
 import dataclasses
@@ -14,12 +14,12 @@ import jax
 @functools.partial(jax.tree_util.register_dataclass, data_fields=["params"], meta_fields=["apply", "deterministic"])
 @dataclasses.dataclass(frozen=True)
 class Policy:
-    """A fixed policy; a pytree of its parameters, so that new ones do not compile again.
+    """A fixed policy; a pytree of its parameters, so that new parameters do not trigger a recompilation.
 
     Attributes:
         apply: from parameters, an observation and a JAX random key to an action, for one episode.
         params: any pytree of arrays.
-        deterministic: whether the action ignores the key, as far as that is known; goes into what is recorded.
+        deterministic: whether the action ignores the key, if known; it is recorded with results.
 
     Example:
         >>> import jax.numpy as jnp
@@ -35,7 +35,7 @@ class Policy:
 
 @dataclasses.dataclass(frozen=True)
 class _Made:
-    """Brax's way: parameters make a policy. Equal for equal makers, so that checkpoints share a compilation."""
+    """``apply`` of a Brax policy. Equal if ``make_policy`` is, so that checkpoints share a compilation."""
 
     make_policy: Callable[..., Callable]
     deterministic: bool
@@ -45,11 +45,11 @@ class _Made:
 
 
 def brax_policy(make_policy: Callable[..., Callable], params: Any, *, deterministic: bool = True) -> Policy:
-    """The policy of Brax's training: of what ``ppo.train`` returns, or hands to ``policy_params_fn``.
+    """A policy trained by Brax, from what ``ppo.train`` returns or passes to ``policy_params_fn``.
 
     Args:
-        make_policy: from parameters to a policy, with an argument ``deterministic``.
-        params: parameters.
+        make_policy: a function from parameters to a policy, with an argument ``deterministic``.
+        params: the parameters.
         deterministic: take the mode of the distribution instead of a sample.
 
     Returns:
@@ -64,24 +64,25 @@ def brax_policy(make_policy: Callable[..., Callable], params: Any, *, determinis
     return Policy(_Made(make_policy, deterministic), params, deterministic)
 
 
-# Larger than any number of keys that are split from one.
+# Larger than the number of keys that are ever split from one.
 _APART = 0x6A61782B
 
 
 def key_apart(key: jax.Array) -> jax.Array:
-    """A key that training does not come to when it starts from the same one.
+    """A key that training does not reach if it starts from the same key.
 
-    Splitting a key gives what folding in 0, 1, 2, ... gives, so a certificate that did either could meet the tasks that
-    the policy was trained on.
+    Splitting a key gives the same keys as folding in 0, 1, 2, ..., so a certificate that did either could draw the
+    tasks on which the policy was trained.
     """
     return jax.random.fold_in(key, _APART)
 
 
 def as_policy(policy: Any) -> Policy:
-    """A function of observation and key is a policy without parameters.
+    """The policy; a function of an observation and a key becomes one without parameters.
 
     Raises:
-        TypeError: for what is no function, or a method, whose object may change unseen, or a module that holds arrays.
+        TypeError: if it is not a function; for a method, whose object may change unnoticed; or for a module that holds
+            arrays.
     """
     if isinstance(policy, Policy):
         return policy
@@ -113,7 +114,7 @@ class _Same:
 
 @dataclasses.dataclass(frozen=True)
 class _Plain:
-    """A function with what its outer variables hold now: where they are set anew, it is another policy."""
+    """A function with the current values of its outer variables: if those are reassigned, it is another policy."""
 
     function: Callable[[Any, jax.Array], Any]
     captured: tuple[_Same, ...]

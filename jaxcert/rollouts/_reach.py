@@ -21,7 +21,7 @@ def reach(target_t: ArrayLike, done_t: ArrayLike | None = None) -> jax.Array:
             ones do not. None if every rollout lasts T steps.
 
     Returns:
-        Success, float32 [...], 0 or 1, for `support=(0, 1)` and any bound, Clopper-Pearson among them.
+        Success, float32 [...], 0 or 1, for `support=(0, 1)` and any bound, including Clopper-Pearson.
 
     Raises:
         ValueError: if an argument is not bool, `target_t` has no step, or `done_t` has another shape.
@@ -47,10 +47,10 @@ def reach_avoid(target_t: ArrayLike, avoid_t: ArrayLike, done_t: ArrayLike | Non
     .. math:: G = \max_{k \le H} 1\{target_k\} \prod_{s \le k} (1 - 1\{avoid_s\}),
         \qquad H = \min\{k : done_k\} \cup \{T-1\}
 
-    A state that is target and avoided at once is a failure, the cautious reading of "no avoided state
+    A state that is both target and avoided is a failure, the conservative reading of "no avoided state
     before". For the until operator, which lets such a state succeed, pass ``avoid_t & ~target_t``.
 
-    Monotone in the prefix: always; what has been decided stays decided.
+    Monotone in the prefix: always; a decided outcome stays decided.
     Upper bounds: allowed on whole rollouts only. On prefixes they need undecided rollouts counted as 1.
 
     Args:
@@ -61,7 +61,7 @@ def reach_avoid(target_t: ArrayLike, avoid_t: ArrayLike, done_t: ArrayLike | Non
             ones do not. None if every rollout lasts T steps.
 
     Returns:
-        Success, float32 [...], 0 or 1, for `support=(0, 1)` and any bound, Clopper-Pearson among them.
+        Success, float32 [...], 0 or 1, for `support=(0, 1)` and any bound, including Clopper-Pearson.
 
     Raises:
         ValueError: if an argument is not bool, `target_t` has no step, or the shapes differ.

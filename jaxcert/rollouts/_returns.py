@@ -1,4 +1,4 @@
-"""Returns as they come in: shapes, types and values checked against the declared support, rounded to the safe side."""
+"""Returns given by the user: checked against the declared support, and rounded to the safe side."""
 
 import functools
 from typing import Any, NamedTuple
@@ -36,12 +36,12 @@ class Prepared(NamedTuple):
 
 
 def to_device(x: Any, beta: Any, support: Support, where: Any, *, binary: bool = False) -> Prepared:
-    """Check shapes and round every argument to its safe side: x and a down, b up, beta once.
+    """Check shapes and round every argument to its safe side: x and a down, b up, beta to nearest.
 
-    Of binary returns the support is compared, not computed with, so it stays as it is.
+    For binary returns the support is only compared, so it is not rounded.
 
     Raises:
-        ValueError: for shapes, types or a support that no values could make right.
+        ValueError: for shapes, types or a support that are wrong whatever the values.
     """
     require_real("returns", x)
     require_real("beta", beta)
@@ -60,7 +60,7 @@ def to_device(x: Any, beta: Any, support: Support, where: Any, *, binary: bool =
 
 
 def round_beta(beta: Any, dtype: np.dtype) -> jax.Array:
-    """The level of a lower bound in the type of the computation: to nearest, since the rounded one is what is used."""
+    """The level of a lower bound in the type of the computation: to nearest, since the rounded level is used."""
     return cast(beta, dtype, "nearest")
 
 
@@ -86,7 +86,7 @@ def split_support(support: Any) -> tuple[Any, Any]:
     """The two ends of a declared support (a, b).
 
     Raises:
-        ValueError: missing, not a pair of real scalars, or (where the values can be read) not a < b with a finite.
+        ValueError: if it is missing, not a pair of real scalars or, if concrete, without a < b and a finite a.
     """
     try:
         low, high = support
@@ -106,7 +106,7 @@ def split_support(support: Any) -> tuple[Any, Any]:
 
 
 def possible(x: Any, low: Any, high: Any, binary: bool) -> Any:
-    """Which entries are values that the return can take; for host and for device arrays."""
+    """Which entries are possible values of the return; for host and device arrays."""
     if not isinstance(x, jax.Array):
         return (x == 0) | (x == 1) if binary else (x >= low) & (x <= high) & np.isfinite(x)
     return is_zero(x) | (x == 1) if binary else at_least(x, low) & (x <= high) & jnp.isfinite(x)
@@ -124,8 +124,8 @@ def check_values(
 ) -> None:
     """Raise ValueError that names the first bad value, task and rollout, counted from ``first``.
 
-    For device arrays one scalar comes back. Skipped, and left to the fail-closed path, where a value cannot be read
-    (tracers, several processes).
+    For device arrays, one scalar is transferred to the host. Values that cannot be read (tracers, several processes)
+    are not checked here; they fail closed later.
     """
     if not is_concrete(x, low, high, where):
         return
@@ -145,11 +145,11 @@ def check_values(
 def _first_bad(x: Any, low: float, high: float, where: jax.Array | None, binary: bool) -> int:
     """The flat index of the first impossible value, or -1."""
     if isinstance(x, jax.Array):
-        with jax.ensure_compile_time_eval():  # readable arrays may be met while something else is traced
+        with jax.ensure_compile_time_eval():  # the array may be concrete while something else is traced
             x = convert(x, returns_dtype(x), "nearest")
             ends = cast(low, x.dtype, "down"), cast(high, x.dtype, "up")
             return int(_first_bad_on_device(x, *ends, where, binary=binary))
-    # In 16 bits the ends of the support could overflow.
+    # In 16-bit types the ends of the support could overflow.
     bad = ~possible(x if x.dtype.itemsize > 2 else x.astype(np.float32), low, high, binary)
     bad = bad if where is None else bad & np.asarray(where)
     return int(np.argmax(bad)) if bad.any() else -1

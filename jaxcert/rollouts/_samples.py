@@ -1,4 +1,4 @@
-"""The sample data that is shipped with the package."""
+"""The sample data shipped with the package."""
 
 from importlib import resources
 
@@ -10,7 +10,7 @@ _NAMES = ("cheetah", "walker")
 def sample_returns(name: str) -> np.ndarray:
     """Load returns of a trained policy on sampled tasks, shipped with the package as an example.
 
-    Real rollouts of the multi-task policies published with the reference below, 1000 steps each: a task
+    They are real rollouts, of 1000 steps each, of the multi-task policies published with the reference below. A task
     scales the mass and the size of the robot, each by 2^u with u uniform on (-1, 1). The support is
     (0, 1000). ``cheetah`` has 200 tasks × 100 rollouts, ``walker`` 200 × 90; the README beside the files says
     how they were made.
@@ -19,7 +19,7 @@ def sample_returns(name: str) -> np.ndarray:
         name: ``"cheetah"`` or ``"walker"``.
 
     Returns:
-        Returns, a float32 NumPy array [n, m] of the caller's own, row i with the rollouts of task i.
+        Returns, a new float32 NumPy array [n, m]; row i holds the rollouts of task i.
 
     Raises:
         ValueError: if there is no sample of that name.

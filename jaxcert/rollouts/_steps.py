@@ -25,7 +25,7 @@ def as_rewards(r_t: ArrayLike) -> jax.Array:
 
 
 def as_events(name: str, events: ArrayLike) -> jax.Array:
-    """Check events [..., T]; only bool is let in, since NaN and -1 would both turn into True."""
+    """Check events [..., T]; only bool is accepted, since NaN and -1 would both become True."""
     flags = jnp.asarray(events)
     if flags.dtype != jnp.bool_:
         raise ValueError(f"{name} must be bool, got {flags.dtype}")
@@ -36,7 +36,7 @@ def as_events(name: str, events: ArrayLike) -> jax.Array:
 def as_scalar(
     name: str, value: ArrayLike, valid: Callable[[Any], Any], expected: str, side: Side = "nearest"
 ) -> jax.Array:
-    """Check a scalar: one that is known raises at once, a traced one turns into NaN."""
+    """Check a scalar: an invalid one raises if it is concrete, and becomes NaN if it is traced."""
     dtype = jnp.result_type(float)
     if jnp.shape(value) != ():
         raise ValueError(f"{name} must be a scalar, got shape {jnp.shape(value)}")
@@ -59,7 +59,7 @@ def step_index(shape: tuple[int, ...]) -> jax.Array:
 
 
 def counted_steps(done_t: ArrayLike | None, shape: tuple[int, ...]) -> tuple[jax.Array, jax.Array]:
-    """Mark the steps up to and including the first done, [..., T]; tell whether there is one, [...]."""
+    """Mark the steps up to and including the first done, [..., T], and the rollouts that have one, [...]."""
     if done_t is None:
         return jnp.ones(shape, dtype=bool), jnp.zeros(shape[:-1], dtype=bool)
     done = as_events("done_t", done_t)

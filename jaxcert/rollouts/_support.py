@@ -1,4 +1,4 @@
-"""The support of a return, from what is known about the rewards in advance."""
+"""The support of a return, from bounds on the rewards."""
 
 import math
 
@@ -21,7 +21,7 @@ def return_support(
     error of a float32 return, so that no return from these rewards is refused for rounding; an end at 0
     stays at 0.
 
-    For `undiscounted_return` and `discounted_return` as it is; for `truncated_return` with
+    Use it as it is for `undiscounted_return` and `discounted_return`; for `truncated_return` with
     ``worst_case_tail=True``; for `shifted_return` with ``min_reward=0, max_reward=max_reward - min_reward``.
 
     Args:
@@ -37,7 +37,7 @@ def return_support(
 
     Raises:
         ValueError: if the reward bounds are not finite or reversed, `horizon` is below 1, `discount` is
-            outside [0, 1], or a worst-case tail is asked for with a discount of 1 or a positive `min_reward`.
+            outside [0, 1], or a worst-case tail is requested with a discount of 1 or a positive `min_reward`.
 
     Example:
         >>> a, b = return_support(min_reward=0.0, max_reward=1.0, horizon=1000)

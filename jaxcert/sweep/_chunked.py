@@ -1,4 +1,4 @@
-"""Lower bounds of returns that come chunk by chunk."""
+"""Lower bounds of returns that are read chunk by chunk."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ Progress = Callable[[int, int], None]
 
 
 class ChunkedLowerBounds:
-    """Lower bounds of one pass after the other; finished chunks come from the store, if there is one."""
+    """Lower bounds, one pass after another; finished chunks are loaded from the store, if there is one."""
 
     def __init__(
         self, source: Source, plan: Plan, support: Any, store: Store | None, progress: Progress, validate: bool

@@ -1,4 +1,4 @@
-"""The grid of a sweep: what is certified, in every combination."""
+"""The grid of a sweep: the settings whose combinations are certified."""
 
 import dataclasses
 from collections.abc import Iterable, Sequence
@@ -31,7 +31,7 @@ class Grid:
         budgets: pairs (n, m): certify from the first n tasks and the first m rollouts of each; None for all of them.
 
     Raises:
-        ValueError: for an unknown name, an empty axis, a repeated or impossible value, by name.
+        ValueError: for an unknown name, an empty axis, a repeated or an impossible value, which the message names.
 
     Example:
         >>> grid = Grid(thresholds=[0.5, 0.7], bounds=("betting", "dkw"), betas=(0.01, 0.05), deltas=0.01)

@@ -26,11 +26,11 @@ class Lookups:
     def certificates(
         self, method: int, sizes: Lookup, known: tuple[float, ...], lower: np.ndarray
     ) -> Iterator[tuple[Piece, _stages.Cells]]:
-        """Seeds and thresholds, and their certificates.
+        """Yield slices of seeds and thresholds, with their certificates.
 
         Args:
-            method: its number in the grid.
-            sizes: of the budget.
+            method: the index of the method in the grid.
+            sizes: the sizes for the budget.
             known: the betas of ``lower``, in increasing order.
             lower: [betas, seeds, tasks].
         """
@@ -53,6 +53,6 @@ class Lookups:
             betas = self._betas(method, sizes)
             described, n = METHODS[self._grid.methods[method]], self._plan.dtype.type(sizes.num_tasks)
             solved = _stages.tables(described, self._plan.table_size, n, betas, self._deltas)
-            # On the host: there may be one for each budget.
+            # Kept on the host, since there may be one for each budget.
             self._tables[key] = jax.device_get(solved)
         return self._tables[key]

@@ -1,6 +1,6 @@
-"""How many bytes a call takes, and how much of the work one call can do in a given number of them.
+"""How many bytes a call takes, and how much work fits into one call for a given number of bytes.
 
-The factors bound what XLA allocates; a test compares them with its own analysis of each compiled call.
+The factors bound XLA's allocations; a test compares them with XLA's own analysis of each compiled call.
 """
 
 from collections.abc import Callable
@@ -11,33 +11,33 @@ import numpy as np
 from jaxcert.certificates._blocks import block_size
 from jaxcert.certificates._compiled import SORT_FROM
 
-# Temporary arrays of a bound, as multiples of its input: once, and once more for every beta.
+# Memory for temporary arrays of a bound, as a multiple of its input: once, and once more for every beta.
 _BOUND = 4
 # Temporary numbers for each epsilon that is solved for.
 _SOLVER = 80
-# Arrays as long as the tables: arguments cut into blocks, results joined.
+# Arrays as long as the tables: arguments split into blocks, and joined results.
 _TABLE = 12
 
 
 def bound_bytes(rows: int, m: int, num_betas: int, dtype: np.dtype) -> int:
-    """Of one evaluation of a bound, for ``rows`` tasks with m rollouts."""
+    """Bytes of one evaluation of a bound, for ``rows`` tasks with m rollouts."""
     return rows * dtype.itemsize * (m * (1 + _BOUND * (1 + num_betas)) + 64 * num_betas)
 
 
 def table_bytes(pairs: int, size: int, dtype: np.dtype) -> int:
-    """Of solving for epsilon at ``size`` values of k for each pair of beta and delta, and of the tables."""
+    """Bytes of solving for epsilon at ``size`` values of k for each pair of beta and delta, and of the tables."""
     return dtype.itemsize * (_SOLVER * min(pairs * size, block_size()) + _TABLE * pairs * size)
 
 
 def lookup_bytes(seeds: int, thresholds: int, n: int, num_betas: int, pairs: int, size: int, dtype: np.dtype) -> int:
-    """Of counting violations of bounds [num_betas, seeds, n] and looking epsilon up in tables [pairs, size]."""
+    """Bytes of counting violations of bounds [num_betas, seeds, n] and looking up epsilon in tables [pairs, size]."""
     compared = thresholds if thresholds < SORT_FROM else 0
     bounds = num_betas * seeds * (n * (4 + compared) + 3 * thresholds)
     return dtype.itemsize * (bounds + pairs * (12 * seeds * thresholds + 4 * size))
 
 
 def bound_size(seeds: int, n: int, m: int, num_betas: int, dtype: np.dtype, max_bytes: int) -> tuple[int, int, int]:
-    """Seeds and tasks per evaluation of a bound, and its bytes: whole seeds while they fit, else some tasks of one.
+    """Seeds and tasks per evaluation of a bound, and its bytes: whole seeds if they fit, else some tasks of one.
 
     Raises:
         ValueError: if one task does not fit.
@@ -65,7 +65,7 @@ def check_table(pairs: int, size: int, dtype: np.dtype, max_bytes: int) -> int:
 def lookup_size(
     seeds: int, thresholds: int, n: int, num_betas: int, pairs: int, size: int, dtype: np.dtype, max_bytes: int
 ) -> tuple[int, int, int]:
-    """Seeds and thresholds per call that looks epsilon up, and its bytes: whole seeds if they fit, else part of one.
+    """Seeds and thresholds per call that looks up epsilon, and its bytes: whole seeds if they fit, else part of one.
 
     Raises:
         ValueError: if one threshold does not fit.

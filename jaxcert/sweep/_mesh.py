@@ -1,4 +1,4 @@
-"""Returns spread over the devices of a mesh, of this process or of several."""
+"""Returns sharded over the devices of a mesh, in one process or several."""
 
 import functools
 from collections.abc import Callable
@@ -52,7 +52,7 @@ def _mesh_axes(sharding: NamedSharding, ndim: int) -> list[tuple[str, ...]]:
 
 
 class ShardedLowerBounds:
-    """Lower bounds computed where the returns lie, then gathered by every process."""
+    """Lower bounds computed on the devices that hold the returns, then gathered by every process."""
 
     def __init__(
         self,
@@ -80,11 +80,11 @@ class ShardedLowerBounds:
         bound = BOUNDS[each.bound]
         betas = np.asarray(each.betas, self._plan.dtype)
         x, betas, low, high, where = prepare(bound, self._x, betas, self._support, self._where, False)
-        # Host values: every process has them, no device of this process alone does.
+        # Host values, which every process has, instead of arrays on a device of this process alone.
         betas, low, high = map(np.asarray, (betas, low, high))
         rows = each.seeds_per_chunk * each.tasks_per_chunk
         lower = np.asarray(_on_mesh(bound, self._x.sharding, each.num_rollouts, rows, x, betas, low, high, where))
-        # What is on the devices is fetched only where something is wrong with it.
+        # Returns on the devices are fetched only if some of them are invalid.
         if self._validate and self._on_device and np.isneginf(lower).any():
             self._check(bound)
         self._done += 1
@@ -95,7 +95,7 @@ class ShardedLowerBounds:
         return [BOUNDS[each.bound] for each in self._plan.passes]
 
     def _check(self, bound: Bound) -> None:
-        """Refuse bad returns as they came, part by part; every process looks at all parts, so that all refuse alike."""
+        """Check the original returns part by part; every process checks all parts, so that all raise the same error."""
         x: Any = self._source.returns
         where: Any = self._source.where
         if is_concrete(x, where):
@@ -120,7 +120,7 @@ def _place(array: Any, sharding: NamedSharding, dtype: np.dtype) -> jax.Array:
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def _on_mesh(bound: Bound, sharding: NamedSharding, m: int, rows: int, x, betas, low, high, where) -> jax.Array:
-    """Each device bounds its own tasks; then every device has the bounds of all."""
+    """Each device computes the bounds of its own tasks; then all devices gather the bounds of all tasks."""
     axes = _mesh_axes(sharding, x.ndim)[:-1]
 
     def on_device(x, betas, low, high, where):

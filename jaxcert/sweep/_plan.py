@@ -1,4 +1,4 @@
-"""What a sweep will compute, before it computes anything: passes over the returns, chunks, certificates, bytes."""
+"""The plan of a sweep, made before anything is computed: passes over the returns, chunks, certificates, bytes."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -51,11 +51,11 @@ class Pass:
 
     Attributes:
         bound: its name.
-        num_tasks: the most tasks that any budget with this m takes.
+        num_tasks: the largest number of tasks in any budget with this m.
         num_rollouts: m.
         betas: the distinct failure probabilities, in the type of the computation.
         seeds_per_chunk, tasks_per_chunk: size of one call.
-        bytes_per_call: the most that it is expected to take.
+        bytes_per_call: the most that one call is expected to take.
     """
 
     bound: str
@@ -74,8 +74,8 @@ class Lookup:
     Attributes:
         num_tasks: n.
         num_rollouts: m.
-        seeds_per_call, thresholds_per_call: size of one call that looks epsilon up.
-        bytes_per_call: the most that either is expected to take.
+        seeds_per_call, thresholds_per_call: size of one call that looks up epsilon.
+        bytes_per_call: the most that any call is expected to take.
     """
 
     num_tasks: int
@@ -93,7 +93,7 @@ class Plan:
         num_seeds: length of the leading axis.
         dtype: type of the computation.
         passes: one per bound and number of rollouts.
-        table_size: length of the tables of epsilon, one for all budgets.
+        table_size: length of the tables of epsilon, the same for all budgets.
         lookups: one per budget, in their order.
         num_certificates: seeds × budgets × bounds × methods × betas × deltas × thresholds.
         result_bytes: memory of the result on the host.
@@ -116,7 +116,7 @@ class Plan:
 
     @property
     def largest_pass(self) -> Pass:
-        """The first of those that read the most returns."""
+        """The first pass among those that read the most returns."""
         return max(self.passes, key=lambda each: each.num_tasks * each.num_rollouts)
 
     @property
@@ -171,7 +171,7 @@ def _lookup(n: int, m: int, table: int, seeds: int, grid: Grid, num_betas: int, 
 
 
 def _betas_in_use(grid: Grid, sizes: list[int], dtype: np.dtype) -> tuple[float, ...]:
-    """The distinct ones for budgets of these many tasks, in increasing order."""
+    """The distinct betas for budgets with these numbers of tasks, in increasing order."""
     return tuple(sorted({float(beta) for n in sizes for beta in beta_values(grid, n, dtype).ravel()}))
 
 
@@ -199,14 +199,14 @@ def delta_values(grid: Grid, dtype: np.dtype) -> np.ndarray:
 
 
 def chunks(each: Pass, num_seeds: int) -> Iterator[Chunk]:
-    """Calls of one size; the last ones overlap those before, so that nothing is compiled twice."""
+    """Chunks of one size; the last ones overlap the previous ones, so that nothing is compiled twice."""
     for seed in starts(num_seeds, each.seeds_per_chunk):
         for task in starts(each.num_tasks, each.tasks_per_chunk):
             yield Chunk(seed, seed + each.seeds_per_chunk, task, task + each.tasks_per_chunk)
 
 
 def starts(length: int, step: int) -> list[int]:
-    """Where pieces of one size begin; the last one overlaps the one before."""
+    """Where pieces of one size begin; the last one overlaps the previous one."""
     return [min(start, length - step) for start in range(0, length, step)]
 
 

@@ -22,7 +22,7 @@ class SeedStatistics(NamedTuple):
 
     Attributes:
         mean: over seeds.
-        std: unbiased variance's root (divisor seeds - 1); NaN for one seed.
+        std: square root of the unbiased variance (divisor seeds - 1); NaN for one seed.
     """
 
     mean: np.ndarray
@@ -80,7 +80,8 @@ class SweepResult:
     def to_xarray(self) -> "xarray.Dataset":
         """The arrays with their labels; needs the extra "io".
 
-        Select by a mapping, ``data.sel({"method": "scenario"})``: ``sel(method=...)`` means something else to xarray.
+        Select methods by a mapping, ``data.sel({"method": "scenario"})``, since ``sel(method=...)`` is an option of
+        xarray.
         """
         xarray = import_extra("xarray", "io")
         variables: dict[str, Any] = {name: (AXES, getattr(self, name)) for name in field_types(self.epsilon.dtype)}
@@ -92,7 +93,7 @@ class SweepResult:
     def to_dataframe(self) -> "pandas.DataFrame":
         """One row per certificate, seeds slowest and thresholds fastest; needs the extra "io".
 
-        ``beta`` is the grid's, or the default in use; bound, method and status are categories.
+        ``beta`` is the grid's value, or the default in use; bound, method and status are categories.
         """
         pandas = import_extra("pandas", "io")
         columns: dict[str, Any] = self.columns()

@@ -1,4 +1,4 @@
-"""Returns as a sweep reads them: chunk by chunk, from the device, the host, a file, or spread over a mesh."""
+"""The returns of a sweep: on the device, on the host, in a file, or sharded over a mesh."""
 
 import hashlib
 from typing import Any
@@ -14,7 +14,7 @@ class Source:
     """Returns [seeds, n, m] or [n, m] and their mask, read by slices.
 
     Attributes:
-        returns, where: as they were given.
+        returns, where: as given by the user.
         shape: (seeds, n, m).
         dtype: type of the computation.
     """
@@ -36,7 +36,7 @@ class Source:
         self.dtype = returns_dtype(self.returns)
 
     def read(self, chunk: Chunk, num_rollouts: int) -> tuple[Any, Any]:
-        """Returns and mask of a chunk, [seeds, tasks, rollouts] or [tasks, rollouts], as they come."""
+        """Returns and mask of a chunk, [seeds, tasks, rollouts] or [tasks, rollouts], not converted."""
         where = None if self.where is None else self._slice(self.where, chunk, num_rollouts)
         return self._slice(self.returns, chunk, num_rollouts), where
 
@@ -45,7 +45,7 @@ class Source:
 
 
 def _sliceable(name: str, array: Any) -> Any:
-    """The array itself if it can be read by slices, else one on the host."""
+    """The array itself if it can be read by slices, otherwise a host array."""
     if all(hasattr(array, attribute) for attribute in ("shape", "dtype", "__getitem__")):
         require_real(name, array)
         return array
@@ -55,7 +55,7 @@ def _sliceable(name: str, array: Any) -> Any:
 
 
 def digest(*arrays: Any) -> str:
-    """A hash of the values, to notice that they changed; None for no array."""
+    """A hash of the values, to detect changes; None for no array."""
     state = hashlib.blake2b(digest_size=16)
     for array in arrays:
         if array is None:

@@ -1,4 +1,4 @@
-"""The compiled steps of a sweep: lower bounds of one chunk, tables of epsilon, and what follows from them."""
+"""The compiled steps of a sweep: lower bounds of one chunk, tables of epsilon, and the certificates."""
 
 import functools
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from jaxcert.numerics._rounding import complement_down
 
 
 class Table(NamedTuple):
-    """Epsilon, K and feasibility for k = 0, ..., n and on, each [betas, deltas, size]."""
+    """Epsilon, K and feasibility for k = 0, ..., n, padded, each [betas, deltas, size]."""
 
     epsilon: jax.Array
     num_valid: jax.Array
@@ -33,7 +33,7 @@ class Cells(NamedTuple):
 
 @functools.partial(jax.jit, static_argnums=0)
 def lower_bounds(bound: Bound, x, betas, low, high, where) -> jax.Array:
-    """The bound at every beta: [..., n, m] and [betas] to [betas, ..., n]; what does not depend on beta is shared."""
+    """The bound at every beta, from [..., n, m] and [betas] to [betas, ..., n]; parts without beta are shared."""
     return jax.vmap(lambda beta: evaluate(bound, x, beta, low, high, where))(betas)
 
 
@@ -41,7 +41,7 @@ def lower_bounds(bound: Bound, x, betas, low, high, where) -> jax.Array:
 def tables(method: Method, size: int, n, betas, deltas) -> Table:
     """Epsilon for every k, once for all seeds, bounds and thresholds; betas and deltas are [betas, deltas].
 
-    The length does not follow n, so that other numbers of tasks do not compile again: beyond n, the last value repeats.
+    The length does not depend on n, so that other numbers of tasks do not recompile: beyond n, the last value repeats.
     """
     k = jnp.minimum(jnp.arange(size, dtype=betas.dtype), n)
     k, *others = jnp.broadcast_arrays(k, jnp.asarray(n, k.dtype), betas[..., None], deltas[..., None])
@@ -50,13 +50,13 @@ def tables(method: Method, size: int, n, betas, deltas) -> Table:
 
 @functools.partial(jax.jit, static_argnums=0)
 def certificates(method: Method, lower, chosen, table: Table, betas, deltas, thresholds) -> Cells:
-    """Count violations and look epsilon up.
+    """Count violations and look up epsilon.
 
     Args:
-        method: what the table was solved with.
+        method: the method of the table.
         lower: [distinct betas, seeds, n].
         chosen: which of the distinct betas, int[betas, deltas].
-        table: of that method and n, as ``tables`` gives it.
+        table: the table of that method and n, from ``tables``.
         betas: [betas, deltas].
         deltas: [betas, deltas].
         thresholds: [t].

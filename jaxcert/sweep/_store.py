@@ -1,4 +1,4 @@
-"""Finished chunks of a long sweep on disk: whole files or none, checked when they are read."""
+"""Finished chunks of a long sweep on disk, written completely or not at all and checked on reading."""
 
 import dataclasses
 import io
@@ -37,7 +37,7 @@ class Store:
             self._join(path, settings, resume)
 
     def _join(self, path: Path, settings: dict[str, Any], resume: bool) -> None:
-        """Go on with the sweep that is there, or refuse to."""
+        """Resume the sweep in the folder, or raise ValueError."""
         if not resume:
             raise ValueError(
                 f"{self._folder}: holds a sweep already; ask to resume it, or choose another folder (nothing was "
@@ -46,7 +46,7 @@ class Store:
         _compare(self._folder, _read_settings(path), json.loads(json.dumps(settings)))
 
     def digest(self, each: Pass, chunk: Chunk, x: Any, where: Any) -> str:
-        """A hash of all that the lower bounds of a chunk follow from: settings, place, returns and mask."""
+        """A hash of everything that determines the lower bounds of a chunk: settings, position, returns and mask."""
         place = f"{each.bound} {each.num_rollouts} {chunk}".encode()
         return digest(np.frombuffer(self._settings + place, np.uint8), x, where)
 
@@ -60,7 +60,7 @@ class Store:
         try:
             with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as archive:
                 stored, lower = str(archive["digest"]), archive["lower"]
-        except Exception:  # whatever the parsers meet in a file that is missing or cut short
+        except Exception:  # any error of the parsers, for a missing or truncated file
             return None
         if stored != digest:
             raise ValueError(
@@ -71,7 +71,7 @@ class Store:
         return lower if fits else None
 
     def save(self, each: Pass, chunk: Chunk, digest: str, lower: np.ndarray) -> None:
-        """Keep the lower bounds of a finished chunk."""
+        """Store the lower bounds of a finished chunk."""
         content = io.BytesIO()
         np.savez(content, digest=np.asarray(digest), lower=lower)
         write_whole(self._path(each, chunk), content.getvalue())
@@ -82,7 +82,7 @@ class Store:
 
 
 def settings_of(grid: Grid, plan: Plan, shape: tuple[int, ...], support: Any, validate: bool) -> dict[str, Any]:
-    """Everything that a resumed sweep must share with the one it goes on with, as JSON holds it."""
+    """Everything that must not change when a sweep is resumed, as values for JSON."""
     return {
         "jaxcert": version.__version__,
         "jax": jax.__version__,
@@ -115,6 +115,6 @@ def _compare(folder: Path, found: dict[str, Any], wanted: dict[str, Any]) -> Non
 
 
 def _flat(settings: dict[str, Any]) -> dict[str, Any]:
-    """With the entries of the grid by their own names."""
+    """The settings, with the entries of the grid at the top level."""
     grid = settings.get("grid")
     return {**(grid if isinstance(grid, dict) else {}), **settings, "grid": None}

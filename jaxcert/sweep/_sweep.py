@@ -41,10 +41,11 @@ def sweep(
     .. math:: P\big[\, P_{M \sim D}[J_M \ge B] \ge 1 - \hat\varepsilon(B) \,\big] \ge 1 - \delta
               \quad \text{for each entry by itself (one-sided).}
 
-    Nothing is corrected for the size of the grid: an entry chosen because it came out well is not covered.
+    There is no correction for the size of the grid: an entry chosen for its good result is not covered.
 
     A lower bound is computed once per bound, beta and m, for all seeds and tasks; a table of epsilon once per method,
-    n, beta and delta, for all seeds, bounds and thresholds. Other values of the same shapes do not compile again.
+    n, beta and delta, for all seeds, bounds and thresholds. Other values of the same shapes do not trigger a
+    recompilation.
 
     Args:
         returns: float[seeds, n, m], or [n, m] for one seed: an array on the host or the device, or anything with
@@ -52,14 +53,14 @@ def sweep(
         grid: the settings, a ``Grid``.
         support: (a, b), as in ``certify``.
         where: bool, shaped like the returns: which rollouts count; all by default.
-        sharding: how to spread the returns over the devices of a mesh, by seeds or by tasks; each of several processes
-            passes the same returns and gets the same result. By default that of the returns, if they are sharded
-            already. Axes that look swapped are not noticed there.
-        max_bytes: of device memory that one call may take; the work goes through in pieces that fit. On a mesh, what
-            each device holds of the returns and the bounds of all tasks come on top.
+        sharding: how to shard the returns over the devices of a mesh, by seeds or by tasks; each of several processes
+            passes the same returns and gets the same result. By default the sharding of the returns, if they have
+            one. Swapped axes are not detected on a mesh.
+        max_bytes: device memory that one call may take; the work is split into pieces that fit. On a mesh, each
+            device also holds its part of the returns and the bounds of all tasks.
         checkpoint: folder that keeps finished chunks; one folder per sweep.
-        resume: go on with the sweep in that folder. The result is the same, bit for bit, as without interruption.
-        progress: called with (finished chunks, all chunks), first with 0.
+        resume: continue the sweep in that folder. The result is bitwise the same as without interruption.
+        progress: called with (finished chunks, all chunks), the first time with 0 finished.
         validate: as in ``certify``.
 
     Returns:
@@ -67,7 +68,7 @@ def sweep(
 
     Raises:
         ValueError: for what ``certify`` refuses, budgets beyond the returns, a ``max_bytes`` that does not hold one
-            task, or a checkpoint of other returns or settings; finished chunks are never lost.
+            task, or a checkpoint of other returns or settings. Finished chunks are never lost.
 
     Example:
         >>> import jaxcert
@@ -100,7 +101,7 @@ def sweep(
 
 
 def plan_sweep(returns: Any, grid: Grid, *, support: tuple[float, float], max_bytes: int = 2**30) -> Plan:
-    """What ``sweep`` would do with these arguments: number of certificates, chunks and bytes; nothing is computed.
+    """The plan of ``sweep`` for these arguments: numbers of certificates, chunks and bytes; nothing is computed.
 
     Args:
         returns: as in ``sweep``; no values are read.
@@ -112,7 +113,7 @@ def plan_sweep(returns: Any, grid: Grid, *, support: tuple[float, float], max_by
         A ``Plan``.
 
     Raises:
-        ValueError: as ``sweep``, but for values.
+        ValueError: as ``sweep``, except for errors in the values of the returns.
 
     Example:
         >>> import numpy as np
@@ -140,7 +141,7 @@ def _assemble(grid: Grid, plan: Plan, support: Any, bounds: ChunkedLowerBounds |
 
 
 def _fill(result: SweepResult, place: tuple[int, int, int], piece: Piece, cells: Cells) -> None:
-    """Copy certificates [seeds, betas, deltas, thresholds] of a budget, bound and method to their place."""
+    """Copy certificates [seeds, betas, deltas, thresholds] of a budget, bound and method into the result."""
     seeds, thresholds = piece
     for name in Cells._fields:
         getattr(result, name)[(seeds, *place, ..., thresholds)] = getattr(cells, name)

@@ -1,4 +1,4 @@
-"""Task distributions and environments, one module each, and what environments of other libraries become here."""
+"""Task distributions and environments, one module each, and the interface for environments of other libraries."""
 
 from jaxcert.tasks import bridge_world, pendulum, simple_grid
 from jaxcert.tasks._gymnax import from_gymnax

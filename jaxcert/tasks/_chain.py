@@ -9,19 +9,19 @@ from jaxcert._validation import is_count
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Chain:
-    """What a fixed policy makes of a finite task, as far as it is known in advance.
+    """The Markov chain of a fixed policy on a finite task, as far as it is known in advance.
 
     Attributes:
-        successors: the states that can follow each state, int[S, K], each once; -1 fills up rows, and a state without
-            successors ends the episode.
-        payoff: the return of an episode that ends in a state, by itself or at the horizon, float[S], at least 0.
+        successors: the states that can follow each state, int[S, K], without repetition; rows are padded with -1, and a
+            state without successors ends the episode.
+        payoff: the return of an episode that ends in each state, there or at the horizon, float[S], at least 0.
         initial: the state in which episodes begin.
-        horizon: most steps of an episode.
+        horizon: maximum number of steps of an episode.
 
-    The arrays are copied, and cannot be written to.
+    The arrays are copied and read-only.
 
     Raises:
-        ValueError: for a graph, returns, a state or a horizon that fit nothing.
+        ValueError: for an invalid graph, payoff, initial state or horizon.
 
     Example:
         >>> chain = Chain(np.array([[1, 2], [-1, -1], [-1, -1]]), np.array([0.0, 1.0, 0.0]), initial=0, horizon=5)
@@ -48,7 +48,7 @@ class Chain:
             raise ValueError(f"horizon is {self.horizon!r}; expected a whole number from 1 to 2**31 - 1")
 
     def reachable(self) -> np.ndarray:
-        """Which states an episode can meet, bool[S]."""
+        """Which states an episode can reach, bool[S]."""
         seen = np.zeros(len(self.successors), bool)
         seen[self.initial] = True
         for _ in range(self.horizon):
@@ -65,7 +65,7 @@ class Chain:
 
 
 def _graph(successors: np.ndarray) -> np.ndarray:
-    """As int32[S, K], or ValueError."""
+    """The graph as int32[S, K], or ValueError."""
     if successors.ndim != 2 or successors.size == 0 or successors.dtype.kind not in "iu":
         raise ValueError(f"successors have shape {successors.shape}, {successors.dtype}; expected int[S, K]")
     bad = (successors < -1) | (successors >= len(successors))
@@ -82,6 +82,6 @@ def _graph(successors: np.ndarray) -> np.ndarray:
 
 
 def _kept(array: np.ndarray) -> np.ndarray:
-    """What has been checked stays as it is."""
+    """The array made read-only, so that what has been checked cannot change."""
     array.setflags(write=False)
     return array

@@ -1,4 +1,4 @@
-"""A distribution of environments, whatever library they come from."""
+"""A distribution of environments, from any library."""
 
 import dataclasses
 from collections.abc import Callable
@@ -10,11 +10,11 @@ from jaxcert._validation import check_count
 
 
 class State(Protocol):
-    """What is read of the state of an episode; Brax's, MuJoCo Playground's or any other pytree.
+    """The attributes read from an episode's state, a pytree of Brax, MuJoCo Playground or any other library.
 
     Attributes:
-        obs: what the policy sees.
-        reward: of the last step.
+        obs: the observation.
+        reward: the reward of the last step.
         done: whether the episode is over, 0 or 1 or a bool.
     """
 
@@ -31,7 +31,7 @@ class Environment(Protocol):
     """
 
     def reset(self, rng: jax.Array, /) -> Any:
-        """A random first state."""
+        """A random initial state."""
         ...
 
     def step(self, state: Any, action: Any, /) -> Any:
@@ -41,20 +41,20 @@ class Environment(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class MultiTaskEnv:
-    """Tasks, and the environment that each of them is.
+    """A task distribution, and the environment of each task.
 
     Both functions are called under ``jit`` and ``vmap``, with one key or one task. An environment of Brax or MuJoCo
-    Playground becomes that of a task where its model is replaced by one that depends on the task.
+    Playground becomes that of a task by replacing its model with one that depends on the task.
 
     Attributes:
-        environment: from a task, any pytree of arrays, to its environment.
-        sample_task: from a JAX random key to a task.
-        episode_length: most steps of an episode.
-        support: the least and the largest undiscounted return of an episode, known without looking.
-        name: goes into files of policies, so that none runs on another environment.
+        environment: a function from a task, any pytree of arrays, to its environment.
+        sample_task: a function from a JAX random key to a task.
+        episode_length: maximum number of steps of an episode.
+        support: the smallest and the largest possible undiscounted return of an episode, known in advance.
+        name: stored in policy files, so that no policy runs on another environment.
 
     Raises:
-        ValueError: for an episode length that is no whole number of at least 1, or a support that is no interval.
+        ValueError: for an episode length that is not a positive integer, or a support that is not an interval.
 
     Example:
         >>> import jax
@@ -74,13 +74,13 @@ class MultiTaskEnv:
         check_count("episode_length", self.episode_length)
         if not (isinstance(self.support, tuple) and len(self.support) == 2 and self.support[0] < self.support[1]):
             raise ValueError(f"support is {self.support!r}; expected the least and the largest return, (a, b)")
-        object.__setattr__(self, "support", tuple(float(end) for end in self.support))  # arrays have no hash
+        object.__setattr__(self, "support", tuple(float(end) for end in self.support))  # arrays are not hashable
 
     def sample_tasks(self, key: jax.Array, num_tasks: int) -> Any:
         """Independent tasks, one pytree with a leading axis [n].
 
         Raises:
-            ValueError: if ``num_tasks`` is no whole number of at least 1.
+            ValueError: if ``num_tasks`` is not a positive integer.
         """
         check_count("num_tasks", num_tasks)
         return jax.vmap(self.sample_task)(jax.random.split(key, num_tasks))

@@ -1,7 +1,7 @@
 """A pendulum to swing up, of random mass and length: small enough to learn on a CPU in a minute.
 
 A task scales the mass and the length, each by 2^u with u uniform on (-1, 1); the motor stays the same, so a heavy or
-long pendulum has to gain swing first. The policy sees the angle, the velocity, and the logarithms of both scales.
+long pendulum has to build up swing first. The policy sees the angle, the velocity, and the logarithms of both scales.
 """
 
 import dataclasses
@@ -23,8 +23,8 @@ class Task(NamedTuple):
     """A pendulum; float scalars.
 
     Attributes:
-        mass: at the tip, in kg.
-        length: in m.
+        mass: mass at the tip, in kg.
+        length: length in m.
     """
 
     mass: jax.Array
@@ -32,14 +32,14 @@ class Task(NamedTuple):
 
 
 class State(NamedTuple):
-    """Of one episode.
+    """The state of one episode.
 
     Attributes:
         angle: 0 hangs down, pi is upright.
-        velocity: of the angle, per second.
+        velocity: angular velocity, per second.
         obs: sine and cosine of the angle, velocity over 8, ln of mass and of length; float[5].
-        reward: of the last step, in [0, 1].
-        done: always 0; episodes end by their length.
+        reward: the reward of the last step, in [0, 1].
+        done: always 0; episodes end at their length.
     """
 
     angle: jax.Array

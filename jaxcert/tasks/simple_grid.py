@@ -1,7 +1,7 @@
-"""The illustrative grid: a corridor in which every step may be the last, with the exact safety S(B).
+"""The illustrative grid: a corridor in which the episode may fail at every step, with the exact safety S(B).
 
 A task is a slip probability p. The agent moves right; at every step the episode ends in failure with
-probability p. It succeeds, with return 1, after `num_steps` steps survived, so J = (1-p)^num_steps. The
+probability p. It succeeds, with return 1, if it survives `num_steps` steps, so J = (1-p)^num_steps. The
 slip probabilities come from a mixture of Gaussians, truncated to [0, 1).
 
 Reference:
@@ -83,7 +83,7 @@ def sample_tasks(key: jax.Array, num_tasks: int, *, params: SimpleGridParams = _
     component = jax.random.categorical(key_component, jnp.log(mass), shape=(num_tasks,))
     mean, std = means[component], stds[component]
     noise = jax.random.truncated_normal(key_slip, -mean / std, (1 - mean) / std, shape=(num_tasks,), dtype=mean.dtype)
-    # Only what rounding moved past the ends of [0, 1).
+    # Clips only what rounding has moved outside [0, 1).
     return jnp.clip(mean + std * noise, 0, jnp.nextafter(jnp.ones_like(mean), jnp.zeros_like(mean)))
 
 
@@ -153,14 +153,14 @@ def safety(threshold: ArrayLike, *, params: SimpleGridParams = _PAPER) -> jax.Ar
         = \frac{\sum_c w_c [\Phi((x-\mu_c)/\sigma_c) - \Phi(-\mu_c/\sigma_c)]}
                {\sum_c w_c [\Phi((1-\mu_c)/\sigma_c) - \Phi(-\mu_c/\sigma_c)]}, \qquad x = 1 - B^{1/5}
 
-    with `num_steps` for the 5. S is 1 for B <= 0, 0 for B >= 1, non-increasing and continuous.
+    with `num_steps` in place of 5. S is 1 for B <= 0, 0 for B >= 1, non-increasing and continuous.
 
     Args:
         threshold: B, [...], a success probability.
         params: the mixture and the number of steps; the paper's by default.
 
     Returns:
-        Safety S(B), float [...], to rounding, in [0, 1]; NaN where B is NaN.
+        Safety S(B), float [...], in [0, 1], exact up to rounding; NaN where B is NaN.
 
     Example:
         >>> print(f"{safety(0.7):.4f}")
@@ -172,7 +172,7 @@ def safety(threshold: ArrayLike, *, params: SimpleGridParams = _PAPER) -> jax.Ar
     weights, means, stds = _mixture(params)
     threshold = jnp.asarray(threshold, dtype=means.dtype)
     certain, impossible = threshold <= 0, threshold >= 1
-    # The logarithm sees 1 in place of a B outside (0, 1), and NaN where B is NaN.
+    # Outside (0, 1), B is replaced by 1 for the logarithm; NaN stays NaN.
     inside = jnp.where(certain | impossible, 1, threshold)
     slip = -jnp.expm1(jnp.log(inside) / params.num_steps)
     mass = jnp.sum(jax.vmap(_mass_below, in_axes=(None, 0, 0, 0))(slip, weights, means, stds), axis=0)

@@ -1,4 +1,4 @@
-"""How the failure probability is spent over checkpoints."""
+"""How the failure probability is divided among checkpoints."""
 
 import dataclasses
 import math
@@ -10,19 +10,19 @@ from jaxcert._validation import check_count, check_open_unit, is_count
 class CheckpointBudget:
     r"""Levels :math:`\delta_1, \delta_2, \dots` with :math:`\sum_c \delta_c \le \delta`.
 
-    Each checkpoint c is certified at its own level, on tasks and rollouts of its own. Then with probability at least
-    1 - delta all their certificates hold at once, so that the best one may be taken, and training may stop at the first
-    that is good enough. With a number of checkpoints planned,
+    Each checkpoint c is certified at its own level, on its own tasks and rollouts. Then with probability at least
+    1 - delta all their certificates hold at once, so that the best one may be used, and training may stop at the first
+    that is good enough. With a planned number of checkpoints,
 
     .. math:: \delta_c = \delta / C \quad (c \le C), \qquad \text{otherwise} \qquad
               \delta_c = \frac{6 \delta}{\pi^2 c^2}.
 
     Attributes:
         delta: failure probability of all checkpoints together, in (0, 1).
-        num_checkpoints: C, how many there are at most; None for any number.
+        num_checkpoints: C, the maximum number of checkpoints; None for any number.
 
     Raises:
-        ValueError: for a delta outside (0, 1), or a C that is no whole number of at least 1.
+        ValueError: for a delta outside (0, 1), or a C that is not a positive integer.
 
     Example:
         >>> budget = CheckpointBudget(0.01, num_checkpoints=10)
@@ -41,10 +41,10 @@ class CheckpointBudget:
             raise ValueError(f"num_checkpoints is {self.num_checkpoints!r}; expected a whole number, or None")
 
     def level(self, checkpoint: int) -> float:
-        """delta of a checkpoint, counted from 1; rounded down.
+        """The delta of a checkpoint, counted from 1; rounded down.
 
         Raises:
-            ValueError: for a checkpoint below 1, or after the last one planned.
+            ValueError: for a checkpoint below 1, or beyond the planned number.
         """
         check_count("checkpoint", checkpoint)
         if self.num_checkpoints is None:

@@ -17,7 +17,7 @@ _CONFIG = "ppo_network_config.json"
 
 
 def network_factory(settings: PPOSettings) -> Callable[..., Any]:
-    """What makes Brax's networks."""
+    """The function that makes Brax's networks."""
     networks = import_extra("brax.training.agents.ppo.networks", "brax")
     return functools.partial(
         networks.make_ppo_networks,
@@ -27,12 +27,12 @@ def network_factory(settings: PPOSettings) -> Callable[..., Any]:
 
 
 def save_checkpoint(folder: str | Path, step: int, params: Any, env: MultiTaskEnv, settings: PPOSettings) -> None:
-    """Both files, named by the number of all steps so far."""
+    """Write both files, named by the total number of steps so far."""
     checkpoint = import_extra("brax.training.agents.ppo.checkpoint", "brax")
     trained, target = brax_env(env), Path(folder).resolve()
     target.mkdir(parents=True, exist_ok=True)
     size = trained.observation_size
-    if isinstance(size, int):  # a compact file holds observations that are one array
+    if isinstance(size, int):  # a compact file supports only observations that are one array
         facts = {"num_steps": step, "seed": settings.seed}
         save_policy(target / f"{step:012d}.npz", params, environment=env.name, **facts)
     config = checkpoint.network_config(size, trained.action_size, True, network_factory(settings))
@@ -40,10 +40,10 @@ def save_checkpoint(folder: str | Path, step: int, params: Any, env: MultiTaskEn
 
 
 def last_checkpoint(folder: str | Path | None, env: MultiTaskEnv, settings: PPOSettings) -> Path | None:
-    """The last complete one.
+    """The last complete checkpoint.
 
     Raises:
-        ValueError: if it is one of another environment, or of other networks.
+        ValueError: if it belongs to another environment or to other networks.
     """
     found = [] if folder is None else [path for path in _numbered(folder) if _is_complete(path)]
     if not found:
@@ -55,7 +55,7 @@ def last_checkpoint(folder: str | Path | None, env: MultiTaskEnv, settings: PPOS
 
 
 def find_policy(path: str | Path) -> Path:
-    """The compact policy file of a checkpoint: of a folder of them the last, of one in Brax's format that beside it.
+    """The compact policy file of the last checkpoint in a folder, or of one checkpoint in Brax's format.
 
     Args:
         path: the folder, the checkpoint, or the file itself.

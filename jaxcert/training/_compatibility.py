@@ -12,11 +12,11 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 @contextlib.contextmanager
 def brax_compatibility() -> Iterator[None]:
-    """Within it the trainers of Brax 0.14 run on JAX 0.10 and newer.
+    """A context in which the trainers of Brax 0.14 run on JAX 0.10 and newer.
 
-    They call ``jax.device_put_replicated``, which JAX removed in 0.10. It is there again while the context lasts, as
-    JAX's guide to the migration of ``pmap`` writes it, and gone afterwards. Where JAX has it, nothing is done.
-    ``train`` does this by itself; a training of your own needs it around ``brax.training.agents.ppo.train``.
+    They call ``jax.device_put_replicated``, which JAX removed in 0.10. The context provides it, as written in JAX's
+    guide to the migration of ``pmap``, and removes it afterwards. If JAX has it, nothing is done. ``train`` uses this
+    context itself; your own training needs it around ``brax.training.agents.ppo.train``.
 
     Returns:
         A context manager.

@@ -11,16 +11,16 @@ from jaxcert.tasks._multi_task import MultiTaskEnv
 
 
 def brax_env(env: MultiTaskEnv) -> Any:
-    """An environment of Brax whose every reset draws a task.
+    """A Brax environment that draws a task at every reset.
 
-    Brax's wrapper for episodes that end sets an environment back to its first state, and so to its first task;
-    ``train`` has it reset anew between evaluations. The task and the state of its environment are the
-    ``pipeline_state``, so whatever library they come from, the wrappers of Brax treat them alike: leave ``wrap_env_fn``
-    as it is, also for an environment of Playground. ``metrics`` and ``info`` of the environment are passed on, but for
-    names in ``info`` that Brax's wrappers write to themselves, such as ``steps``.
+    At the end of an episode, Brax's wrapper returns an environment to its first state, and so to its first task;
+    ``train`` makes Brax reset it anew between evaluations. The task and the state of its environment are the
+    ``pipeline_state``, so the wrappers of Brax treat environments of all libraries alike: leave ``wrap_env_fn`` at its
+    default, also for an environment of Playground. ``metrics`` and ``info`` of the environment are passed on, except
+    for names in ``info`` to which Brax's wrappers write themselves, such as ``steps``.
 
     Args:
-        env: tasks, and their environments.
+        env: the tasks and their environments.
 
     Returns:
         A ``brax.envs.Env``.
@@ -63,7 +63,7 @@ def brax_env(env: MultiTaskEnv) -> Any:
             return "jaxcert"
 
     def _no_action(key: jax.Array) -> jax.Array:
-        """Traced, as everything of a task is."""
+        """An action of zeros; only traced, as everything that depends on a task."""
         environment = env.environment(env.sample_task(key))
         if not hasattr(environment, "action_size"):
             raise ValueError(f"{type(environment).__name__} has no action_size; training with Brax needs it")
@@ -72,7 +72,7 @@ def brax_env(env: MultiTaskEnv) -> Any:
     return _MultiTask()
 
 
-# What Brax's wrappers for episodes, resets and evaluation keep in ``info``.
+# Names that Brax's wrappers for episodes, resets and evaluation use in ``info``.
 _OF_WRAPPERS = frozenset(
     ("steps", "truncation", "episode_done", "episode_metrics", "first_pipeline_state", "first_obs", "eval_metrics")
 )
@@ -91,8 +91,8 @@ def _reported(inner: Any) -> dict[str, dict[str, Any]]:
 def _as_reported(inner: Any, outer: Any) -> Any:
     """The environment's state with the metrics and info that it reported last.
 
-    When an episode ends, the wrapper of Brax that goes back to the first state leaves them: a random key in ``info``
-    goes on, as it does without tasks.
+    When an episode ends, Brax's wrapper that returns to the first state does not reset them: a random key in ``info``
+    keeps advancing, as it does without tasks.
     """
     reported = {name: own for name, own in _reported(inner).items() if own}
     if not reported:
@@ -102,6 +102,6 @@ def _as_reported(inner: Any, outer: Any) -> Any:
 
 
 def _replace(state: Any, **changes: Any) -> Any:
-    if hasattr(state, "_replace"):  # of a named tuple
+    if hasattr(state, "_replace"):  # a named tuple
         return state._replace(**changes)
     return dataclasses.replace(state, **changes)

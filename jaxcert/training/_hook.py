@@ -23,17 +23,17 @@ Scalars = Mapping[str, float]
 
 
 class Checkpoint(NamedTuple):
-    """What was certified at one point of training.
+    """The certificates at one point of training.
 
     Attributes:
-        number: from 1 on.
-        step: of the environment, as the training counts.
-        delta: level of each of its certificates.
-        safety: at the thresholds, or None if there are none.
-        performance: at the wanted safeties, or None if there are none.
-        mean_return: over tasks and rollouts; no certificate.
-        seconds: that rollouts and certificates took.
-        params: of the policy.
+        number: the number of the checkpoint, from 1.
+        step: the environment steps so far, as counted by the training.
+        delta: failure probability of each of its certificates.
+        safety: the certificate at the thresholds, or None if there are none.
+        performance: the certificate at the wanted safeties, or None if there are none.
+        mean_return: mean over tasks and rollouts; not a certificate.
+        seconds: time for rollouts and certificates.
+        params: parameters of the policy.
     """
 
     number: int
@@ -50,8 +50,8 @@ class Reached(Exception):  # noqa: N818 -- no error: training ends as it was mea
     """Training is over: a wanted certificate was reached.
 
     Attributes:
-        checkpoint: the one that reached it.
-        make_policy: what makes a policy of its parameters.
+        checkpoint: the checkpoint that reached it.
+        make_policy: the function from its parameters to a policy.
     """
 
     def __init__(self, checkpoint: Checkpoint, make_policy: Callable[..., Any]) -> None:
@@ -64,14 +64,14 @@ class CertificationHook:
     """Certifies every checkpoint of ``brax.training.agents.ppo.train``: its ``policy_params_fn``.
 
     Each checkpoint has fresh tasks, fresh rollouts and its own part of delta, so with probability at least 1 - delta,
-    for each threshold (or wanted safety), the certificates of all checkpoints hold at once, whichever is looked at, and
-    whenever training stops. That is said of one training; among several, delta is to be divided.
+    for each threshold (or wanted safety), the certificates of all checkpoints hold at once, whichever of them is used
+    and whenever training stops. This is a statement about one training run; delta has to be divided among several runs.
 
     Args:
-        env: tasks, and their environments.
-        key: a JAX random key, possibly that of training; the keys of the checkpoints are derived from it.
+        env: the tasks and their environments.
+        key: a JAX random key, which may be that of training; the keys of the checkpoints are derived from it.
         thresholds: returns B whose safety is certified.
-        safeties: shares of new tasks for which a return is certified.
+        safeties: wanted shares of new tasks, for each of which a return is certified.
         num_tasks: n per checkpoint.
         num_rollouts: m per task.
         budget: how delta is spent.
@@ -80,19 +80,19 @@ class CertificationHook:
         method: as in ``certify``.
         deterministic: certify the mode of the policy's distribution instead of its samples.
         max_bytes: as in ``rollouts.collect``.
-        stop: says from a checkpoint whether training is over; then ``Reached`` is raised. Never by default.
-        writers: are given the step and the scalars of each checkpoint.
-        log: a file that gets two lines of JSON per checkpoint: what it spends of delta, before its tasks are drawn, and
-            what came of it. Where it exists, from an earlier run, the count of checkpoints goes on from it, so that
-            delta is not spent twice and no tasks come again; processes that run at once may share it, under a lock
-            (it needs filelock). ``train`` keeps one among its checkpoints.
+        stop: a function from a checkpoint to whether training is over; then ``Reached`` is raised. By default never.
+        writers: functions of the step and the scalars of each checkpoint.
+        log: a file that gets two lines of JSON per checkpoint: its part of delta, before its tasks are drawn, and its
+            result. If the file exists from an earlier run, the numbering of checkpoints continues from it, so that
+            delta is not spent twice and no tasks are repeated; concurrent processes may share it, under a lock (it
+            needs filelock). ``train`` keeps one with its checkpoints.
 
     Attributes:
-        checkpoints: all so far.
+        checkpoints: all checkpoints so far.
 
     Raises:
         ImportError: for a log without filelock (``pip install 'jaxcert[io]'``).
-        ValueError: for thresholds, safeties or settings that ``certify`` would refuse, or a log that is damaged.
+        ValueError: for thresholds, safeties or settings that ``certify`` would refuse, or a damaged log.
 
     Example:
         >>> import jax
@@ -144,7 +144,7 @@ class CertificationHook:
         self.checkpoints: list[Checkpoint] = []
 
     def _check(self) -> None:
-        """What would be refused at the first checkpoint, when delta is already spent."""
+        """Raise now for what would be refused at the first checkpoint, when delta is already spent."""
         check_count("max_bytes", self.sizes["max_bytes"])
         if not np.all(np.isfinite(self.thresholds)):
             raise ValueError(f"thresholds are {self.thresholds}; expected finite numbers")
@@ -157,7 +157,7 @@ class CertificationHook:
         check_settings(self.env, self._asked(), *sizes, delta=self.budget.level(1), **self.settings)
 
     def _asked(self) -> np.ndarray:
-        """Without thresholds, one that is always reached: the rollouts are needed anyway."""
+        """The thresholds; without any, one that is always reached, since the rollouts are needed anyway."""
         return self.thresholds if self.thresholds.size else np.array([self.env.support[0]])
 
     def __call__(self, step: int, make_policy: Callable[..., Any], params: Any) -> None:
@@ -189,10 +189,10 @@ class CertificationHook:
         }
 
     def keep_log(self, path: str | Path) -> None:
-        """Keep the log there, if it is kept nowhere yet.
+        """Keep the log in that file, unless there is a log already.
 
         Raises:
-            ValueError: if checkpoints were certified before, whose part of delta that log would not know of.
+            ValueError: if checkpoints were certified before, since their part of delta would be missing in that log.
         """
         if self.ledger.path is not None:
             return
@@ -215,7 +215,7 @@ class CertificationHook:
         return Checkpoint(number, int(step), delta, safety, level, mean, spent, params)
 
     def scalars(self, checkpoint: Checkpoint) -> dict[str, float]:
-        """What goes into logs: ``certify/safety@B``, ``certify/performance@s``, delta, mean return and seconds."""
+        """The scalars for logs: ``certify/safety@B``, ``certify/performance@s``, delta, mean return and seconds."""
         found = {
             "certify/delta": checkpoint.delta,
             "certify/mean_return": checkpoint.mean_return,
@@ -234,7 +234,7 @@ class CertificationHook:
     ) -> Callable[[int, dict[str, Any]], None]:
         """Wrap a ``progress_fn`` of Brax so that it also gets the scalars of the checkpoint of the same step.
 
-        Brax evaluates before the first checkpoint and after the others: the metrics of step 0 have none.
+        Brax evaluates before the first checkpoint and after the others, so the metrics of step 0 have no scalars.
         """
 
         def wrapped(step: int, metrics: dict[str, Any]) -> None:
@@ -267,7 +267,7 @@ def _mean(returns: jax.Array, certificate: Certificate, step: int) -> float:
 
 
 def _settled(params: Any) -> Any:
-    """The same arrays as plain ones of one device: those of Brax change their layout after the first checkpoint."""
+    """The same arrays, each on a single device: the sharding of Brax's arrays changes after the first checkpoint."""
 
     def settle(leaf: Any) -> Any:
         if not isinstance(leaf, jax.Array) or not leaf.is_fully_replicated:

@@ -1,4 +1,4 @@
-"""What has been spent of delta, on the disk before it is spent."""
+"""The record of how much delta is spent, on disk before it is spent."""
 
 import contextlib
 import json
@@ -12,21 +12,21 @@ from jaxcert._extras import import_extra
 from jaxcert._files import check_output
 from jaxcert.training._budget import CheckpointBudget
 
-# Of waiting for another process, which holds the lock for as long as a line takes to write.
+# Timeout for the lock, which another process holds while it writes a line.
 _SECONDS = 60
 
 
 class Ledger:
-    """Checkpoints by number: a line when one is begun, before its tasks are drawn, and one when it is done.
+    """Checkpoints by number: one line when a checkpoint begins, before its tasks are drawn, and one when it is done.
 
     Several processes may share the file: each reads and writes it under a lock, a file beside it.
 
     Args:
-        path: of a file of JSON lines, which may exist; None to keep them in memory alone.
+        path: a file of JSON lines, which may exist; None to keep them in memory only.
 
     Raises:
         ImportError: for a path without filelock.
-        ValueError: for a file that holds anything else; only its last line may be cut short.
+        ValueError: for a file with any other content; only its last line may be incomplete.
     """
 
     def __init__(self, path: str | Path | None) -> None:
@@ -37,12 +37,12 @@ class Ledger:
         if self.path is not None:
             lock = self.path.with_name(f"{self.path.name}.lock")
             self._lock = import_extra("filelock", "io").FileLock(lock, timeout=_SECONDS)
-            # A log that is only read needs no lock, and no folder that can be written.
+            # Reading the log needs neither the lock nor a writable folder.
             self._refresh(cut=False)
 
     @property
     def reached(self) -> int | None:
-        """The last step that is done, if training was to stop there."""
+        """The last step that is done, if training stopped there."""
         last = max(self.done, default=0)
         return last if self.done.get(last) else None
 
@@ -53,15 +53,15 @@ class Ledger:
 
     @property
     def spent(self) -> Fraction:
-        """Of delta, by all checkpoints that were begun."""
+        """The part of delta spent by all checkpoints that were begun."""
         return sum(self.deltas.values(), Fraction(0))
 
     def begin(self, step: int, budget: CheckpointBudget) -> tuple[int, float]:
-        """Before tasks are drawn: the number of the next checkpoint, whoever began the last, and its part of delta.
+        """Record the next checkpoint, before its tasks are drawn: its number across processes, and its part of delta.
 
         Raises:
-            ValueError: if the budget has no such checkpoint, or not so much of delta left.
-            TimeoutError: if another process holds the lock and does not go on.
+            ValueError: if the budget has no such checkpoint, or not enough of delta left.
+            TimeoutError: if another process does not release the lock.
         """
         with self._lock:
             self._refresh(cut=True)
@@ -69,15 +69,15 @@ class Ledger:
             delta = budget.level(number)
             if self.spent + Fraction(delta) > Fraction(budget.delta):
                 raise ValueError(
-                    f"checkpoint {number} would take {delta:g} of delta, of whose {budget.delta:g}"
-                    f" {float(self.spent):g} is spent: the budget is another one than before"
+                    f"checkpoint {number} would take {delta:g} of delta = {budget.delta:g}, of which"
+                    f" {float(self.spent):g} is already spent: the budget differs from the one before"
                 )
             self._append({"number": number, "step": step, "certify/delta": delta})
             self.deltas[number] = Fraction(delta)
         return number, delta
 
     def finish(self, number: int, step: int, result: Mapping[str, Any], *, reached: bool) -> None:
-        """With what came of it, and whether training stops."""
+        """Record the result of a checkpoint, and whether training stops."""
         with self._lock:
             self._append({"number": number, "step": step, "done": True, "reached": reached, **result})
         self.done[step] = reached
@@ -91,13 +91,13 @@ class Ledger:
             os.fsync(file.fileno())
 
     def _refresh(self, *, cut: bool) -> None:
-        """Read what another process may have added; ``cut`` off a line that was not finished, under the lock."""
+        """Read what another process may have added; ``cut`` removes an unfinished line, which needs the lock."""
         if self.path is not None and self.path.exists():
             self._read(self.path, cut=cut)
 
     def _read(self, path: Path, *, cut: bool) -> None:
         content = path.read_bytes()
-        # A line without an end was never on the disk: no tasks were drawn for it.
+        # An unfinished line was never synchronised to disk, so no tasks were drawn for it.
         whole = content[: content.rfind(b"\n") + 1]
         for i, line in enumerate(whole.splitlines()):
             try:

@@ -1,4 +1,4 @@
-"""Where the scalars of checkpoints go."""
+"""Writers for the scalars of checkpoints."""
 
 import atexit
 from collections.abc import Callable, Mapping
@@ -11,10 +11,10 @@ Writer = Callable[[int, Mapping[str, float]], None]
 
 
 def tensorboard_writer(folder: str | Path) -> Writer:
-    """Scalars as TensorBoard reads them; tensorboardX writes ``certify/safety_0.5`` for ``certify/safety@0.5``.
+    """Write scalars for TensorBoard; tensorboardX writes ``certify/safety_0.5`` for ``certify/safety@0.5``.
 
     Args:
-        folder: for the event files.
+        folder: the folder for the event files.
 
     Returns:
         A writer for ``CertificationHook``.
@@ -25,7 +25,7 @@ def tensorboard_writer(folder: str | Path) -> Writer:
     Example:
         >>> tensorboard_writer("runs")(100, {"certify/safety@0.5": 0.9})  # doctest: +SKIP
     """
-    # Its own flush leaves what is still queued: let its thread write at once, and the rest when the process ends.
+    # Its flush() does not write queued events: its thread writes every second, and the rest when the process ends.
     writer = import_extra("tensorboardX", "brax").SummaryWriter(str(folder), flush_secs=1)
     atexit.register(writer.close)
 
@@ -37,7 +37,7 @@ def tensorboard_writer(folder: str | Path) -> Writer:
 
 
 def wandb_writer(run: Any) -> Writer:
-    """Scalars to a run of Weights & Biases, which may be offline.
+    """Write scalars to a run of Weights & Biases, which may be offline.
 
     Args:
         run: what ``wandb.init`` returned.

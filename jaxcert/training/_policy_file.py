@@ -15,9 +15,9 @@ from jaxcert._files import whole_file
 from jaxcert.rollouts import Policy
 
 _FORMAT = "jaxcert-policy-1"
-# Of Brax: the normalisation, and the noise of the tanh-normal distribution, do not go below these.
+# Lower limits in Brax: of the normalisation, and of the noise of the tanh-normal distribution.
 _SMALLEST_STD, _LEAST_NOISE = 1e-6, 1e-3
-# What reading a damaged archive may raise; RuntimeError also if it is encrypted, or nested too deeply.
+# Errors from reading a damaged archive; RuntimeError also if it is encrypted or nested too deeply.
 _DAMAGE = (
     OSError,
     zipfile.BadZipFile,
@@ -33,18 +33,18 @@ _SAMPLES = ("cheetah", "walker")
 
 
 def save_policy(path: str | Path, params: Any, *, environment: str, **facts: Any) -> None:
-    """Write the actor of Brax's PPO: normalisation of observations, layers, and what is known of it.
+    """Write the actor of Brax's PPO: the normalisation of observations, the layers, and facts about it.
 
     The networks are those of ``brax.training.agents.ppo`` with SiLU between layers and a tanh-normal distribution.
 
     Args:
-        path: of the file.
-        params: (normaliser, policy, value), as of ``ppo.train``.
-        environment: which environment it was trained on; asked for again on loading.
+        path: the file.
+        params: (normaliser, policy, value), as returned by ``ppo.train``.
+        environment: the environment on which it was trained; checked again on loading.
         **facts: numbers and strings, such as steps and machine.
 
     Raises:
-        ValueError: for parameters that are no such network, or not finite.
+        ValueError: for parameters of another network, or that are not finite.
 
     Example:
         >>> save_policy("policy.npz", params, environment="cheetah", num_steps=60_000_000)  # doctest: +SKIP
@@ -75,8 +75,8 @@ def load_policy(path: str | Path, *, environment: str, deterministic: bool = Tru
     """Read a policy file.
 
     Args:
-        path: of the file.
-        environment: on which it is to run.
+        path: the file.
+        environment: the environment on which it is to run.
         deterministic: take the mode of the distribution instead of a sample.
 
     Returns:
@@ -97,13 +97,13 @@ def load_policy(path: str | Path, *, environment: str, deterministic: bool = Tru
 
 
 def policy_facts(path: str | Path) -> dict[str, Any]:
-    """What a policy file says of its policy.
+    """The facts in a policy file.
 
     Args:
-        path: of the file.
+        path: the file.
 
     Returns:
-        ``environment``, and the facts that it was saved with.
+        ``environment``, and the facts with which it was saved.
 
     Raises:
         ValueError: for a file that is damaged.
@@ -116,10 +116,10 @@ def policy_facts(path: str | Path) -> dict[str, Any]:
 
 
 def sample_policy(name: str, *, deterministic: bool = True) -> Policy:
-    """A trained policy that is shipped with the package.
+    """A trained policy shipped with the package.
 
-    Trained by this package on the physical versions of the tasks; the README beside the files says how, for how long,
-    and how good it is.
+    It was trained by this package on the physical versions of the tasks; the README beside the files describes how, for
+    how long, and how good it is.
 
     Args:
         name: ``"cheetah"`` or ``"walker"``.

@@ -1,4 +1,4 @@
-"""Training with Brax's PPO, certified as it goes."""
+"""Training with Brax's PPO, with certificates on the way."""
 
 import dataclasses
 from collections.abc import Callable
@@ -15,12 +15,12 @@ from jaxcert.training._settings import PPOSettings
 
 
 class Trained(NamedTuple):
-    """What came of training.
+    """The result of training.
 
     Attributes:
-        make_policy: from parameters to a policy.
-        params: at the end, or where training stopped.
-        reached: the checkpoint at which it stopped early, or None.
+        make_policy: a function from parameters to a policy.
+        params: the parameters at the end, or where training stopped.
+        reached: the checkpoint at which training stopped early, or None.
     """
 
     make_policy: Callable[..., Any]
@@ -39,21 +39,21 @@ def train(
     """Train a policy on all tasks at once, with a certificate at every checkpoint.
 
     Args:
-        env: tasks, and their environments.
-        settings: of PPO.
+        env: the tasks and their environments.
+        settings: settings of PPO.
         hook: certifies the checkpoints; its ``stop`` ends training.
-        checkpoints: a folder for checkpoints, in Brax's format and as compact policy files. Where it holds some,
-            training goes on from the last one: with its parameters and the steps that are left, but a new optimiser
-            and new environments. It does not where the hook's ``stop`` had ended it. Also for the hook's log.
-        progress_fn: as Brax's; gets the certificates' scalars, too.
+        checkpoints: a folder for checkpoints, in Brax's format and as compact policy files, and for the hook's log. If
+            it holds checkpoints, training resumes from the last one, with its parameters and the remaining steps, but
+            with a new optimiser and new environments; it does not if the hook's ``stop`` had ended it.
+        progress_fn: as in Brax; it also gets the scalars of the certificates.
 
     Returns:
         The policy.
 
     Raises:
         ImportError: if the extra ``brax`` is missing.
-        ValueError: for checkpoints of another environment, of one without a name, or of other networks, and
-            as the hook.
+        ValueError: for checkpoints of another environment, of one without a name, or of other networks, and as the hook
+            does.
 
     Example:
         >>> from jaxcert.tasks import pendulum
@@ -71,7 +71,7 @@ def train(
     done = int(last.name) if last is not None else 0
     options = _left_over(settings, done)
     if hook is not None and hook.stop is not None and last is not None and hook.ledger.reached == done:
-        options["num_timesteps"] = 0  # it was over
+        options["num_timesteps"] = 0  # training had ended
 
     def keep(step: int, make_policy: Callable[..., Any], params: Any) -> None:
         restored = step == 0 and last is not None
@@ -89,7 +89,7 @@ def train(
                 episode_length=env.episode_length,
                 normalize_observations=True,
                 deterministic_eval=True,
-                # Brax sets environments back to their first state, and with it to their first task.
+                # Between resets, Brax returns environments to their first state, and so to their first task.
                 num_resets_per_eval=1,
                 network_factory=network_factory(settings),
                 progress_fn=lambda step, metrics: progress_fn(done + step, metrics),
@@ -98,18 +98,18 @@ def train(
                 **options,
             )
             if options["num_timesteps"] == 0:
-                keep(0, make_policy, params)  # which Brax leaves out
+                keep(0, make_policy, params)  # Brax does not call it then
     except Reached as reached:
         return Trained(reached.make_policy, reached.checkpoint.params, reached.checkpoint)
     return Trained(make_policy, params, None)
 
 
 def _left_over(settings: PPOSettings, done: int) -> dict[str, Any]:
-    """Arguments of Brax for the steps that are left, with as many evaluations for them as were planned."""
+    """Arguments of Brax for the remaining steps, with the evaluations that were planned for them."""
     options = {name: value for name, value in dataclasses.asdict(settings).items() if not name.endswith("_layers")}
     left = max(settings.num_timesteps - done, 0)
     share = left / max(settings.num_timesteps, 1)
     # The first evaluation, before training, trains nothing.
     num_evals = 1 + max(1, round((settings.num_evals - 1) * share)) if settings.num_evals > 1 else settings.num_evals
-    # Other environments than those that were seen.
+    # A new seed, so that the environments differ from those already seen.
     return {**options, "num_timesteps": left, "num_evals": num_evals, "seed": settings.seed + done}

@@ -1,30 +1,30 @@
-"""What training is called with."""
+"""Settings of training."""
 
 import dataclasses
 
 
 @dataclasses.dataclass(frozen=True)
 class PPOSettings:
-    """What Brax's PPO is called with; by default the settings of the paper.
+    """Settings of Brax's PPO; by default those of the paper.
 
-    Smaller ones for two cores are ``SMALL`` (cheetah and walker) and ``PENDULUM``.
+    Smaller settings, for two cores, are ``SMALL`` (cheetah and walker) and ``PENDULUM``.
 
     Attributes:
-        num_timesteps: steps of the environments, all together.
-        num_envs: environments side by side.
+        num_timesteps: total number of environment steps.
+        num_envs: environments in parallel.
         batch_size: unrolls per minibatch.
-        num_minibatches: per update.
+        num_minibatches: minibatches per update.
         num_updates_per_batch: passes over each batch.
         unroll_length: steps per unroll.
         discounting: discount of PPO, not of the certified return.
-        learning_rate: of Adam.
+        learning_rate: learning rate of Adam.
         entropy_cost: weight of the entropy.
-        reward_scaling: factor on rewards.
-        num_evals: evaluations, and checkpoints; the first before training.
-        num_eval_envs: environments of Brax's own evaluation.
+        reward_scaling: factor for rewards.
+        num_evals: number of evaluations and checkpoints, the first before training.
+        num_eval_envs: environments in Brax's own evaluation.
         policy_layers: hidden sizes of the actor.
         value_layers: hidden sizes of the critic.
-        seed: of everything in training.
+        seed: seed of everything in training.
     """
 
     num_timesteps: int = 60_000_000

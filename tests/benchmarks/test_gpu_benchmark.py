@@ -1,4 +1,4 @@
-"""The benchmark of a device runs on any, finds what is unsafe, and its table of exact values is exact."""
+"""The device benchmark runs on any device and detects unsafe results, and its table of exact values is exact."""
 
 import csv
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""The curves of the paper's experiments: what is said of them, files, and a small run from rollouts to picture."""
+"""The curves of the paper's experiments: statements about them, files, and a small run from rollouts to figure."""
 
 import csv
 

@@ -1,4 +1,4 @@
-"""The bounds by their definitions, for the very floats that were given: rationals and interval arithmetic.
+"""The bounds by their definitions, for exactly the given floats: rationals and interval arithmetic.
 
 Each function gives L - a for one task; numbers of equations are those of the theory page. Comparisons of ``arb``
 values are proofs: they hold for every number in both intervals.

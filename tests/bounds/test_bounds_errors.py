@@ -1,4 +1,4 @@
-"""Every refusal of the bounds, by its message."""
+"""Every error of the bounds, by its message."""
 
 import math
 

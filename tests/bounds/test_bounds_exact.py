@@ -1,4 +1,4 @@
-"""Computed bounds beside the exact ones for the same floats: never above, and close."""
+"""Computed bounds against the exact ones for the same floats: never above, and close."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Where floats end: supports so narrow that products are flushed to 0, and so wide that sums overflow."""
+"""The limits of floats: supports so narrow that products are flushed to 0, and so wide that sums overflow."""
 
 import jax.numpy as jnp
 import numpy as np

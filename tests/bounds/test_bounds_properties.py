@@ -1,4 +1,4 @@
-"""What holds between bounds of related inputs."""
+"""Relations between bounds of related inputs."""
 
 import functools
 

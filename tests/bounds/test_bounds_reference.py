@@ -1,4 +1,4 @@
-"""Bounds on the sample returns beside values that another implementation computed."""
+"""Bounds on the sample returns against values from another implementation."""
 
 import csv
 from pathlib import Path

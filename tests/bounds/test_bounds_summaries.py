@@ -342,7 +342,7 @@ def assert_below(found, wanted, slack: float) -> None:
 
 
 def test_more_rollouts_than_can_be_counted_make_a_task_invalid():
-    """int32 wraps: counts that came round to a small number again must certify nothing."""
+    """int32 wraps: counts that have wrapped to a small number must certify nothing."""
     one = np.arange(60) < np.ones((12, 1))
     summary = Histogram.empty(12, support=(0, 1), num_bins=NUM_BINS).update(np.zeros(SHAPE, np.float32), where=one)
     for _ in range(31):

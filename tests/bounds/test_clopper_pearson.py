@@ -1,4 +1,4 @@
-"""Clopper-Pearson beside the binomial tail in interval arithmetic."""
+"""Clopper-Pearson against the binomial tail in interval arithmetic."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Long arrays are solved block by block, which must not show."""
+"""Long arrays are solved block by block, which must not change results."""
 
 import jax
 import jax.numpy as jnp

@@ -72,7 +72,7 @@ def test_certify_agrees_with_its_definition(bound, method):
 
 @pytest.mark.parametrize("method", [pytest.param("binomial", marks=pytest.mark.slow), "scenario"])
 def test_few_thresholds_equal_many_bit_for_bit(method):
-    """Few are solved one by one, many gathered from a table over k."""
+    """Few certificates are solved one by one, many are gathered from a table over k."""
     x, levels = returns_for("hoeffding"), thresholds_for("hoeffding", 101)
     settings = {"support": SUPPORT, "delta": 0.01, "bound": "hoeffding", "method": method}
     many, few = certify(x, levels, **settings), certify(x, levels[::10], **settings)
@@ -181,7 +181,7 @@ def test_safety_level_is_the_largest_order_statistic_allowed(method, wanted):
 
 @pytest.mark.parametrize(("n", "wanted"), [(200, 0.9), (200, 0.95), (45, 0.9), (47, 0.9), (1000, 0.5), (20, 0.9)])
 def test_default_beta_of_a_safety_level_costs_nothing(n, wanted, precision):
-    """It is the largest that leaves k* as at 0.05, or, where 0.05 leaves none, the largest that leaves any."""
+    """It is the largest with the same k* as 0.05, or, if 0.05 has none, the largest that has any."""
     x = np.random.default_rng(1).beta(5, 2, (n, 20))
     got = certify_safety_level(x.astype(precision), wanted, support=SUPPORT, delta=0.01)
     beta = float(got.beta)

@@ -1,4 +1,4 @@
-"""Rollouts and certificate in one call: the same bits as one after the other, sound, and refused by message."""
+"""Rollouts and certificate in one call: the same bits as in two calls, sound, with the same errors."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""What certify refuses by message, and what it counts against the certificate where values cannot be read."""
+"""Errors that certify raises, and values that count against the certificate if they cannot be read."""
 
 import functools
 
@@ -210,7 +210,7 @@ def test_validate_false_fails_closed_as_well():
 
 
 def _look_swapped(returns, where=None) -> np.ndarray:
-    """By NumPy, as small arrays on a CPU are looked at, and compiled, as all others are."""
+    """Checked by NumPy, as small arrays on a CPU are, and compiled, as all others are."""
     eps = float(np.finfo(np.float32).eps)
     host = _axes._look_swapped(np, np.asarray(returns, float), None if where is None else np.asarray(where), eps)
     np.testing.assert_array_equal(_axes._look_swapped_on_device(jnp.asarray(returns), where), host)
@@ -238,7 +238,7 @@ def test_swapped_axes_are_noticed_in_any_batch_entry():
 
 
 def _ragged(key: jax.Array, effect: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """30 tasks of 3 to 12 rollouts in an array with room for 15, and an effect of odd and even rollouts."""
+    """30 tasks with 3 to 12 rollouts in an array with room for 15, and a difference between odd and even rollouts."""
     noise, sizes = jax.random.split(key)
     where = jnp.arange(15)[None] < jax.random.randint(sizes, (30, 1), 3, 13)
     return jax.random.normal(noise, (30, 15)) + 3 + effect * jnp.cos(jnp.pi * jnp.arange(15.0))[None], where

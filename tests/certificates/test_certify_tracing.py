@@ -1,4 +1,4 @@
-"""Readable arrays that are met while something else is traced: checked as ever, and no obstacle."""
+"""Concrete arrays used while something else is traced: checked as usual, and without errors."""
 
 import jax
 import jax.numpy as jnp

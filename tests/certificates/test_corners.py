@@ -1,4 +1,4 @@
-"""Numbers that a float type, XLA or a compiled call makes of those that a user gave: never on the wrong side."""
+"""Numbers that a float type, XLA or a compiled call changes: never to the wrong side."""
 
 import jax
 import jax.numpy as jnp

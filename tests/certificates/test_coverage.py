@@ -1,4 +1,4 @@
-"""How often a certificate fails, computed exactly in the worst case that the theory names.
+"""How often a certificate fails, computed exactly for the worst case in the theory.
 
 There, tasks with J >= B always pass and tasks with J < B pass with probability beta, so k ~ Bin(n, eps (1 - beta)).
 A certificate fails at eps if epsilon(k) < eps. Between two entries of the table the failure probability grows with eps,

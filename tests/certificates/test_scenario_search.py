@@ -1,4 +1,4 @@
-"""The search for K against the printed theorem solved for every K, and what follows from the theorem."""
+"""The search for K against the printed theorem solved for every K, and consequences of the theorem."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""`jaxcert train`, `rollout` and `render`: real training and simulation, interrupted, gone on with, and refused."""
+"""`jaxcert train`, `rollout` and `render`: real training and simulation, interrupted, resumed and refused."""
 
 import json
 import os
@@ -115,7 +115,7 @@ def test_returns_are_written_with_what_they_come_from(trained, tmp_path):
 
 
 def interrupt_third_part(monkeypatch):
-    """As Ctrl-C does; gives a list that grows with every part that is begun."""
+    """Interrupts as Ctrl-C does; gives a list that grows with every part that is begun."""
     collect, calls = _rollout.collect, []
 
     def interrupted(*args, **kwargs):

@@ -1,4 +1,4 @@
-"""`jaxcert certify`: what it prints and writes, against the library."""
+"""`jaxcert certify`: its output and files, against the library."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""`jaxcert demo`: tables beside the truth, and plots."""
+"""`jaxcert demo`: tables against the truth, and plots."""
 
 import dataclasses
 import re

@@ -156,7 +156,7 @@ def test_an_interruption_ends_with_130_and_no_files(tmp_path, monkeypatch):
 def test_ctrl_c_while_compiling_ends_the_process_with_130(tmp_path):
     """A real signal, sent shortly after the computation began.
 
-    Sent again until it is heard: Python drops an exception raised inside a callback of its garbage collector, and JAX
+    Sent again until it is handled: Python drops an exception raised inside a callback of its garbage collector, and JAX
     has one.
     """
     code = """if True:

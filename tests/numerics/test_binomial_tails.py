@@ -1,4 +1,4 @@
-"""Binomial tails against interval arithmetic, with the error that is claimed for them."""
+"""Binomial tails against interval arithmetic, with their stated errors."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""exp, expm1, log and log1p against interval arithmetic, at their edges, and wherever an element stands."""
+"""exp, expm1, log and log1p against interval arithmetic, at their edges, and at every position in an array."""
 
 import jax
 import jax.numpy as jnp

@@ -1,7 +1,7 @@
-"""Every result stays on its side when quotients, roots and functions are off by what a GPU's instructions may be off.
+"""Every result stays on its side if quotients, roots and functions have the errors of a GPU's instructions.
 
-The program is evaluated on the CPU with each inexact operation moved, up, down, at random and the way that hurts most;
-exact values are those of the table that the benchmark of devices carries.
+The program is evaluated on the CPU with each inexact operation moved up, down, at random and in the most harmful
+direction; exact values are those in the table of the device benchmark.
 """
 
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""The bracketed root finder returns verified points only, however badly it is treated."""
+"""The bracketed root finder returns only verified points, even for badly behaved functions."""
 
 import jax
 import jax.numpy as jnp

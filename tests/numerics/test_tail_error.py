@@ -1,4 +1,4 @@
-"""The closed bounds on rounding errors of tails dominate what they stand for (theory page, section 5.1)."""
+"""The closed-form bounds on rounding errors of tails dominate those errors (theory page, section 5.1)."""
 
 from collections.abc import Callable
 

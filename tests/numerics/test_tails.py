@@ -1,4 +1,4 @@
-"""The public tails and limits: sides, ends and arguments without a meaning."""
+"""The public tails and limits: sides, ends and invalid arguments."""
 
 import jax
 import numpy as np

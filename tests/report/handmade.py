@@ -1,4 +1,4 @@
-"""Certificates made by hand: what reports do with them does not depend on how they were computed."""
+"""Certificates made by hand, since reports do not depend on how certificates were computed."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The whole step curve against counting and SciPy."""
+"""The complete step curve against counting and SciPy."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Pictures of certificates: what is drawn, and into which files."""
+"""Plots of certificates: their content, and their files."""
 
 import struct
 import subprocess

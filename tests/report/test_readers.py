@@ -1,4 +1,4 @@
-"""Files of returns: what is read, and what is refused by which words."""
+"""Files of returns: what is read, and what is refused with which message."""
 
 import csv
 import hashlib

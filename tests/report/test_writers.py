@@ -1,4 +1,4 @@
-"""Certificates as JSON: strict, complete, whole or not at all."""
+"""Certificates as JSON: strict and complete, and files written completely or not at all."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""Rollouts against a plain loop over episodes, and what is refused."""
+"""Rollouts against a plain loop over episodes, and errors."""
 
 import dataclasses
 import sys
@@ -164,7 +164,7 @@ class Breaking:
 
 
 def test_an_end_that_is_nan_is_no_end():
-    """What would have come might have been worse: the return is unknown, and no certificate counts it as good."""
+    """The rest of the episode might have been worse: the return is unknown, and no certificate counts it as good."""
     env = MultiTaskEnv(Breaking, lambda key: jnp.float32(2), 10, (-10.0, 0.0))
     breaks = jnp.array([0.0, 1.0, 5.0, 10.0, 100.0, 50.0])  # at reset, at three steps, in a reward, never
     found = collect(env, lambda obs, key: jnp.zeros(1), breaks, KEY, num_rollouts=2, validate=False)
@@ -179,7 +179,7 @@ def test_an_end_that_is_nan_is_no_end():
 
 
 class Agent:
-    """Somebody's object with parameters."""
+    """A user's object with parameters."""
 
     gain = 1.0
 
@@ -191,7 +191,7 @@ GAIN = 1.0
 
 
 def test_a_function_is_taken_as_it_is_now(monkeypatch):
-    """Outer variables that are set anew are seen; a method, whose object may change unseen, is refused."""
+    """Reassigned outer variables are noticed; a method, whose object may change unnoticed, is refused."""
     tasks = jnp.array([3.0])
 
     def mean(policy):

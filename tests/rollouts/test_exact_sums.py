@@ -1,4 +1,4 @@
-"""Rewards are added up to the largest float that is at most the exact sum, against rational arithmetic."""
+"""The sum of rewards is the largest float that is at most the exact sum, against rational arithmetic."""
 
 import dataclasses
 from fractions import Fraction

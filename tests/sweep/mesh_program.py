@@ -1,4 +1,4 @@
-"""Run by test_mesh.py in processes of their own: sweeps on returns that are spread over devices."""
+"""Run by test_mesh.py in separate processes: sweeps on returns that are sharded over devices."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""Which grids are possible, and what is refused by message."""
+"""Valid grids, and the errors for invalid ones."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Returns spread over eight virtual devices, and over two real processes."""
+"""Returns sharded over eight virtual devices, and over two real processes."""
 
 import os
 import socket
@@ -42,7 +42,7 @@ def finish(processes: list[subprocess.Popen]) -> list[str]:
 
 @pytest.mark.parametrize("where", [None, MASK], ids=["all", "masked"])
 def test_one_device(where):
-    """The way of returns that are spread, where there is one device to spread them over."""
+    """The code path of sharded returns, on a single device."""
     sharding = NamedSharding(jax.make_mesh((1,), ("tasks",), devices=jax.devices()[:1]), PartitionSpec(None, "tasks"))
     spread = sweep(X, GRID, support=(0, 1), where=where, sharding=sharding)
     plain = sweep(X, GRID, support=(0, 1), where=where)

@@ -83,7 +83,7 @@ def test_anything_that_can_be_sliced_is_read_in_chunks(tmp_path):
     np.save(tmp_path / "returns.npy", X)
 
     class Reader:
-        """Notes the largest piece that was asked for."""
+        """Records the largest piece that was read."""
 
         shape, dtype, largest = X.shape, X.dtype, 0
 

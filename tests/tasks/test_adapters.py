@@ -1,4 +1,4 @@
-"""Environments of Brax and of MuJoCo Playground with tasks of one's own."""
+"""Environments of Brax and MuJoCo Playground with user-defined tasks."""
 
 import jax
 import jax.numpy as jnp

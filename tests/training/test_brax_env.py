@@ -1,4 +1,4 @@
-"""Environments written elsewhere in Brax's PPO, and in a loop of one's own."""
+"""Environments of other libraries in Brax's PPO, and in a user's own loop."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Certificates of checkpoints: how delta is spent, what is reported, and that stopping early keeps the promise."""
+"""Certificates of checkpoints: how delta is spent, what is reported, and their validity if training stops early."""
 
 import json
 import re
@@ -148,7 +148,7 @@ def best_of_many_looks(keys, threshold, levels):
 
 @pytest.mark.parametrize("planned", [8, None])
 def test_stopping_at_the_first_good_certificate_keeps_the_promise(planned):
-    """A policy that never gets better, looked at eight times: certified above the truth at any look is a failure."""
+    """A policy that never improves, certified eight times: a certificate above the truth at any time is a failure."""
     threshold, delta, budget = 0.4, 0.2, CheckpointBudget(0.2, num_checkpoints=planned)
     levels = jnp.array([budget.level(c) for c in range(1, 9)])
     best = np.asarray(best_of_many_looks(jax.random.split(KEY, 1000), jnp.float32(threshold), levels))
@@ -157,7 +157,7 @@ def test_stopping_at_the_first_good_certificate_keeps_the_promise(planned):
 
 
 def test_a_resumed_run_goes_on_counting(tmp_path):
-    """Also after a line that was cut short; and the tasks are others."""
+    """Also after an incomplete line; and with different tasks."""
     log = tmp_path / "certificates.jsonl"
     one = hook(log=log)
     one(0, make_policy, jnp.float32(1))
@@ -181,7 +181,7 @@ def test_a_resumed_run_goes_on_counting(tmp_path):
 
 
 def test_a_checkpoint_that_fails_has_spent_its_part(tmp_path):
-    """Its tasks were drawn: they do not come again."""
+    """Its tasks were drawn, so they are not drawn again."""
     log = tmp_path / "certificates.jsonl"
     with pytest.raises(ValueError, match="no return is finite"):
         hook(log=log)(0, make_policy, jnp.float32(np.nan))
@@ -208,7 +208,7 @@ def test_another_budget_spends_no_more_than_is_left(tmp_path, first, then):
         for step in range(2, 6):
             hook(log=log, budget=then)(step, make_policy, jnp.float32(1))
 
-    with pytest.raises(ValueError, match=r"of delta, of whose 0\.1 .* is spent"):
+    with pytest.raises(ValueError, match=r"of delta = 0\.1, of which .* is already spent"):
         go_on()
     spent = hook(log=log, budget=first).ledger.spent
     assert spent <= Fraction(max(first.delta, then.delta))
@@ -302,7 +302,7 @@ def test_a_log_without_the_library_that_locks_it_names_the_extra(tmp_path, monke
 
 
 def test_returns_never_leave_the_device(read_on_the_host):
-    """What is read is what is reported: a number for each threshold and safety, never one per rollout."""
+    """Only reported values are transferred: a number for each threshold and safety, never one per rollout."""
     one = hook()
     one(0, make_policy, jnp.float32(1))
     read_on_the_host.clear()

@@ -1,4 +1,4 @@
-"""Scalars as TensorBoard and Weights & Biases keep them, without a network."""
+"""Scalars as stored by TensorBoard and Weights & Biases, without a network."""
 
 import subprocess
 import sys
@@ -47,7 +47,7 @@ def test_a_missing_tensorboard_is_named(monkeypatch, tmp_path):
 
 
 class Run:
-    """What is called of a run."""
+    """The part of a run that is called."""
 
     def __init__(self):
         self.logged = []

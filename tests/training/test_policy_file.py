@@ -1,4 +1,4 @@
-"""Policy files: what goes in comes out, and what is damaged or foreign is refused by message."""
+"""Policy files: a round trip, and errors for damaged or foreign files."""
 
 import itertools
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Real training with Brax: it learns, is certified as it goes, stops where it should, and goes on where it stopped."""
+"""Real training with Brax: it learns, is certified on the way, stops where it should, and resumes."""
 
 import dataclasses
 

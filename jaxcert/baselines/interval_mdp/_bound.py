@@ -13,18 +13,18 @@ from jaxcert.tasks._chain import Chain
 def lower_bound(
     trajectories: ArrayLike, beta: ArrayLike, chain: Chain, *, max_visits: int | None, kind: Kind = "clopper_pearson"
 ) -> jax.Array:
-    """Lower confidence bound on the performance of each task, from its trajectories and the graph that is known.
+    """Lower confidence bound on the performance of each task, from its trajectories and the known graph.
 
-    The least value that intervals of the transition probabilities allow. One-sided: with ``max_visits`` given,
-    P[L <= J] >= 1 - beta per task; with None the same without proof, see ``probability_intervals``. The bounds can go
-    to ``certify_lower_bounds`` like any others.
+    The smallest value that is consistent with the intervals of the transition probabilities. One-sided: with
+    ``max_visits`` given, P[L <= J] >= 1 - beta per task; with None there is no proof, see ``probability_intervals``.
+    The bounds can be passed to ``certify_lower_bounds`` like any others.
 
     Args:
         trajectories: states of each episode, int[..., n, m, steps + 1]; negative after its end.
         beta: failure probability per task, in (0, 1).
-        chain: the graph, known for all tasks alike.
-        max_visits: take only the first so many visits of each state; a number fixed beforehand, or None for all.
-        kind: of the intervals, "clopper_pearson" or "hoeffding".
+        chain: the known graph, the same for all tasks.
+        max_visits: use only this many first visits of each state, a number fixed beforehand; None for all.
+        kind: kind of the intervals, "clopper_pearson" or "hoeffding".
 
     Returns:
         Lower bounds, float[..., n]; -inf for a task whose episodes contradict the graph or begin elsewhere, and where

@@ -9,24 +9,23 @@ from jax.typing import ArrayLike
 
 from jaxcert._validation import is_count
 
-# Transitions that are counted at once.
+# The number of transitions that are counted at once.
 _AT_ONCE = 2**22
 
 
 def count_transitions(trajectories: ArrayLike, successors: ArrayLike, *, max_visits: int | None) -> jax.Array:
-    r"""How often each transition of a chain occurs, in all visits of a state or in the first of them.
+    r"""How often each transition of a chain occurs, in all visits of a state or in the first ones.
 
-    Visits are in the order of the rollouts, as if one were run after the other, and within a rollout in the order of
-    its steps.
+    Visits are ordered by rollout, as if one were run after another, and within a rollout by step.
 
     Args:
         trajectories: states of each episode, int[..., n, m, steps + 1]; negative after its end.
-        successors: the states that can follow each, int32[S, K], filled up with -1, as in ``Chain``.
-        max_visits: count only the outcomes of the first so many visits of each state; None for all.
+        successors: the states that can follow each state, int32[S, K], padded with -1, as in ``Chain``.
+        max_visits: count only the outcomes of this many first visits of each state; None for all.
 
     Returns:
-        Counts, int32[..., n, S, K]; -1 for a state that is left in a way that the graph does not have, or where an
-        episode ends early, and for all states if an episode has gaps or meets a state beyond the graph.
+        Counts, int32[..., n, S, K]; -1 for a state that is left by a transition that is not in the graph, or where an
+        episode ends early, and for all states if an episode has gaps or reaches a state that is not in the graph.
 
     Raises:
         ValueError: for shapes or types that do not fit, or ``max_visits`` below 1.
@@ -49,7 +48,7 @@ def count_transitions(trajectories: ArrayLike, successors: ArrayLike, *, max_vis
 
 
 def check_max_visits(max_visits: int | None) -> np.int32 | None:
-    """As a number that can change without compiling again, or ValueError."""
+    """``max_visits`` as an array scalar, so that new values do not trigger a recompilation; or ValueError."""
     if max_visits is None:
         return None
     if not (is_count(max_visits) and max_visits < 2**31):
@@ -60,10 +59,10 @@ def check_max_visits(max_visits: int | None) -> np.int32 | None:
 
 
 def as_integers(name: str, values: ArrayLike) -> jax.Array:
-    """As int32; what lies beyond goes to its ends, which are no state and no count.
+    """The values as int32; those beyond its range go to its ends, which are neither states nor counts.
 
     Raises:
-        ValueError: for values that are no integers.
+        ValueError: for values that are not integers.
     """
     array = values if isinstance(values, jax.Array) else np.asarray(values)
     if not jnp.issubdtype(array.dtype, jnp.integer):
@@ -94,10 +93,10 @@ def _count_task(cells: jax.Array, *, successors: jax.Array, max_visits: jax.Arra
     matches = successors[row] == target[:, None]
     outcome, known = jnp.argmax(matches, axis=-1).astype(jnp.int32), jnp.any(matches, axis=-1)
     counted = real if max_visits is None else real & (_visit(jnp.where(real, source, num_states)) < max_visits)
-    # What does not count goes to a place that is cut off.
+    # Transitions that do not count go to an extra place, which is cut off.
     place = jnp.where(counted & known, source * width + outcome, num_states * width)
     counts = jnp.zeros(num_states * width + 1, jnp.int32).at[place].add(1)[:-1].reshape(num_states, width)
-    # An end before the last step where the graph goes on would be a choice of outcomes.
+    # Ending an episode early, where the graph goes on, would select outcomes.
     wrong = jnp.where(target >= 0, ~known, successors[row, 0] >= 0) & inside
     impossible = jnp.zeros(num_states, bool).at[row].max(wrong)
     gaps = jnp.any((source < 0) & (target >= 0)) | jnp.any(cells >= num_states)

@@ -41,21 +41,21 @@ def probability_intervals(
 
     .. math:: \hat p \pm \sqrt{\ln(2 / \alpha) / (2 N)}.
 
-    How often a state is visited is random. With ``max_visits`` fixed beforehand, and counts of the first so many
-    visits, the outcomes are independent and the level holds; where there were fewer visits the interval is [0, 1].
-    With None the counts of all visits are taken as if their number had been fixed: the usual form, without proof.
+    How often a state is visited is random. With ``max_visits`` fixed beforehand, and counts of the first
+    ``max_visits`` visits, the outcomes are independent and the level holds; for fewer visits the interval is [0, 1].
+    With None the counts of all visits are used as if their number had been fixed: the usual form, without proof.
 
     Args:
-        counts: of ``count_transitions`` with the same ``max_visits``, int[..., S, K].
+        counts: from ``count_transitions`` with the same ``max_visits``, int[..., S, K].
         chain: the graph; only states that can be reached count as unknown.
         beta: failure probability per task, in (0, 1); broadcasts to [...].
         kind: "clopper_pearson" or "hoeffding".
-        max_visits: as the counts were taken.
+        max_visits: as for the counts.
 
     Returns:
-        ``Intervals``, rounded outwards. NaN for a task whose counts have no meaning: negative, of a transition that the
-        graph does not have, more than ``max_visits`` or than 2**31 - 1 visits of a state; and where a traced beta is
-        not in (0, 1).
+        ``Intervals``, rounded outwards. NaN for a task with invalid counts (negative, of a transition that is not in
+        the graph, or of more than ``max_visits`` or 2**31 - 1 visits of a state), and where a traced beta is not in (0,
+        1).
 
     Raises:
         ValueError: for an unknown kind, a shape or type that does not fit, ``max_visits`` below 1, or a beta outside
@@ -83,7 +83,7 @@ def probability_intervals(
 
 
 def _unknown(chain: Chain) -> tuple[np.ndarray, int]:
-    """The states with unknown probabilities, and how many those are: one for two successors, else each."""
+    """The states with unknown probabilities, and the number of these: one for two successors, else one for each."""
     rows = np.flatnonzero(chain.uncertain())
     width = (chain.successors[rows] >= 0).sum(axis=1)
     return rows, int(np.where(width == 2, 1, width).sum())
@@ -103,7 +103,7 @@ def _intervals(
     exists = jnp.broadcast_to(successors >= 0, counts.shape)
     bad = _without_meaning(counts, max_visits, exists) | ~((beta > 0) & (beta < 1))[..., None, None]
     lower, upper = _of_states(counts[..., rows, :], beta[..., None, None], max_visits, num_unknown, kind)
-    # Elsewhere the only successor has probability one, and states that are not reached do not matter.
+    # In other states the only successor has probability one; states that are not reached do not matter.
     single = jnp.sum(exists, axis=-1, keepdims=True) == 1
     lower = jnp.where(exists & single, 1, 0).astype(lower.dtype).at[..., rows, :].set(lower)
     upper = jnp.ones_like(lower).at[..., rows, :].set(upper)
@@ -111,7 +111,7 @@ def _intervals(
 
 
 def _without_meaning(counts: jax.Array, max_visits: jax.Array | None, exists: jax.Array) -> jax.Array:
-    """Which tasks have counts that no episodes have, [..., 1, 1]."""
+    """Which tasks have counts that no episodes can have, [..., 1, 1]."""
     most = 2**31 - 1 if max_visits is None else max_visits
     # The sum of integers may have wrapped around; the float is off by far less than a half.
     wrapped = jnp.sum(counts.astype(jnp.float32), axis=-1, keepdims=True) > 1.5 * 2**31
@@ -123,7 +123,7 @@ def _without_meaning(counts: jax.Array, max_visits: jax.Array | None, exists: ja
 def _of_states(
     counts: jax.Array, beta: jax.Array, max_visits: jax.Array | None, num_unknown: jax.Array, kind: Kind
 ) -> tuple[jax.Array, jax.Array]:
-    # On either side half of the level; conversion, quotient and product lose 3.1 u at most.
+    # Each side gets half of the level; conversion, quotient and product lose 3.1 u at most.
     unknown = jnp.full_like(beta, 2) * jnp.asarray(num_unknown, beta.dtype)
     level = quotient(beta, unknown) * (1 - 4 * unit_roundoff(beta.dtype))
     visits = jnp.sum(counts, axis=-1, keepdims=True, dtype=jnp.int32)
@@ -138,7 +138,7 @@ def _clopper_pearson(k: jax.Array, n: jax.Array, level: jax.Array) -> tuple[jax.
 
 
 def _hoeffding(k: jax.Array, n: jax.Array, level: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Quotient, product and last sum lose u each, the radius three u at most: less than is taken off and added."""
+    """Quotient, product and last sum lose u each, the radius at most three u: less than the allowances below."""
     u, dtype = unit_roundoff(level.dtype), level.dtype
     n_low = cast(n, dtype, "down")
     radius = jnp.sqrt(-log(level) / (2 * n_low)) * (1 + 8 * u)

@@ -1,4 +1,4 @@
-"""Robust value iteration: the least value that the intervals allow."""
+"""Robust value iteration: the smallest value that the intervals allow."""
 
 import functools
 
@@ -11,7 +11,7 @@ from jaxcert.tasks._chain import Chain
 
 
 def robust_value(intervals: Intervals, chain: Chain) -> jax.Array:
-    r"""At most the expected return under any transition probabilities in the intervals, chosen anew in every step.
+    r"""A lower bound on the expected return under any transition probabilities in the intervals, even varying by step.
 
     .. math:: V_{t+1}(s) = \min_{p \in [\underline p_s, \overline p_s],\ \sum_i p_i = 1} \sum_i p_i V_t(s_i)
               = \max_z \Big( z + \sum_i \underline p_i (V_t(s_i) - z)^+ - \sum_i \overline p_i (z - V_t(s_i))^+ \Big),
@@ -20,15 +20,15 @@ def robust_value(intervals: Intervals, chain: Chain) -> jax.Array:
     bound, and each step is rounded down.
 
     Args:
-        intervals: of the successors of each state, [..., S, K].
-        chain: the graph, the returns at the ends, the first state, the horizon.
+        intervals: intervals of the successors of each state, [..., S, K].
+        chain: the graph, the payoffs, the initial state and the horizon.
 
     Returns:
-        Values of the first state, float [...]; NaN where an interval is, and where those of a state with several
-        successors are not within [0, 1] or hold no distribution.
+        Values of the initial state, float [...]; NaN where an interval is NaN, and where the intervals of a state with
+        several successors are not within [0, 1] or contain no distribution.
 
     Raises:
-        ValueError: for intervals that are no floats of the shape of the graph.
+        ValueError: for intervals that are not floats of the graph's shape.
 
     Example:
         >>> import numpy as np
@@ -67,7 +67,7 @@ def _value(intervals: Intervals, successors: jax.Array, payoff: jax.Array, initi
 
 
 def _hold_a_distribution(intervals: Intervals, exists: jax.Array) -> jax.Array:
-    """Which states, up to the rounding of probabilities that are meant exactly."""
+    """Which states have intervals that contain a distribution, up to the rounding of exact probabilities."""
     lower, upper = intervals
     room = 2 * lower.shape[-1] * unit_roundoff(lower.dtype)
     ordered = jnp.where(exists, (lower >= 0) & (lower <= upper) & (upper <= 1), (lower == 0) & (upper == 0))
@@ -76,13 +76,13 @@ def _hold_a_distribution(intervals: Intervals, exists: jax.Array) -> jax.Array:
 
 
 def _least_expectation(intervals: Intervals, values: jax.Array) -> jax.Array:
-    """The dual at each of the values, and the largest of them: [..., S, K] to [..., S], rounded down, at least 0."""
+    """The largest of the duals at all values: from [..., S, K] to [..., S], rounded down, at least 0."""
     width, u = values.shape[-1], unit_roundoff(values.dtype)
     z, values = values[..., :, None], values[..., None, :]
     above = jnp.sum(intervals.lower[..., None, :] * jnp.maximum(values - z, 0), axis=-1)
     below = jnp.sum(intervals.upper[..., None, :] * jnp.maximum(z - values, 0), axis=-1)
     z = z[..., 0]
-    # Difference, product, the sum of `width` terms in any order, and the two last additions; and what is flushed to 0.
+    # Difference, product, the sum of `width` terms in any order, the two last additions; and results flushed to 0.
     lost = 2 * (width + 2) * float(jnp.finfo(values.dtype).tiny)
     dual = z + above - below - (width + 5) * u * (z + above + below) - lost
     return jnp.maximum(jnp.max(dual, axis=-1), 0)

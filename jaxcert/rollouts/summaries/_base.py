@@ -1,4 +1,4 @@
-"""What summaries have in common: a support, a count per task, and batches that are checked as returns are."""
+"""Common parts of summaries: a support, a count per task, and batches checked in the same way as returns."""
 
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ class Batch(NamedTuple):
     """New rollouts of every task.
 
     Attributes:
-        x: float[..., m], the lower end of the support where a rollout does not count.
+        x: float[..., m]; the lower end of the support where a rollout does not count.
         counted: bool[..., m].
         valid: tasks in which every rollout that should count is a possible return, bool[...].
     """
@@ -29,7 +29,7 @@ def support_ends(support: Any, dtype: Any) -> tuple[jax.Array, jax.Array]:
     """The ends of a finite support, rounded outwards.
 
     Raises:
-        ValueError: for a support that is not a < b with both finite.
+        ValueError: for a support without finite a < b.
     """
     low, high = split_support(support)
     if is_concrete(high) and not np.isfinite(float(high)):
@@ -69,7 +69,7 @@ def float_dtype(dtype: Any) -> np.dtype:
 def read_batch(
     low: jax.Array, high: jax.Array, tasks: tuple[int, ...], returns: Any, where: Any, validate: bool
 ) -> Batch:
-    """The batch, refused by message where it can be read; else impossible returns make their task invalid."""
+    """The batch; raises for impossible returns if they are concrete, otherwise their task becomes invalid."""
     prepared = to_device(returns, 0.5, (low, high), where)
     x, where = prepared.returns, prepared.where
     if x.shape[:-1] != tasks:
@@ -85,10 +85,10 @@ def read_batch(
 
 
 def alike(first: Any, other: Any) -> jax.Array:
-    """Whether two summaries have one support; what can be told apart at once is refused.
+    """Whether two summaries have one support; raises for differences that can be seen at once.
 
     Raises:
-        ValueError: for different kinds, shapes or types, or readable supports that differ.
+        ValueError: for different kinds, shapes or types, or concrete supports that differ.
     """
     if type(first) is not type(other):
         raise ValueError(f"a {type(first).__name__} cannot be merged with {type(other).__name__}")

@@ -14,22 +14,22 @@ from jaxcert.rollouts.summaries._base import alike, float_dtype, read_batch, sup
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False)
 class Histogram:
-    r"""How often each of ``num_bins + 1`` values occurs, every return rounded down to one of them.
+    r"""The counts of ``num_bins + 1`` values, with every return rounded down to one of them.
 
     .. math:: v_i = a + i (b - a) / \text{num\_bins}, \qquad X \mapsto \max \{ v_i : v_i \le X \}
 
     The rounded return is itself a return in [a, b], independent from rollout to rollout, with a mean of at most E[X].
     So every per-task bound, computed from the counts, is a lower bound on E[X]; with "betting", "dkw" and "hoeffding"
-    it is at most one bin, (b - a) / num_bins, below the one from the returns. Counts do not depend on the order of
-    batches, nor on how they were split and merged. ``certify`` takes a histogram in place of returns, with any bound.
+    it is at most one bin, (b - a) / num_bins, below the bound from the returns. Counts depend neither on the order
+    of batches nor on how they were split and merged. ``certify`` takes a histogram in place of returns, with any bound.
 
-    Success counts are the histogram with one bin on (0, 1), which loses nothing; Clopper-Pearson takes those.
+    Success counts are the histogram with one bin on (0, 1), which is exact; Clopper-Pearson takes such a histogram.
 
     Attributes:
         values: v, float[num_bins + 1], increasing.
         high: b.
         counts: int32[..., n, num_bins + 1].
-        valid: tasks in which every return lay in the support, and that have at most 2**31 - 1 of them, bool[..., n].
+        valid: tasks in which every return lay in the support, and with at most 2**31 - 1 returns, bool[..., n].
 
     Example:
         >>> import jax.numpy as jnp
@@ -48,16 +48,16 @@ class Histogram:
 
     @classmethod
     def empty(cls, num_tasks: Any, *, support: tuple[Any, Any], num_bins: int, dtype: Any = None) -> Self:
-        """No rollouts yet.
+        """A summary without rollouts.
 
         Args:
             num_tasks: n, or a shape [..., n].
             support: (a, b), declared before the data are seen, both ends finite.
             num_bins: bins per task; memory is 4 (num_bins + 1) bytes per task.
-            dtype: of the values; by default JAX's default float.
+            dtype: type of the values; by default JAX's default float.
 
         Raises:
-            ValueError: for a number of tasks or bins, a support or a type that has no meaning.
+            ValueError: for an invalid number of tasks or bins, support or type.
         """
         shape, dtype = task_shape(num_tasks), float_dtype(dtype)
         if not is_count(num_bins) or num_bins > 2**20:
@@ -83,13 +83,13 @@ class Histogram:
         return self.values.dtype
 
     def update(self, returns: Any, *, where: Any = None, validate: bool = True) -> Self:
-        """With new rollouts of every task.
+        """Add new rollouts of every task.
 
         Args:
             returns: float[..., n, m].
             where: bool[..., n, m], which of them count; all by default. A task may have none.
-            validate: refuse returns outside the support by message where they can be read. Otherwise, and under a
-                transformation, they make their task invalid for good.
+            validate: raise for returns outside the support that are concrete. Otherwise, and under a transformation,
+                they make their task permanently invalid.
 
         Raises:
             ValueError: for shapes or values that do not fit.
@@ -98,7 +98,7 @@ class Histogram:
         return _count(self, batch.x, batch.counted, batch.valid)
 
     def merge(self, other: Self) -> Self:
-        """All rollouts of both.
+        """The summary of all rollouts of both.
 
         Raises:
             ValueError: for another kind, support, number of bins or tasks.
@@ -121,18 +121,18 @@ def _count(summary: Histogram, x: jax.Array, counted: jax.Array, valid: jax.Arra
 
 @jax.jit
 def _counted(summary: Histogram, counts: jax.Array, valid: jax.Array) -> Histogram:
-    """With these counts, sums of two that int32 could hold: beyond its range the new total wraps to a negative one."""
+    """The summary with new counts, each the sum of two in int32: a total beyond its range wraps to a negative one."""
     total = jnp.sum(counts, axis=-1, dtype=jnp.int32)
     return dataclasses.replace(summary, counts=counts, valid=valid & (total >= 0))
 
 
 def _place(values: jax.Array, x: jax.Array) -> jax.Array:
-    """The last i with values[i] <= x: guessed, then compared with the values themselves."""
+    """The last i with values[i] <= x: guessed, then corrected by comparison with the values."""
     last = values.shape[0] - 1
     low, high = values[0], values[-1]
     guess = jnp.clip((x - low) / (high - low) * last, 0, last).astype(jnp.int32)
     guess = jnp.where(values[guess] > x, jnp.maximum(guess - 1, 0), guess)
     after = jnp.minimum(guess + 1, last)
     guess = jnp.where(values[after] <= x, after, guess)
-    # Where the guess was further off than that, the lower end, which is below every return.
+    # If the guess was further off, take the lower end, which is below every return.
     return jnp.where(values[guess] <= x, guess, 0)

@@ -15,17 +15,18 @@ from jaxcert.rollouts.summaries._base import alike, float_dtype, read_batch, sup
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False)
 class Moments:
-    r"""What Hoeffding's and the empirical Bernstein bound need of the returns: 17 bytes per task (float32).
+    r"""The moments of returns that Hoeffding's and the empirical Bernstein bound need: 17 bytes per task (float32).
 
     With y = (X - a) / (b - a), rounded down,
 
     .. math:: \text{total} = \sum_j \lfloor 2^R y_j \rfloor, \qquad
           \text{squares} \ge \sum_j (y_j - \bar y)^2,
 
-    R = 24 (float32) or 52 (float64). The total is an exact integer: the same in any order, split and merge. The squares
-    is kept by the rule of Chan, Golub and LeVeque, each step rounded up, so that it exceeds the exact value by a few
-    units in the last place per update; its share in the bound falls as the square root of the number of rollouts.
-    ``certify`` takes the moments in place of returns, with "hoeffding" and "empirical_bernstein".
+    R = 24 (float32) or 52 (float64). The total is an exact integer, the same for any order, split and merge.
+    ``squares`` is updated by the rule of Chan, Golub and LeVeque, with each step rounded up, so that it exceeds the
+    exact value by a few units in the last place per update; its share in the bound decreases with the square root of
+    the number of rollouts. ``certify`` takes the moments in place of returns, with "hoeffding" and
+    "empirical_bernstein".
 
     Attributes:
         low, high: the support (a, b).
@@ -55,15 +56,15 @@ class Moments:
 
     @classmethod
     def empty(cls, num_tasks: Any, *, support: tuple[Any, Any], dtype: Any = None) -> Self:
-        """No rollouts yet.
+        """A summary without rollouts.
 
         Args:
             num_tasks: n, or a shape [..., n].
             support: (a, b), declared before the data are seen, both ends finite.
-            dtype: of the computation; by default JAX's default float.
+            dtype: type of the computation; by default JAX's default float.
 
         Raises:
-            ValueError: for a number of tasks, a support or a type that has no meaning.
+            ValueError: for an invalid number of tasks, support or type.
         """
         shape, dtype = task_shape(num_tasks), float_dtype(dtype)
         low, high = support_ends(support, dtype)
@@ -76,12 +77,12 @@ class Moments:
         return self.squares.dtype
 
     def update(self, returns: Any, *, where: Any = None, validate: bool = True) -> Self:
-        """With new rollouts of every task; as ``Histogram.update``.
+        """Add new rollouts of every task, as ``Histogram.update`` does.
 
         Args:
             returns: float[..., n, m].
             where: bool[..., n, m], which of them count; all by default. A task may have none.
-            validate: as there.
+            validate: as in ``Histogram.update``.
 
         Raises:
             ValueError: for shapes or values that do not fit.
@@ -90,7 +91,7 @@ class Moments:
         return _merge(self, _moments(self.low, self.high, *batch), jnp.ones((), bool))
 
     def merge(self, other: Self) -> Self:
-        """All rollouts of both.
+        """The summary of all rollouts of both.
 
         Raises:
             ValueError: for another kind, support, type or number of tasks.
@@ -100,7 +101,7 @@ class Moments:
     def mean_down(self) -> jax.Array:
         """At most the mean of X - a, [..., n]; 0 without rollouts."""
         u = unit_roundoff(self.squares.dtype)
-        # Five roundings in the mean of y; the width, the product with it, and the two factors here.
+        # The mean of y has five roundings; the second factor covers the width, the product with it, and both factors.
         return _mean(self) * (1 - 8 * u) * (self.high - self.low) * (1 - 6 * u)
 
     def standard_deviation_up(self) -> jax.Array:
@@ -115,7 +116,7 @@ class Moments:
 
 
 class _FixedPoint(NamedTuple):
-    """y in [0, 1] as a whole number of 2**-digits, summed in halves that do not overflow."""
+    """y in [0, 1] as an integer multiple of 2**-digits, summed in halves that do not overflow."""
 
     word: type[np.unsignedinteger]
     bits: int
@@ -169,7 +170,7 @@ def _add(a: jax.Array, b: jax.Array) -> jax.Array:
 def _merge(a: Moments, b: Moments, same: jax.Array) -> Moments:
     u = unit_roundoff(a.squares.dtype)
     first, second = (each.num_rollouts.astype(a.squares.dtype) for each in (a, b))
-    # Either mean is off by the roundings of y and of itself.
+    # Each mean is off by the roundings of y and its own.
     gap = jnp.abs(_mean(a) - _mean(b)) + 24 * u
     share = first * (second / jnp.maximum(first + second, 1))
     squares = (a.squares + b.squares + gap * gap * share) * (1 + 12 * u)

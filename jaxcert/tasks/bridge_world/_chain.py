@@ -1,4 +1,4 @@
-"""The Markov chain that a policy makes of the world."""
+"""The Markov chain of a policy in the world."""
 
 import jax
 import jax.numpy as jnp
@@ -12,14 +12,14 @@ from jaxcert.tasks.bridge_world._world import DOWN, LEFT, STANDARD, UP, World
 
 
 def chain(policy: ArrayLike, *, world: World = STANDARD) -> Chain:
-    """What is known of every task in advance: which cells can follow, and what they are worth at the end.
+    """What is known in advance about every task: which cells can follow each cell, and the payoff of ending there.
 
     Args:
         policy: the action in each cell, int [num_cells], not traced.
         world: the map.
 
     Returns:
-        A ``Chain`` with at most two successors of a cell: where the action leads, and where a slip does.
+        A ``Chain`` in which a cell has at most two successors: that of the action, and that of a slip.
 
     Raises:
         ValueError: if the policy does not have one action for each cell.

@@ -10,7 +10,7 @@ from jaxcert.tasks.bridge_world._world import DOWN, LEFT, STANDARD, UP, World
 
 
 class State(NamedTuple):
-    """Where episodes are; any leading axes.
+    """The state of episodes, with any leading axes.
 
     Attributes:
         cell: int32[...].
@@ -29,7 +29,7 @@ def reset(*, shape: tuple[int, ...] = (), world: World = STANDARD) -> State:
     """Episodes at their start.
 
     Args:
-        shape: of the batch.
+        shape: shape of the batch.
         world: the map.
 
     Returns:
@@ -48,14 +48,14 @@ def step(key: jax.Array, state: State, action: ArrayLike, slip: ArrayLike, *, wo
 
     Args:
         key: a JAX random key.
-        state: of shape [...].
+        state: a ``State`` of shape [...].
         action: int[...]: 0 right, 1 down, 2 left, 3 up.
         slip: slip probabilities of the left and the right bridge, float[..., 2].
         world: the map.
 
     Returns:
-        The next state. Another action, and a slip probability that is NaN or outside [0, 1], end an episode without
-        success where it is.
+        The next state. An invalid action, and a slip probability that is NaN or outside [0, 1], end an episode
+        without success in its current cell.
 
     Raises:
         ValueError: if ``slip`` is not two numbers for each episode or for all.
@@ -89,11 +89,11 @@ def as_tasks(tasks: ArrayLike) -> jax.Array:
 
 
 def is_possible(slip: jax.Array) -> jax.Array:
-    """Which tasks have two probabilities: [..., 2] to bool[...]."""
+    """Which tasks consist of two probabilities: from [..., 2] to bool[...]."""
     return jnp.all((slip >= 0) & (slip <= 1), axis=-1)
 
 
 def slip_probability(slip: jax.Array, bridge: jax.Array) -> jax.Array:
-    """That of the bridge under an episode, 0 beside the bridges: [..., 2] and int[...] to [...]."""
+    """The slip probability of an episode's bridge, 0 off the bridges: from [..., 2] and int[...] to [...]."""
     left, right = slip[..., 0], slip[..., 1]
     return jnp.where(bridge == 1, left, jnp.where(bridge == 2, right, jnp.zeros_like(left)))

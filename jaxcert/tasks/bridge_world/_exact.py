@@ -30,7 +30,7 @@ def performance(tasks: ArrayLike, policy: ArrayLike, *, world: World = STANDARD)
         world: the map.
 
     Returns:
-        Performance J, float [...], to rounding; NaN where a slip probability is NaN or outside [0, 1].
+        Performance J, float [...], exact up to rounding; NaN where a slip probability is NaN or outside [0, 1].
 
     Raises:
         ValueError: if a task is not two numbers, or the policy does not have one action for each cell.
@@ -99,7 +99,7 @@ def safety(threshold: ArrayLike, side: Side, *, world: World = STANDARD) -> jax.
         world: the map, whose horizon must be long enough for that way with all slips.
 
     Returns:
-        Safety S(B), float [...], to rounding; NaN where B is NaN.
+        Safety S(B), float [...], exact up to rounding; NaN where B is NaN.
 
     Raises:
         ValueError: for another side, or if the horizon is too short.
@@ -117,7 +117,7 @@ def safety(threshold: ArrayLike, side: Side, *, world: World = STANDARD) -> jax.
     spare = world.bridge_width // 2
     largest = clopper_pearson_upper(spare, world.bridge_length + spare, jnp.where(inside, threshold, 0.5))
     share = jnp.clip((largest - low) / (high - low), 0, 1)
-    # Performance 1 is reached without slips only, which has probability zero.
+    # Performance 1 needs a slip probability of 0, which has probability zero.
     share = jnp.where(inside, share, jnp.where(threshold <= 0, 1.0, 0.0))
     return jnp.where(jnp.isnan(threshold), jnp.nan, share)
 

@@ -53,12 +53,12 @@ def _towards(column: np.ndarray, centre: int) -> np.ndarray:
 
 
 def _upwards(world: World, action: np.ndarray) -> np.ndarray:
-    """On a bridge always up, also after a slip."""
+    """The action with "up" on every bridge cell, so also after a slip."""
     return np.where(world.bridge_of() > 0, UP, action).astype(np.int32)
 
 
 def check_policy(policy: ArrayLike, world: World) -> np.ndarray:
-    """One action for each cell, known here and now.
+    """One action for each cell, checked to be concrete.
 
     Raises:
         ValueError: for anything else.
@@ -69,7 +69,7 @@ def check_policy(policy: ArrayLike, world: World) -> np.ndarray:
 
 
 def as_policy(policy: ArrayLike, world: World) -> jax.Array:
-    """The same for a table that may be traced: then its values cannot be checked."""
+    """``check_policy`` for a table that may be traced: then its values cannot be checked."""
     return jnp.asarray(_table(policy, world)).astype(jnp.int32)
 
 

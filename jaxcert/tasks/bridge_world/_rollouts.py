@@ -1,4 +1,4 @@
-"""Tasks, and many episodes of each at once."""
+"""Sampling of tasks, and many episodes of each at once."""
 
 import functools
 
@@ -27,7 +27,7 @@ def sample_tasks(key: jax.Array, num_tasks: int, *, world: World = STANDARD) -> 
         Slip probabilities of the left and the right bridge, float [n, 2].
 
     Raises:
-        ValueError: if ``num_tasks`` is no whole number of at least 1.
+        ValueError: if ``num_tasks`` is not a positive integer.
 
     Example:
         >>> import jax
@@ -53,11 +53,11 @@ def rollout(
         world: the map.
 
     Returns:
-        1 for success and 0 else, float [..., n, m]; NaN where a slip probability is NaN or outside [0, 1], and
+        1 for success and 0 otherwise, float [..., n, m]; NaN where a slip probability is NaN or outside [0, 1], and
         everywhere if a traced policy has other actions.
 
     Raises:
-        ValueError: if ``num_rollouts`` is no whole number of at least 1, a task is not two numbers, or the policy does
+        ValueError: if ``num_rollouts`` is not a positive integer, a task is not two numbers, or the policy does
             not have one action for each cell.
 
     Example:
@@ -73,9 +73,9 @@ def rollout(
 def trajectories(
     key: jax.Array, tasks: ArrayLike, num_rollouts: int, policy: ArrayLike, *, world: World = STANDARD
 ) -> jax.Array:
-    """The cells of every episode, from the start to its end.
+    """The cells of every episode, from start to end.
 
-    The last cell says how it ended. With the same key these are the episodes of ``rollout``.
+    The last cell shows how it ended. With the same key these are the episodes of ``rollout``.
 
     Args:
         key: a JAX random key.

@@ -1,4 +1,4 @@
-"""The map: two bridges over an abyss, a goal behind them."""
+"""The map: two bridges over an abyss, and a goal behind them."""
 
 import dataclasses
 from collections.abc import Callable
@@ -16,8 +16,8 @@ _MOVES = np.array([(0, 1), (1, 0), (0, -1), (-1, 0)])
 class World:
     r"""Sizes of a world; the defaults are the paper's.
 
-    Cells are numbered row by row, row 0 at the top. The rows of the bridges hold abyss beside them, which ends an
-    episode without success. On a bridge a vertical move is replaced, with the slip probability of that bridge, by one
+    Cells are numbered row by row, row 0 at the top. Beside the bridges lies the abyss, which ends an episode
+    without success. On a bridge a vertical move is replaced, with the slip probability of that bridge, by one
     step to the left. Moves end at the border. The goal lies in row 0.
 
     Attributes:
@@ -27,11 +27,11 @@ class World:
         bridge_centres: middle columns of the left and the right bridge, which have abyss to their left.
         start: row and column.
         goal_columns: first and last column of the goal.
-        horizon: most steps of an episode.
+        horizon: maximum number of steps of an episode.
         slip_ranges: the ends of the uniform distributions of the left and the right slip probability.
 
     Raises:
-        ValueError: for sizes that make no world.
+        ValueError: for sizes that do not fit together.
 
     Example:
         >>> World().num_cells
@@ -92,14 +92,14 @@ class World:
         return over & (self.bridge_of() == 0)
 
     def neighbours(self) -> np.ndarray:
-        """The cell that each action leads to, int [num_cells, 4]; the border holds."""
+        """The cell that each action leads to, int [num_cells, 4]; moves end at the border."""
         places = np.stack(self.cells(), axis=-1)[:, None] + _MOVES
         row, column = np.clip(places, 0, (self.num_rows - 1, self.num_columns - 1)).transpose(2, 0, 1)
         return row * self.num_columns + column
 
 
 def _types(world: World) -> dict[str, bool]:
-    """Whole numbers and tuples of them, so that a world can be a static argument."""
+    """Whether entries are numbers or tuples of them, so that a world can be a static argument."""
     pairs = ("bridge_rows", "bridge_centres", "start", "goal_columns")
     scalars = ("num_rows", "num_columns", "bridge_width", "horizon")
     return {
@@ -119,7 +119,7 @@ def _is_pair(value: object, fits: Callable[[Any], bool]) -> bool:
 
 
 def _sizes(world: World) -> dict[str, bool]:
-    """Abyss on both sides of a bridge on which slips can end, and an open row before and behind."""
+    """Whether each bridge has abyss on both sides, where slips can end, and an open row before and behind it."""
     first, last = world.bridge_rows
     half, (left, right) = world.bridge_width // 2, world.bridge_centres
     goal = world.goal_columns

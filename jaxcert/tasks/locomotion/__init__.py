@@ -1,9 +1,9 @@
 """Multi-task Cheetah and Walker on MuJoCo Playground (MJX); needs the extra ``brax``.
 
-A task scales the masses and the size of the torso, each by 2^u with u uniform on (-1, 1). Whatever follows from them is
-rescaled with them: inertia, centre of mass, where the legs are attached, the masses of subtrees, the weights of
-constraints; not the inertia that scales the solver's tolerance in older releases of MJX. The environments of the
-paper's authors do less; ``authors_version=True`` is theirs, to compare with their policies.
+A task scales the masses and the size of the torso, each by 2^u with u uniform on (-1, 1). Quantities that depend on
+them are rescaled, too: inertia, centre of mass, attachment points of the legs, subtree masses and constraint weights,
+but not the inertia that scales the solver's tolerance in older releases of MJX. The environments of the paper's authors
+rescale less; ``authors_version=True`` gives theirs, for comparison with their policies.
 
 Reference:
     Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task Reinforcement

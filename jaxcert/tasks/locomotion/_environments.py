@@ -20,13 +20,13 @@ EPISODE_LENGTH = 1000
 
 
 class State(NamedTuple):
-    """Of one episode.
+    """The state of one episode.
 
     Attributes:
-        data: of MJX.
-        fields: what the task changes in the model.
-        obs: what the policy sees, the logarithms of mass and size last.
-        reward: of the last step, in [0, 1].
+        data: the data of MJX.
+        fields: the model fields that the task changes.
+        obs: the observation, including the logarithms of mass and size.
+        reward: the reward of the last step, in [0, 1].
         done: 1 where the simulation has become NaN.
     """
 
@@ -39,16 +39,16 @@ class State(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Robot:
-    """What the tasks of a robot share.
+    """The parts that the tasks of a robot share.
 
     Attributes:
-        mj_model: of MuJoCo, at scale 1.
-        model: the same of MJX.
-        scaled: from a task to the fields of its model.
-        start: from a key to the first positions.
-        observe: from data and task to an observation.
-        reward: from data to a reward in [0, 1].
-        num_substeps: of the simulation per step.
+        mj_model: the MuJoCo model, at scale 1.
+        model: the same model for MJX.
+        scaled: a function from a task to the fields of its model.
+        start: a function from a key to the initial positions.
+        observe: a function from data and a task to an observation.
+        reward: a function from data to a reward in [0, 1].
+        num_substeps: simulation steps per step of control.
     """
 
     mj_model: Any
@@ -65,7 +65,7 @@ class Locomotion:
     """A robot with the masses and the size of a task.
 
     Attributes:
-        robot: what its tasks share.
+        robot: the parts that its tasks share.
         task: mass and size.
     """
 
@@ -86,7 +86,7 @@ class Locomotion:
         return self._state(data, fields, jnp.zeros(()))
 
     def step(self, state: State, action: jax.Array) -> State:
-        """One step of control: several of the simulation with the same action, each part clipped to [-1, 1] there."""
+        """One step of control: several simulation steps with the same action, whose entries are clipped to [-1, 1]."""
         mjx = import_extra("mujoco.mjx", "brax")
         model = self.robot.model.replace(**state.fields)
         held = state.data.replace(ctrl=action)
@@ -99,12 +99,12 @@ class Locomotion:
 
 
 def cheetah(*, authors_version: bool = False) -> MultiTaskEnv:
-    """Cheetah that runs, with a reward of speed / 10, at most 1.
+    """A running cheetah, with a reward of speed / 10, at most 1.
 
     Args:
-        authors_version: the environment of the paper's authors. There the mass of subtrees is not rescaled, so that the
-            reward sees mass times speed, and the torso has the inertia of a thin rod about its own axis where it
-            pitches.
+        authors_version: the environment of the paper's authors. There the subtree mass is not rescaled, so that the
+            reward depends on mass times speed, and for pitching the torso has the inertia of a thin rod about its
+            own axis.
 
     Returns:
         Tasks of 1000 steps with returns in [0, 1000]; observations float[19], actions float[6].
@@ -121,14 +121,15 @@ def cheetah(*, authors_version: bool = False) -> MultiTaskEnv:
 
 
 def walker(*, authors_version: bool = False) -> MultiTaskEnv:
-    """Walker that runs at a speed of 6, upright.
+    """A walker that runs upright, at a target speed of 6.
 
     Args:
-        authors_version: the environment of the paper's authors. There the torso's size changes what touches the ground
-            alone, the reward sees mass times speed, and the observation ends with a constant 0.
+        authors_version: the environment of the paper's authors. There the torso's size changes only the contact
+            geometry, the reward depends on mass times speed, and the observation ends with a constant 0.
 
     Returns:
-        Tasks of 1000 steps with returns in [0, 1000]; observations float[26] (27 as the authors'), actions float[6].
+        Tasks of 1000 steps with returns in [0, 1000]; observations float[26] (27 in the authors' version), actions
+        float[6].
 
     Raises:
         ImportError: if the extra ``brax`` is missing.
@@ -141,7 +142,7 @@ def walker(*, authors_version: bool = False) -> MultiTaskEnv:
     return _multi_task("walker", "WalkerRun", _walker, authors_version=authors_version)
 
 
-@functools.lru_cache  # so that two of them share what is compiled
+@functools.lru_cache  # so that equal environments share compiled programs
 def _multi_task(name: str, of_playground: str, build: Callable[..., Robot], *, authors_version: bool) -> MultiTaskEnv:
     suite = import_extra("mujoco_playground", "brax").dm_control_suite
     with mujoco_warnings():
@@ -210,5 +211,5 @@ def _logs(task: Task) -> jax.Array:
 
 
 def _speed(mj: Any, data: Any) -> jax.Array:
-    """Forwards, of the whole robot, as the sensor has it."""
+    """The forward speed of the whole robot, from its sensor."""
     return data.sensordata[mj.sensor("torso_subtreelinvel").adr[0]]

@@ -1,4 +1,4 @@
-"""Pictures of an episode, without a screen."""
+"""Rendering of an episode, without a display."""
 
 import contextlib
 import copy
@@ -38,17 +38,17 @@ def render(
 
     Args:
         path: ``.gif`` or ``.mp4``.
-        env: of ``cheetah`` or ``walker``.
+        env: the result of ``cheetah`` or ``walker``.
         policy: as in ``rollouts.collect``.
         task: mass and size.
         key: a JAX random key.
-        num_steps: of the episode.
-        frames_per_second: in the time of the simulation.
+        num_steps: length of the episode.
+        frames_per_second: frames per second of simulated time.
         size: width and height.
 
     Raises:
         ImportError: if the extra ``brax`` is missing.
-        ValueError: for another kind of file, or of environment.
+        ValueError: for another file type or environment.
 
     Example:
         >>> from jaxcert.tasks.locomotion import cheetah
@@ -68,17 +68,17 @@ def render(
 
 
 def check_video_path(path: str | Path) -> Path:
-    """The path, if ``render`` can write there: asked before long work.
+    """The path, if ``render`` can write there; checked before a long computation.
 
     Args:
-        path: of the file.
+        path: the file.
 
     Returns:
         The path.
 
     Raises:
-        ImportError: if what writes such a file is missing.
-        ValueError: for another kind of file, or if none can be written there.
+        ImportError: if the package that writes such a file is missing.
+        ValueError: for another file type, or if no file can be written there.
 
     Example:
         >>> check_video_path("video.png")
@@ -147,7 +147,7 @@ def _frames(robot: Robot, task: Task, qpos: np.ndarray, size: tuple[int, int]) -
 
 @contextlib.contextmanager
 def _screen(width: int, height: int) -> Iterator[None]:
-    """Something to draw on. Without a display that is EGL, which MuJoCo chooses only if told before it is imported."""
+    """A rendering context. Without a display it is EGL, which MuJoCo uses only if told so before it is imported."""
     headless = sys.platform == "linux" and not os.environ.get("DISPLAY") and not os.environ.get("MUJOCO_GL")
     screen = import_extra("mujoco.egl" if headless else "mujoco", "brax").GLContext(width, height)
     screen.make_current()

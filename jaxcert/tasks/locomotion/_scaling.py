@@ -1,4 +1,4 @@
-"""A robot's model at another mass and size."""
+"""A robot's model with another mass and size."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from jaxcert.tasks.locomotion._torso import Fields, Torso, resized
 
 
 def physical(model: Any, torso: Torso, task: Task) -> Fields:
-    """All fields that follow from mass and size."""
+    """All fields that depend on mass and size."""
     masses = ("body_mass", "body_inertia", "body_subtreemass")
     fields = {name: getattr(model, name) * task.mass_scale for name in masses}
     fields |= resized(model.replace(**fields), torso, task.size_scale)
@@ -20,7 +20,7 @@ def physical(model: Any, torso: Torso, task: Task) -> Fields:
 
 
 def as_the_authors(model: Any, torso: Torso, task: Task, *, cylinder: bool) -> Fields:
-    """Masses and lengths alone: subtree masses, centres of mass and weights of constraints stay what they were.
+    """Masses and lengths alone: subtree masses, centres of mass and constraint weights stay unchanged.
 
     With ``cylinder``, as for the cheetah, the inertia of a cylinder along x is written into the principal frame of the
     torso, whose first axis is y.

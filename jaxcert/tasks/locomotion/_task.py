@@ -1,4 +1,4 @@
-"""What differs between tasks."""
+"""The parameters of a task."""
 
 from typing import NamedTuple
 
@@ -11,8 +11,8 @@ class Task(NamedTuple):
     """A robot; float scalars.
 
     Attributes:
-        mass_scale: multiple of all masses.
-        size_scale: multiple of the torso's length.
+        mass_scale: factor on all masses.
+        size_scale: factor on the torso's length.
     """
 
     mass_scale: jax.Array

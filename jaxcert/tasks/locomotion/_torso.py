@@ -1,4 +1,4 @@
-"""The torso of a robot at another length."""
+"""The torso of a robot with another length."""
 
 import dataclasses
 from typing import Any
@@ -13,15 +13,15 @@ Fields = dict[str, jax.Array]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Torso:
-    """Where in a model its parts are.
+    """Indices of the torso's parts in a model.
 
     Attributes:
-        body: of the torso.
+        body: the body of the torso.
         geom: the capsule whose length is the size.
         along: axis of the body's frame along which that capsule lies, 0 for x and 2 for z.
-        moved_geoms: others of the torso, whose distance along it is scaled, too.
-        moved_bodies: attached to its ends.
-        shares: of the torso's mass, for ``geom`` and then ``moved_geoms``.
+        moved_geoms: other geoms of the torso, whose position along it is scaled, too.
+        moved_bodies: bodies attached to its ends.
+        shares: fractions of the torso's mass, for ``geom`` and then ``moved_geoms``.
     """
 
     body: int
@@ -33,7 +33,7 @@ class Torso:
 
 
 def resized(model: Any, torso: Torso, size: jax.Array) -> Fields:
-    """Lengths and places at another size, and with them the torso's inertia at the mass that the model has."""
+    """Lengths and positions for another size, and the resulting inertia of the torso at the model's mass."""
     geom_size = model.geom_size.at[torso.geom, 1].multiply(size)
     geom_pos, body_pos = model.geom_pos, model.body_pos
     for geom in torso.moved_geoms:
@@ -66,7 +66,7 @@ def _inertia(model: Any, torso: Torso) -> Fields:
 
 
 def _axis(quat: jax.Array) -> jax.Array:
-    """Where a rotation takes the z axis, along which capsules lie."""
+    """The image of the z axis, along which capsules lie, under a rotation."""
     w, x, y, z = quat
     return jnp.stack([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)])
 

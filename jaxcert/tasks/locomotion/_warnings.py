@@ -1,4 +1,4 @@
-"""What MuJoCo warns of, as warnings of Python."""
+"""MuJoCo's warnings as Python warnings."""
 
 import contextlib
 import warnings
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from jaxcert._extras import import_extra
 
-# Of an attribute in a model file that Playground ships: nothing that a user could change.
+# About an attribute in a model file of Playground, which a user cannot change.
 _KNOWN = "settotalmass"
 
 
 @contextlib.contextmanager
 def mujoco_warnings() -> Iterator[None]:
-    """Left alone, MuJoCo prints its warnings and writes them to a file ``MUJOCO_LOG.TXT`` in the current folder."""
+    """By default MuJoCo prints its warnings and writes them to a file ``MUJOCO_LOG.TXT`` in the current folder."""
     mujoco = import_extra("mujoco", "brax")
     before, caught = mujoco.get_mju_user_warning(), []
     mujoco.set_mju_user_warning(caught.append)
