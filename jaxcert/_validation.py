@@ -48,7 +48,7 @@ def refuse(name: str, array: np.ndarray, good: np.ndarray, expected: str) -> Non
         return
     index = tuple(int(i) for i in np.argwhere(~good)[0])
     where = f"{name}[{', '.join(map(str, index))}]" if index else name
-    raise ValueError(f"{where} is {array[index]:g}; expected {expected}")
+    raise ValueError(f"{where} is {array[index]:.9g}; expected {expected}")
 
 
 def require_real(name: str, value: Any) -> None:
@@ -67,6 +67,10 @@ def require_real(name: str, value: Any) -> None:
 def _array(name: str, value: Any) -> np.ndarray:
     try:
         return np.asarray(value)
+    except jax.errors.TracerArrayConversionError:
+        raise ValueError(
+            f"{name} is a list that holds traced values; expected an array (jnp.stack makes one)"
+        ) from None
     except ValueError:
         raise ValueError(f"{name} is not a rectangular array of numbers") from None
 

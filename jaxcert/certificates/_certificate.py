@@ -93,6 +93,8 @@ def sentence(certificate: Certificate, index: int) -> str:
         return f"{start}: nothing is certified about an expected return of at least {shown}."
     status = Status(int(certificate.status[index]))
     note = "" if status in (Status.CERTIFIED, Status.OUT_OF_RANGE) else f" ({status.advice})"
+    if status is Status.VACUOUS:  # of a safety level: a threshold with a positive safety says something
+        note = " (the lower end of the support: lower the safety, or sample more tasks or rollouts)"
     return (
         f"{start}: on a new task from the same distribution, the expected return is at least {shown} "
         f"with probability at least {floor_to(safety, 4)}.{note}"

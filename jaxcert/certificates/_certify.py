@@ -232,6 +232,8 @@ def check_returns_shape(returns: Any) -> None:
     """Raise ValueError unless the returns have tasks and rollouts."""
     if isinstance(returns, Summary):
         return
+    if not hasattr(returns, "shape"):
+        require_real("returns", returns)
     shape = np.shape(returns)
     if len(shape) < 2:
         raise ValueError(f"returns have shape {shape}; expected [..., num_tasks, num_rollouts]")
@@ -270,6 +272,9 @@ def _check_lower_bounds(lower_bounds: Any) -> None:
 
 
 def _thresholds(thresholds: Any, dtype: np.dtype, validate: bool) -> jax.Array:
+    if isinstance(thresholds, list | tuple) and not is_concrete(thresholds):
+        # Entry by entry: an array of them would not show which numbers have been rounded by the trace.
+        return jnp.concatenate([_thresholds(entry, dtype, validate) for entry in thresholds])
     require_real("thresholds", thresholds)
     if validate and is_concrete(thresholds):
         check_finite("thresholds", thresholds, dtype=dtype)

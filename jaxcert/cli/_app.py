@@ -20,7 +20,12 @@ _UsageError = cast(
 )
 
 _Strict = Annotated[
-    bool, typer.Option("--strict", help="Refuse a file in which some tasks have fewer rollouts than others.")
+    bool,
+    typer.Option(
+        "--strict",
+        help="Refuse a file in which some tasks have fewer rollouts than others. A task "
+        "without any row cannot be noticed.",
+    ),
 ]
 _Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress, only the result.")]
 _BOUNDS = [f"{bound.name} (0/1 returns)" if bound.binary else bound.name for bound in BOUNDS.values()]
@@ -96,7 +101,8 @@ def _certify_command(
         typer.Option(
             "--beta",
             metavar="P",
-            help="Failure probability of one task's lower bound; 0.05 by default, delta / num_tasks with scenario.",
+            help="Failure probability of one task's lower bound. By default 0.05 for thresholds, what costs nothing "
+            "for safeties, delta / num_tasks with scenario.",
         ),
     ] = None,
     bound: Annotated[str, typer.Option("--bound", help=f"One of {', '.join(_BOUNDS)}.")] = "betting",

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import platform
+import warnings
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from jax.experimental.compilation_cache import compilation_cache
 
 # The least recently used programs are deleted first; a `jaxcert certify` takes about 1 MB.
 _MAX_BYTES = 2**28
+_DAMAGED = ("Error reading persistent compilation cache", "Error writing persistent compilation cache")
 
 
 def folder() -> Path:
@@ -49,9 +51,24 @@ def compiled_programs() -> Iterator[None]:
         return
     _set(wanted)
     try:
-        yield
+        with warnings.catch_warnings():
+            show = warnings.showwarning
+            warnings.showwarning = lambda message, *rest: None if emptied_after(str(message)) else show(message, *rest)
+            yield
     finally:
         _set(before)
+
+
+def emptied_after(warning: str) -> bool:
+    """Whether a warning is about a damaged program in the folder, which is then emptied.
+
+    JAX compiles such a program again, but keeps the damaged file and warns in every later run.
+    """
+    if jax.config.jax_compilation_cache_dir != str(folder()) or not warning.startswith(_DAMAGED):
+        return False
+    for file in (*folder().glob("*-cache"), *folder().glob("*-atime")):
+        file.unlink(missing_ok=True)
+    return True
 
 
 def _set(values: dict[str, Any]) -> None:

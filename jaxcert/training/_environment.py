@@ -64,7 +64,7 @@ def brax_env(env: MultiTaskEnv) -> Any:
 
     def _no_action(key: jax.Array) -> jax.Array:
         """An action of zeros; only traced, as everything that depends on a task."""
-        environment = env.environment(env.sample_task(key))
+        environment: Any = env.environment(env.sample_task(key))
         if not hasattr(environment, "action_size"):
             raise ValueError(f"{type(environment).__name__} has no action_size; training with Brax needs it")
         return jnp.zeros(environment.action_size)

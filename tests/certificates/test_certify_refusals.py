@@ -356,6 +356,27 @@ def test_beta_is_rounded_up_where_the_caller_computed_the_bounds():
     assert float(got.epsilon[0]) >= 0.9051611
 
 
+def test_returns_whose_sum_overflows_are_refused():
+    x = np.full((3, 50), 2e37, np.float32)
+    with pytest.raises(ValueError, match="the returns of task 0 sum to more than float32 can hold"):
+        certify(x, 1e37, support=(0.0, 3e37), delta=0.1)
+    with pytest.raises(ValueError, match="the returns of task 1 sum"):
+        certify(x * np.array([[0.01], [1], [1]], np.float32), 1e37, support=(0.0, 3e37), delta=0.1)
+    where = np.arange(50) < 5
+    found = certify(x, 1e36, support=(0.0, 3e37), delta=0.1, where=np.broadcast_to(where, x.shape))
+    assert int(found.status[0]) != Status.INVALID_INPUT
+
+
+def test_lists_with_traced_entries():
+    x = np.random.default_rng(0).random((20, 30)).astype(np.float32)
+    call = lambda b: certify(x, [b, 0.5], support=(0.0, 1.0), delta=0.1, bound="hoeffding")  # noqa: E731
+    found = jax.jit(call)(0.7)
+    assert np.all(np.asarray(found.thresholds, float) >= [0.7, 0.5])
+    np.testing.assert_allclose(found.thresholds, [0.7, 0.5], rtol=1e-6)
+    with pytest.raises(ValueError, match="returns is a list that holds traced values"):
+        jax.jit(lambda r: certify([[r, 0.5]], 0.5, support=(0.0, 1.0), delta=0.1))(0.7)
+
+
 def test_temporary_memory_stays_below_four_times_the_returns():
     x = jnp.zeros((200, 1000), jnp.float32)
     certified = jax.jit(lambda x: certify(x, 0.5, support=(0.0, 1.0), delta=0.1))
