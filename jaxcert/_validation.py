@@ -48,7 +48,7 @@ def refuse(name: str, array: np.ndarray, good: np.ndarray, expected: str) -> Non
         return
     index = tuple(int(i) for i in np.argwhere(~good)[0])
     where = f"{name}[{', '.join(map(str, index))}]" if index else name
-    raise ValueError(f"{where} is {array[index]:.9g}; expected {expected}")
+    raise ValueError(f"{where} is {array[index]:g}; expected {expected}")
 
 
 def require_real(name: str, value: Any) -> None:

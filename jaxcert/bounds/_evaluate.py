@@ -46,9 +46,7 @@ def prepare(
             check_open_unit("beta", beta, dtype=prepared.dtype)
         _check_range(support, prepared.dtype)
         # Host values are checked before the transfer, whose rounding would move some into the support.
-        x = x if isinstance(x, jax.Array) else np.asarray(x)
-        check_returns(bound, x, support, prepared.where, first=first)
-        _check_sums(x, support, prepared.where, prepared.dtype, first)
+        check_returns(bound, x if isinstance(x, jax.Array) else np.asarray(x), support, prepared.where, first=first)
     return prepared
 
 
@@ -63,22 +61,6 @@ def _check_range(support: Support, dtype: np.dtype) -> None:
         for end in support:
             if np.isfinite(float(end)) and abs(float(end)) > float(jnp.finfo(dtype).max):
                 raise ValueError(f"support holds {float(end):g}; expected numbers within the range of {dtype}")
-
-
-def _check_sums(x: Any, support: Support, where: Any, dtype: np.dtype, first: tuple[int, ...]) -> None:
-    """Raise ValueError if the returns of a task sum to more than the type can hold; only a wide support makes that."""
-    if not is_concrete(x, where, *support):
-        return
-    (low, high), largest = map(float, support), float(jnp.finfo(dtype).max)
-    if not largest / x.shape[-1] < high - low < np.inf:
-        return
-    with np.errstate(over="ignore"):
-        counted = np.ones(x.shape, bool) if where is None else np.asarray(where)
-        sums = np.sum(np.asarray(x, np.float64) - low, axis=-1, where=counted)
-    if np.any(sums >= largest):
-        task = np.add(np.argwhere(sums >= largest)[0], first[:-1] or 0)
-        name = f"the returns of task {describe_index(task)}" if len(task) else "the returns"
-        raise ValueError(f"{name} sum to more than {dtype} can hold; certify them in a larger unit")
 
 
 def _check_counts(bound: Bound, where: Any, first: tuple[int, ...]) -> None:

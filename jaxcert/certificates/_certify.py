@@ -18,7 +18,7 @@ from jaxcert.certificates._compiled import certify_given, certify_level, certify
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._registry import METHODS
 from jaxcert.numerics._rounding import cast, cast_level, compute_dtype
-from jaxcert.rollouts._returns import Prepared, returns_dtype
+from jaxcert.rollouts._returns import Prepared, describe_index, returns_dtype
 from jaxcert.rollouts.summaries import Summary
 
 Described = TypeVar("Described", Bound, Method)
@@ -258,7 +258,26 @@ def _prepare(bound: Bound, method: Method, returns, support, delta: jax.Array, b
     prepared = prepare(bound, returns, beta, support, where, validate)
     if validate and not isinstance(prepared.returns, Summary):
         check_axes(prepared.returns, prepared.where)
+        _check_sums(prepared)
     return prepared
+
+
+def _check_sums(prepared: Prepared) -> None:
+    """Raise ValueError if the returns of a task sum to more than the type can hold; only a wide support makes that."""
+    x, _, low, high, where = prepared
+    if not is_concrete(*prepared) or np.isinf(high):
+        return
+    largest = float(jnp.finfo(x.dtype).max)
+    if float(high) / largest - float(low) / largest <= 1 / x.shape[-1]:
+        return
+    with np.errstate(over="ignore"):
+        excess = np.asarray(x, np.float64) - float(low)
+        sums = np.sum(excess, axis=-1, where=True if where is None else np.asarray(where))
+    if np.any(sums >= largest):
+        task = describe_index(np.argwhere(sums >= largest)[0])
+        raise ValueError(
+            f"the returns of task {task} sum to more than {x.dtype} can hold; certify them in a larger unit"
+        )
 
 
 def _num_tasks(returns: Any) -> int:
