@@ -188,7 +188,7 @@ def _value_down(data: Rollouts, reference: jax.Array, goal: jax.Array, t: jax.Ar
     count = jnp.maximum(data.num_rollouts, 1)
     log_mean = quotient(log_sum, count)
     size = 2.01 * t * (above / count) + jnp.abs(log_mean)
-    error = 32 * u * t + (sum_error(data.x.shape[-1], t.dtype) + 7 * u) * size
+    error = 32 * u * t + (sum_error(data.x.shape[-1], t.dtype) + 8 * u) * size
     growth = jnp.expm1((log_mean - error) - goal * (1 + 6 * u))
     ratio = (growth - 6 * u * jnp.abs(growth)) / t
     return 1 + ratio - 4 * u * (1 + jnp.abs(ratio))

@@ -86,7 +86,7 @@ def _dkw(data: Rollouts, *, form: Form, constant: Constant) -> jax.Array:
     weight = jnp.clip(kept[..., None] - before, 0, repeats)
     # The largest values have weight 0; masked ones, sorted last, are infinite and must not be multiplied by it.
     total = tree_sum(jnp.where(weight > 0, weight * jnp.where(weight > 0, ordered, 0), 0))
-    slack = sum_error(ordered.shape[-1], ordered.dtype) + 6 * unit_roundoff(ordered.dtype)
+    slack = sum_error(ordered.shape[-1], ordered.dtype) + 7 * unit_roundoff(ordered.dtype)
     return finish(quotient(total, m) * (1 - slack), data)
 
 

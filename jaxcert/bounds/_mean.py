@@ -13,8 +13,8 @@ def mean_down(data: Rollouts | Averages) -> jax.Array:
     """At most the exact sample mean of x - a, for the given floats x and a."""
     if isinstance(data, Averages):
         return data.mean
-    # One u each for x - a itself, its repeats, the quotient and this product, and one to spare.
-    slack = sum_error(data.x.shape[-1], data.x.dtype) + 5 * unit_roundoff(data.x.dtype)
+    # One u each for x - a itself, its repeats and this product, two for the quotient, half of one for 1 - slack.
+    slack = sum_error(data.x.shape[-1], data.x.dtype) + 6 * unit_roundoff(data.x.dtype)
     return quotient(data.total, jnp.maximum(data.num_rollouts, 1)) * (1 - slack)
 
 

@@ -258,20 +258,20 @@ def _prepare(bound: Bound, method: Method, returns, support, delta: jax.Array, b
     prepared = prepare(bound, returns, beta, support, where, validate)
     if validate and not isinstance(prepared.returns, Summary):
         check_axes(prepared.returns, prepared.where)
-        _check_sums(prepared)
+        _check_sums(prepared, support)
     return prepared
 
 
-def _check_sums(prepared: Prepared) -> None:
+def _check_sums(prepared: Prepared, support) -> None:
     """Raise ValueError if the returns of a task sum to more than the type can hold; only a wide support makes that."""
-    x, _, low, high, where = prepared
-    if not is_concrete(*prepared) or np.isinf(high):
+    x, where = prepared.returns, prepared.where
+    if not is_concrete(x, where, *support):
         return
-    largest = float(jnp.finfo(x.dtype).max)
-    if float(high) / largest - float(low) / largest <= 1 / x.shape[-1]:
+    (low, high), largest = map(float, support), float(jnp.finfo(x.dtype).max)
+    if np.isinf(high) or high / largest - low / largest <= 1 / x.shape[-1]:
         return
     with np.errstate(over="ignore"):
-        excess = np.asarray(x, np.float64) - float(low)
+        excess = np.asarray(x, np.float64) - low
         sums = np.sum(excess, axis=-1, where=True if where is None else np.asarray(where))
     if np.any(sums >= largest):
         task = describe_index(np.argwhere(sums >= largest)[0])

@@ -109,7 +109,9 @@ def _exp_tail(r: jax.Array) -> jax.Array:
 
 @jax.custom_jvp
 def quotient(x: jax.Array, y: jax.Array) -> jax.Array:
-    """x / y with a relative error of at most 1.1 u on every device, from 2**-100 (float32) or the smallest number on.
+    """x / y with a relative error of at most 2 u on every device, from 2**-100 (float32) or the smallest number on.
+
+    XLA multiplies by the reciprocal of a divisor that is a constant of the program, which rounds twice.
 
     A CPU rounds quotients to nearest. On a GPU they are off by up to 4 u in float32 and by u in float64.
     """

@@ -1,5 +1,7 @@
 """exp, expm1, log and log1p against interval arithmetic, at their edges, and at every position in an array."""
 
+from fractions import Fraction
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -84,3 +86,13 @@ def test_near_cube_root(precision):
     ratio = np.asarray(_elementary.near_cube_root(x)) / np.cbrt(np.asarray(x))
     assert ratio.min() > 0.94
     assert ratio.max() < 1.06
+
+
+@pytest.mark.parametrize("divisor", [3, 7, 199, 201, 1000])
+def test_a_quotient_by_a_constant_of_the_program(precision, divisor):
+    """XLA multiplies by its rounded reciprocal."""
+    x = np.random.default_rng(0).uniform(0.1, 1, 2000).astype(precision)
+    found = jax.jit(lambda x: _elementary.quotient(x, jnp.full(x.shape, divisor, x.dtype)))(x)
+    pairs = zip(found.tolist(), x.tolist(), strict=True)
+    worst = max(abs(Fraction(value) * divisor / Fraction(dividend) - 1) for value, dividend in pairs)
+    assert worst <= float(np.finfo(precision).eps)
