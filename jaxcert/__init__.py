@@ -4,17 +4,16 @@ from jaxcert import bounds, numerics
 from jaxcert._version import __version__
 from jaxcert.certificates import (
     Certificate,
-    PolicyCertificate,
     ScenarioSolution,
     Status,
     binomial_epsilon,
     certify,
     certify_lower_bounds,
-    certify_policy,
     certify_safety_level,
     scenario_epsilon,
 )
-from jaxcert.rollouts import sample_returns
+from jaxcert.returns import sample_returns
+from jaxcert.rollouts import PolicyCertificate, certify_policy
 
 __all__ = [
     "Certificate",

@@ -137,9 +137,11 @@ METRICS = {
     "reach_avoid": Subject(rollouts.reach_avoid, tuple(EVENTS[:3]), tuple(EVENTS[1:]), dtype="float32"),
 }
 TASKS = {
-    "sample_tasks": Subject(lambda key: simple_grid.sample_tasks(key, 5), (KEYS[0],), (KEYS[1],)),
-    "rollout": Subject(
-        lambda key, p: simple_grid.rollout(key, p, 9), (KEYS[0], np.full(3, 0.1)), (KEYS[1], np.full(3, 0.3))
+    "sample_tasks": Subject(lambda key: simple_grid.ENV.sample_tasks(key, 5), (KEYS[0],), (KEYS[1],)),
+    "collect": Subject(
+        lambda key, p: rollouts.collect(simple_grid.ENV, simple_grid.POLICY, p, key, num_rollouts=9),
+        (KEYS[0], np.full(3, 0.1)),
+        (KEYS[1], np.full(3, 0.3)),
     ),
     "performance": Subject(simple_grid.performance, (np.full(3, 0.2),), (np.full(3, 0.7),)),
     "safety": Subject(simple_grid.safety, (np.array([0.6, 0.8]),), (np.array([0.7, 0.9]),)),
@@ -168,15 +170,13 @@ def intervals(which: int) -> tuple[np.ndarray, ...]:
 SLIPS = [np.full((3, 2), slip) for slip in (0.1, 0.3)]
 WINS = [np.array([0.6, 0.8]), np.array([0.7, 0.9])]
 WORLD = {
-    "step": Subject(
-        lambda key, action, slip: bridge_world.step(key, bridge_world.reset(shape=(3,)), action, slip).cell,
-        (KEYS[0], np.full(3, 0), SLIPS[0]),
-        (KEYS[1], np.full(3, 3), SLIPS[1]),
-        dtype="int32",
-    ),
-    "sample_tasks-bridge_world": Subject(lambda key: bridge_world.sample_tasks(key, 5), (KEYS[0],), (KEYS[1],)),
-    "rollout-bridge_world": Subject(
-        lambda key, tasks: bridge_world.rollout(key, tasks, 9, POLICY), (KEYS[0], SLIPS[0]), (KEYS[1], SLIPS[1])
+    "sample_tasks-bridge_world": Subject(lambda key: bridge_world.ENV.sample_tasks(key, 5), (KEYS[0],), (KEYS[1],)),
+    "collect-bridge_world": Subject(
+        lambda key, tasks: rollouts.collect(
+            bridge_world.ENV, bridge_world.table_policy(POLICY), tasks, key, num_rollouts=9
+        ),
+        (KEYS[0], SLIPS[0]),
+        (KEYS[1], SLIPS[1]),
     ),
     "trajectories": Subject(
         lambda key, tasks: bridge_world.trajectories(key, tasks, 9, POLICY),

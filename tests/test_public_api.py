@@ -35,16 +35,20 @@ DOCUMENTED = [
 
 
 def provided(module: ModuleType) -> set[str]:
-    """Names that a package imports from itself, or defines, without an underscore in front (its version excepted)."""
+    """Names that a package imports from itself or another, or defines, without an underscore (its version excepted)."""
     names = set()
     for node in ast.parse(inspect.getsource(module)).body:
-        if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(f"{module.__name__}."):
+        if isinstance(node, ast.ImportFrom) and (_within(node.module, module) or node.module in PACKAGES):
             names |= {alias.asname or alias.name for alias in node.names}
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
             names.add(node.name)
         elif isinstance(node, ast.Assign):
             names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
     return {name for name in names if not name.startswith("_") or name == "__version__"}
+
+
+def _within(name: str | None, package: ModuleType) -> bool:
+    return f"{name}.".startswith(f"{package.__name__}.")
 
 
 @pytest.mark.parametrize("name", PACKAGES)

@@ -22,6 +22,7 @@ from benchmarks.paper.curves import (
 )
 from jaxcert import certify_lower_bounds
 from jaxcert.baselines import interval_mdp
+from jaxcert.rollouts import collect
 from jaxcert.tasks import bridge_world
 
 NUM_TASKS, NUM_ROLLOUTS, MAX_VISITS = 200, 1000, 100
@@ -61,14 +62,15 @@ def curves(size: str, side: Side) -> list[Curve]:
 def _draw(seed: int, policy: np.ndarray, world: bridge_world.World) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Returns, and the lower bounds of PAC-IMDP from the same episodes."""
     key_tasks, key_rollouts = jax.random.split(jax.random.key(seed))
-    tasks = bridge_world.sample_tasks(key_tasks, NUM_TASKS, world=world)
+    tasks = bridge_world.env(world=world).sample_tasks(key_tasks, NUM_TASKS)
     episodes = bridge_world.trajectories(key_rollouts, tasks, NUM_ROLLOUTS, policy, world=world)
     graph = bridge_world.chain(policy, world=world)
     bounds = {
         name: interval_mdp.lower_bound(episodes, PAPER_BETA, graph, max_visits=form.max_visits, kind=form.kind)
         for name, form in VARIANTS.items()
     }
-    returns = bridge_world.rollout(key_rollouts, tasks, NUM_ROLLOUTS, policy, world=world)
+    follows = bridge_world.table_policy(policy, world=world)
+    returns = collect(bridge_world.env(world=world), follows, tasks, key_rollouts, num_rollouts=NUM_ROLLOUTS)
     return np.asarray(returns), {name: np.asarray(bound) for name, bound in bounds.items()}
 
 

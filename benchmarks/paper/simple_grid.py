@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from benchmarks.paper.curves import SEEDS, THRESHOLDS, Curve, empirical, rollout_certificates, run
+from jaxcert.rollouts import collect
 from jaxcert.tasks import simple_grid
 
 BUDGETS = ((250, 1000), (30, 100), (30, 1000), (100, 100), (100, 1000))
@@ -30,8 +31,9 @@ def panels() -> list[list[Curve]]:
 
 def _draw(seed: int) -> np.ndarray:
     key_tasks, key_rollouts = jax.random.split(jax.random.key(seed))
-    slips = simple_grid.sample_tasks(key_tasks, BUDGETS[0][0])
-    return np.asarray(simple_grid.rollout(key_rollouts, slips, BUDGETS[0][1]))
+    num_tasks, num_rollouts = BUDGETS[0]
+    slips = simple_grid.ENV.sample_tasks(key_tasks, num_tasks)
+    return np.asarray(collect(simple_grid.ENV, simple_grid.POLICY, slips, key_rollouts, num_rollouts=num_rollouts))
 
 
 if __name__ == "__main__":

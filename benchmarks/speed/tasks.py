@@ -7,6 +7,7 @@ import numpy as np
 
 import jaxcert
 from benchmarks.speed.timing import Row, Timing, jitted
+from jaxcert.rollouts import collect
 from jaxcert.tasks import bridge_world
 
 THRESHOLDS = np.linspace(0, 1, 600)
@@ -30,8 +31,9 @@ def _keys() -> jax.Array:
 
 def _returns(key: jax.Array, n: int, m: int, world: bridge_world.World) -> jax.Array:
     key_tasks, key_rollouts = jax.random.split(key)
-    drawn = bridge_world.sample_tasks(key_tasks, n, world=world)
-    return bridge_world.rollout(key_rollouts, drawn, m, bridge_world.right_policy(world=world), world=world)
+    env = bridge_world.env(world=world)
+    policy = bridge_world.table_policy(bridge_world.right_policy(world=world), world=world)
+    return collect(env, policy, env.sample_tasks(key_tasks, n), key_rollouts, num_rollouts=m)
 
 
 def _mean(key: jax.Array, world: bridge_world.World) -> jax.Array:

@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._data import Rollouts, finish
+from jaxcert.bounds._bound import Bound, Rollouts, finish
 from jaxcert.bounds._evaluate import apply_bound
 from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._rounding import unit_roundoff
 from jaxcert.numerics._summation import sum_error, tree_sum_of
-from jaxcert.rollouts._returns import Support
+from jaxcert.returns._prepared import Support
 
 _NEWTON_STEPS = 5
 

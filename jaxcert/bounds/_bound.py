@@ -1,9 +1,15 @@
-"""The description of a per-task bound."""
+"""What a per-task bound is, and what it starts from: the returns of each task above the lower end of the support."""
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
+
+from jaxcert.numerics._elementary import quotient
+from jaxcert.numerics._rounding import at_least, is_zero, next_down, unit_roundoff
+from jaxcert.numerics._summation import Sums, sum_error, tree_sum_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -12,7 +18,9 @@ class Bound:
 
     Attributes:
         name: as in ``certify(bound=...)``.
-        lower: from masked rollouts to a lower bound on the mean per task.
+        lower: from masked rollouts to a lower bound on the mean per task; or to the arguments of ``solve``.
+        solve: elementwise, from arrays [...] to a lower bound on the mean of x - a; compiled by itself, so that other
+            numbers of tasks and rollouts do not compile it again.
         min_rollouts: the fewest rollouts per task for which the bound is defined.
         needs_width: whether b must be finite.
         binary: whether the returns must be 0 or 1.
@@ -20,8 +28,177 @@ class Bound:
     """
 
     name: str
-    lower: Callable[..., jax.Array]
+    lower: Callable[..., Any]
+    solve: Callable[..., jax.Array] | None = None
     min_rollouts: int = 1
     needs_width: bool = False
     binary: bool = False
     from_moments: bool = False
+
+
+class Rollouts(NamedTuple):
+    """Returns of shape [..., m] as the bounds use them, all of one float type.
+
+    Attributes:
+        x: the returns, [..., m].
+        mask: which rollouts count, [..., m], or None if all do.
+        repeats: how often each entry counts, [..., m], or None for once. If given, the last axis holds distinct values
+            in increasing order.
+        num_rollouts: the number that count per task, [...].
+        total: the sum of x - a over them, by ``tree_sum``, [...]; 0 in an invalid task.
+        valid: tasks in which every rollout that counts lies in the support, [...].
+        low, high: the ends of the support.
+        beta: failure probability per task, [...].
+    """
+
+    x: jax.Array
+    mask: jax.Array | None
+    repeats: jax.Array | None
+    num_rollouts: jax.Array
+    total: jax.Array
+    valid: jax.Array
+    low: jax.Array
+    high: jax.Array
+    beta: jax.Array
+
+    @property
+    def excess(self) -> jax.Array:
+        """x - a >= 0, [..., m]; 0 where masked or outside the support."""
+        return self._excess(self.x, self.mask)
+
+    def _excess(self, x: jax.Array, mask: jax.Array | None) -> jax.Array:
+        # Entries that do not count may be NaN, which must not reach derivatives either.
+        counted = _inside(x, self.low, self.high)
+        return jnp.where(counted if mask is None else counted & mask, x, self.low) - self.low
+
+    def sum(self, term: Callable[[jax.Array], Sums]) -> Sums:
+        """The sum of ``term(x - a)`` over the rollouts that count, [...], by ``tree_sum_of``."""
+        if self.repeats is not None:
+            return tree_sum_of(self._repeated(term), self.x, self.repeats)
+        if self.mask is not None:
+            return tree_sum_of(self._masked(term), self.x, self.mask)
+        return tree_sum_of(lambda x: term(self._excess(x, None)), self.x)
+
+    def _masked(self, term: Callable[[jax.Array], Sums]) -> Callable[..., Sums]:
+        def some(x: jax.Array, mask: jax.Array) -> Sums:
+            return jax.tree.map(lambda value: jnp.where(mask, value, 0), term(self._excess(x, mask)))
+
+        return some
+
+    def _repeated(self, term: Callable[[jax.Array], Sums]) -> Callable[..., Sums]:
+        def some(x: jax.Array, repeats: jax.Array) -> Sums:
+            occurs = repeats > 0
+            # A value that does not occur must not give 0 times infinity: use the upper end, where every term is finite.
+            values = term(jnp.where(occurs, x, self.high) - self.low)
+            return jax.tree.map(lambda value: jnp.where(occurs, repeats * value, 0), values)
+
+        return some
+
+
+def rollouts(
+    x: jax.Array, beta: jax.Array, low: jax.Array, high: jax.Array, where: jax.Array | None, *, binary: bool
+) -> Rollouts:
+    """Count and sum the returns, and find invalid tasks, in one pass over the returns."""
+    # XLA would broadcast a constant support to an array of its own in memory.
+    low, high = jax.lax.optimization_barrier((low, high))
+
+    def excess_or_nan(x: jax.Array, mask: jax.Array | None = None) -> jax.Array:
+        fits = is_zero(x) | (x == 1) if binary else _inside(x, low, high)
+        excess = jnp.where(fits, x - low, jnp.nan)
+        return excess if mask is None else jnp.where(mask, excess, 0)
+
+    if where is None:
+        count = jnp.full(x.shape[:-1], x.shape[-1], x.dtype)
+        total = tree_sum_of(excess_or_nan, x)
+    else:
+        count = tree_sum_of(lambda mask: mask.astype(jnp.int32), where).astype(x.dtype)
+        total = tree_sum_of(excess_or_nan, x, where)
+    beta = jnp.broadcast_to(beta, x.shape[:-1])
+    # False for NaN too, which an impossible return or an overflow of the sum gives.
+    valid = (total < jnp.inf) & (count > 0)
+    total = jnp.where(valid, total, 0)
+    valid = valid & (beta > 0) & (beta < 1) & ((low == 0) & (high == 1) if binary else low < high)
+    # An invalid beta would give NaN further on; the task is invalid already.
+    beta = jnp.where((beta > 0) & (beta < 1), beta, 0.5)
+    return Rollouts(x, where, None, count, total, valid, low, high, beta)
+
+
+def _inside(x: jax.Array, low: jax.Array, high: jax.Array) -> jax.Array:
+    """Finite and in the support; NaN is not."""
+    return at_least(x, low) & (x <= jnp.minimum(high, jnp.finfo(x.dtype).max))
+
+
+class Averages(NamedTuple):
+    """Moments of the returns: the mean and standard deviation of x - a, each on its safe side, [...]."""
+
+    mean: jax.Array
+    standard_deviation: jax.Array
+    num_rollouts: jax.Array
+    valid: jax.Array
+    low: jax.Array
+    high: jax.Array
+    beta: jax.Array
+
+
+class Ends(NamedTuple):
+    """What ``finish`` needs: the lower end of the support, and which tasks are valid, [...]."""
+
+    low: jax.Array
+    valid: jax.Array
+
+
+def finish(lower_excess: jax.Array, data: Rollouts | Averages | Ends) -> jax.Array:
+    """From a lower bound on E[x] - a to one on E[x]: at least a, rounded down, -inf for an invalid task."""
+    # Results below the smallest normal number are flushed to 0: a few terms may each have lost that much.
+    gain = jnp.maximum(lower_excess - 64 * float(jnp.finfo(lower_excess.dtype).tiny), 0)
+    bound = data.low + gain
+    bound = jnp.maximum(jnp.where(gain > 0, next_down(bound), bound), data.low)
+    # NaN, or infinite where a sum overflowed, says nothing about the mean.
+    return jnp.where(data.valid & (gain < jnp.inf), bound, -jnp.inf)
+
+
+# --- moments of the excess x - a, each rounded to a stated side ---------------------------------------------------
+
+
+def mean_down(data: Rollouts | Averages) -> jax.Array:
+    """At most the exact sample mean of x - a, for the given floats x and a."""
+    if isinstance(data, Averages):
+        return data.mean
+    # One u each for x - a itself, its repeats and this product, two for the quotient, half of one for 1 - slack.
+    slack = sum_error(data.x.shape[-1], data.x.dtype) + 6 * unit_roundoff(data.x.dtype)
+    return quotient(data.total, jnp.maximum(data.num_rollouts, 1)) * (1 - slack)
+
+
+def standard_deviation_up(data: Rollouts | Averages, mean: jax.Array) -> jax.Array:
+    """At least the exact unbiased sample standard deviation, for m >= 2.
+
+    Works in units of a power of two near b - a, so that no square can underflow. Squares are taken around the computed
+    ``mean``: around any point they sum to at least the exact sum around the exact mean. An error of u (b - a) in each
+    x - a moves the standard deviation by at most sqrt(m/(m-1)) u (b - a), by the triangle inequality.
+    """
+    if isinstance(data, Averages):
+        return data.standard_deviation
+    u = unit_roundoff(data.x.dtype)
+    scale, per_unit = _power_of_two(data.high - data.low)
+    centre = jax.lax.stop_gradient(mean * per_unit)[..., None]
+    slack = sum_error(data.x.shape[-1], data.x.dtype) + 13 * u
+    squares = data.sum(lambda excess: jnp.square(excess * per_unit - centre))
+    variance = squares / jnp.maximum(data.num_rollouts - 1, 1) * (1 + slack)
+    root = jnp.where(variance > 0, jnp.sqrt(jnp.where(variance > 0, variance, 1)), 0)
+    return (root * (1 + 4 * u) + 6 * u) * scale
+
+
+def _power_of_two(width: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """A power of two from the width to twice the width, or the largest with a normal reciprocal; and its reciprocal.
+
+    Both are built exactly; a quotient would not be exact on a GPU.
+    """
+    mantissa, exponent = jnp.frexp(width)
+    largest = -int(jnp.finfo(width.dtype).minexp)
+    exponent, one = jnp.minimum(exponent, largest), jnp.ones_like(mantissa)
+    return jnp.ldexp(one, exponent), jnp.ldexp(one, -exponent)
+
+
+def width_up(data: Rollouts | Averages) -> jax.Array:
+    """At least b - a."""
+    return (data.high - data.low) * (1 + 2 * unit_roundoff(data.beta.dtype))

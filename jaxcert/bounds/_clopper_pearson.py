@@ -1,15 +1,15 @@
 """The exact lower bound for binary returns."""
 
+import functools
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._data import Rollouts, finish
+from jaxcert.bounds._bound import Bound, Rollouts
 from jaxcert.bounds._evaluate import apply_bound
-from jaxcert.numerics._binomial_limits import lower_limit
-from jaxcert.rollouts._returns import Support
+from jaxcert.numerics._tails import limit
+from jaxcert.returns._prepared import Support
 
 
 def clopper_pearson(
@@ -44,11 +44,12 @@ def clopper_pearson(
     return apply_bound(CLOPPER_PEARSON, x, beta, support, where, validate)
 
 
-def _clopper_pearson(data: Rollouts) -> jax.Array:
+def _successes(data: Rollouts) -> tuple[jax.Array, jax.Array, jax.Array]:
     # Exact: integers within the significand.
     successes = data.sum(lambda excess: (excess > 0).astype(excess.dtype))
-    limit = lower_limit(successes, jnp.maximum(data.num_rollouts, 1), data.beta)
-    return finish(limit, data)
+    return successes, jnp.maximum(data.num_rollouts, 1), data.beta
 
 
-CLOPPER_PEARSON = Bound("clopper_pearson", _clopper_pearson, needs_width=True, binary=True)
+CLOPPER_PEARSON = Bound(
+    "clopper_pearson", _successes, solve=functools.partial(limit, upper=False), needs_width=True, binary=True
+)

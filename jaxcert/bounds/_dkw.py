@@ -6,13 +6,12 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
-from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._data import Rollouts, finish
+from jaxcert.bounds._bound import Bound, Rollouts, finish
 from jaxcert.bounds._evaluate import apply_bound
 from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._rounding import next_down, unit_roundoff
 from jaxcert.numerics._summation import sum_error, tree_sum
-from jaxcert.rollouts._returns import Support
+from jaxcert.returns._prepared import Support
 
 Form = Literal["integral", "discrete"]
 Constant = Literal["one-sided", "two-sided"]

@@ -5,13 +5,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._data import Averages, Rollouts, finish
+from jaxcert.bounds._bound import Averages, Bound, Rollouts, finish, mean_down, standard_deviation_up, width_up
 from jaxcert.bounds._evaluate import apply_bound
-from jaxcert.bounds._mean import mean_down, standard_deviation_up, width_up
 from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._rounding import unit_roundoff
-from jaxcert.rollouts._returns import Support
+from jaxcert.returns._prepared import Support
 
 
 def empirical_bernstein(x: Any, beta: Any, *, support: Support, where: Any = None, validate: bool = True) -> jax.Array:

@@ -7,12 +7,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import check_open_unit, is_concrete
-from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._data import rollouts
-from jaxcert.bounds._summary import check_bound_support, prepare_summary, summarised
-from jaxcert.rollouts._returns import Prepared, Support, check_values, describe_index, to_device
-from jaxcert.rollouts.summaries import Summary
+from jaxcert._validation import is_concrete
+from jaxcert.bounds._bound import Averages, Bound, Ends, Rollouts, finish, rollouts
+from jaxcert.numerics._rounding import cast
+from jaxcert.numerics._summation import tree_sum_of
+from jaxcert.returns._prepared import (
+    Prepared,
+    Support,
+    check_values,
+    describe_index,
+    probability,
+    split_support,
+    to_device,
+)
+from jaxcert.returns.summaries import Histogram, Moments, Summary
 
 
 def apply_bound(bound: Bound, x: Any, beta: Any, support: Support, where: Any, validate: bool) -> jax.Array:
@@ -34,26 +42,37 @@ def prepare(
     """
     if isinstance(x, Summary):
         return prepare_summary(bound, x, beta, support, where, validate)
-    check_bound_support(bound, support)
-    prepared = to_device(x, beta, support, where, binary=bound.binary)
-    num_rollouts = prepared.returns.shape[-1]
+    ends = bound_support(bound, support)
+    returns, low, high, where = to_device(x, *ends, where, binary=bound.binary)
+    num_rollouts = returns.shape[-1]
     if num_rollouts < bound.min_rollouts:
         raise ValueError(
             f"returns have {num_rollouts} rollout per task; {bound.name} needs at least {bound.min_rollouts}"
         )
+    beta = probability("beta", beta, returns.dtype, "nearest", validate=validate)
     if validate:
-        if is_concrete(beta):
-            check_open_unit("beta", beta, dtype=prepared.dtype)
-        _check_range(support, prepared.dtype)
+        _check_range(ends, returns.dtype)
         # Host values are checked before the transfer, whose rounding would move some into the support.
-        check_returns(bound, x if isinstance(x, jax.Array) else np.asarray(x), support, prepared.where, first=first)
-    return prepared
+        check_returns(bound, x if isinstance(x, jax.Array) else np.asarray(x), ends, where, first=first)
+    return Prepared(returns, beta, low, high, where)
 
 
 def check_returns(bound: Bound, x: Any, support: Support, where: Any, *, first: tuple[int, ...] = ()) -> None:
     """Raise ValueError for impossible returns, or too few that count, if they are concrete."""
     check_values(x, *support, where, binary=bound.binary, first=first)
     _check_counts(bound, where, first)
+
+
+def bound_support(bound: Bound, support: Any) -> Support:
+    """The ends of the support, or ValueError if this bound cannot use it, whatever the returns are."""
+    low, high = split_support(support)
+    if not is_concrete(low, high):
+        return low, high
+    if bound.binary and (float(low), float(high)) != (0.0, 1.0):
+        raise ValueError(f"support is ({low:g}, {high:g}); {bound.name} expects binary returns with support (0, 1)")
+    if bound.needs_width and not np.isfinite(float(high)):
+        raise ValueError(f"support is ({low:g}, {high:g}); {bound.name} needs a finite upper end")
+    return low, high
 
 
 def _check_range(support: Support, dtype: np.dtype) -> None:
@@ -76,19 +95,99 @@ def _check_counts(bound: Bound, where: Any, first: tuple[int, ...]) -> None:
         )
 
 
-@functools.partial(jax.jit, static_argnums=0)
 def lower_bounds(bound: Bound, x, beta, low, high, where) -> jax.Array:
-    """``evaluate``, as one program shared by all callers outside of a compiled function."""
-    return evaluate(bound, x, beta, low, high, where)
+    """``evaluate``, in programs shared by all callers outside of a compiled function."""
+    if bound.solve is None:
+        return _evaluate(bound, x, beta, low, high, where)
+    arguments, ends = _arguments(bound, x, beta, low, high, where)
+    return _finished(bound.solve(*arguments), ends)
 
 
 def evaluate(bound: Bound, x, beta, low, high, where) -> jax.Array:
     """The bound on prepared arguments, without any check: bad values fail closed (-inf)."""
-    summary = isinstance(x, Summary)
-    data = (
-        summarised(x, beta, binary=bound.binary)
-        if summary
-        else rollouts(x, beta, low, high, where, binary=bound.binary)
-    )
-    enough = data.num_rollouts >= bound.min_rollouts
-    return jnp.where(enough, bound.lower(data), -jnp.inf)
+    data = _data(bound, x, beta, low, high, where)
+    lower = bound.lower(data) if bound.solve is None else finish(bound.solve(*bound.lower(data)), data)
+    return jnp.where(data.num_rollouts >= bound.min_rollouts, lower, -jnp.inf)
+
+
+_evaluate = jax.jit(evaluate, static_argnums=0)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _arguments(bound: Bound, x, beta, low, high, where) -> tuple[tuple[jax.Array, ...], Ends]:
+    """Of the bound's ``solve`` and of ``finish``."""
+    data = _data(bound, x, beta, low, high, where)
+    return bound.lower(data), Ends(data.low, data.valid & (data.num_rollouts >= bound.min_rollouts))
+
+
+_finished = jax.jit(finish)
+
+
+def _data(bound: Bound, x, beta, low, high, where) -> Averages | Rollouts:
+    if isinstance(x, Summary):
+        return summarised(x, beta, binary=bound.binary)
+    return rollouts(x, beta, low, high, where, binary=bound.binary)
+
+
+# --- summaries of returns -----------------------------------------------------------------------------------------
+
+
+def summarised(summary: Summary, beta: jax.Array, *, binary: bool) -> Averages | Rollouts:
+    """A summary as the bounds use it."""
+    dtype = beta.dtype
+    count = summary.num_rollouts
+    beta = jnp.broadcast_to(beta, count.shape)
+    valid = summary.valid & (count > 0) & (beta > 0) & (beta < 1) & (summary.low < summary.high)
+    if binary:
+        valid = valid & (summary.low == 0) & (summary.high == 1)
+    # Beyond ``_most`` the type cannot represent every count.
+    valid = valid & (count <= _most(dtype))
+    beta = jnp.where((beta > 0) & (beta < 1), beta, 0.5)
+    last = valid, summary.low, summary.high, beta
+    if isinstance(summary, Moments):
+        return Averages(summary.mean_down(), summary.standard_deviation_up(), count.astype(dtype), *last)
+    values = jnp.broadcast_to(summary.values, summary.counts.shape)
+    repeats = summary.counts.astype(dtype)
+    total = tree_sum_of(lambda x, repeats: repeats * (x - summary.low), values, repeats)
+    return Rollouts(values, None, repeats, count.astype(dtype), total, *last)
+
+
+def prepare_summary(bound: Bound, summary: Summary, beta: Any, support: Any, where: Any, validate: bool) -> Prepared:
+    """Check the arguments of a bound on a summary, which holds its support and has checked its returns."""
+    if where is not None:
+        raise ValueError("where is for returns; a summary holds the rollouts that count")
+    if isinstance(summary, Moments) and not bound.from_moments:
+        raise ValueError(
+            f"{bound.name} needs more than moments; expected a Histogram, or a bound that moments suffice for"
+        )
+    if bound.binary and isinstance(summary, Histogram) and summary.values.shape != (2,):
+        raise ValueError(f"{bound.name} needs success counts; expected a Histogram with num_bins=1 on (0, 1)")
+    if support is not None and is_concrete(summary.low, summary.high, *split_support(support)):
+        dtype = summary.low.dtype
+        ends = cast(support[0], dtype, "down"), cast(support[1], dtype, "up")
+        if (float(ends[0]), float(ends[1])) != (float(summary.low), float(summary.high)):
+            raise ValueError(f"support is {support}; the summary has ({float(summary.low):g}, {float(summary.high):g})")
+    bound_support(bound, (summary.low, summary.high))
+    beta = probability("beta", beta, summary.low.dtype, "nearest", validate=validate)
+    if validate and is_concrete(summary):
+        _check_summary(bound, summary)
+    return Prepared(summary, beta, summary.low, summary.high, None)
+
+
+def _most(dtype: np.dtype) -> int:
+    """How many rollouts the float type can count, as far as int32 can hold them."""
+    return min(2 ** (jnp.finfo(dtype).nmant + 1), 2**31 - 1)
+
+
+def _check_summary(bound: Bound, summary: Summary) -> None:
+    count, valid = np.asarray(summary.num_rollouts), np.asarray(summary.valid)
+    for bad, what in (
+        (~valid, "met a return outside the support"),
+        (count < bound.min_rollouts, f"has too few rollouts; {bound.name} needs at least {bound.min_rollouts}"),
+        (
+            count > _most(summary.low.dtype),
+            f"has more rollouts than {summary.low.dtype} can count",
+        ),
+    ):
+        if bad.any():
+            raise ValueError(f"task {describe_index(np.argwhere(bad)[0])} of the summary {what}")

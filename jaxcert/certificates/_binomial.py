@@ -7,10 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.certificates._arguments import epsilon_arguments, whole
-from jaxcert.certificates._blocks import in_blocks
+from jaxcert.certificates._counts import epsilon_arguments, whole
 from jaxcert.certificates._method import Method, Solution
-from jaxcert.certificates._rows import counts_from_zero, elementwise, unpadded
+from jaxcert.numerics._batches import counts_from_zero, elementwise, in_blocks, unpadded
 from jaxcert.numerics._binomial_limits import upper_limit
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, next_down, unit_roundoff
@@ -56,7 +55,7 @@ def binomial_epsilon(num_violations: Any, num_tasks: Any, beta: Any, delta: Any,
 
 @functools.partial(jax.jit, static_argnames="shape")
 def _inflated(risk: jax.Array, beta: jax.Array, *, shape: tuple[int, ...]) -> jax.Array:
-    return inflate(unpadded(risk, shape), beta)
+    return inflate(unpadded(risk, shape=shape), beta)
 
 
 def inflate(risk: jax.Array, beta: jax.Array) -> jax.Array:

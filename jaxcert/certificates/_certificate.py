@@ -1,6 +1,7 @@
-"""The certificate: its statement, its inputs and its status."""
+"""The certificate: its statement, its inputs, and its status, with what to do about it."""
 
 import dataclasses
+import enum
 from typing import Any
 
 import jax
@@ -8,7 +9,37 @@ import numpy as np
 
 from jaxcert._validation import is_concrete
 from jaxcert.certificates._figures import ceil_figures, confidence, floor_figures, floor_to
-from jaxcert.certificates._status import Status
+
+
+class Status(enum.IntEnum):
+    """Outcome of one certificate. The certificate holds whatever its status; some say nothing.
+
+    Example:
+        >>> print(Status.VACUOUS.advice)
+        nothing is certified at this threshold: lower it, or sample more tasks or rollouts
+    """
+
+    CERTIFIED = 0
+    VACUOUS = 1
+    INFEASIBLE = 2
+    INVALID_INPUT = 3
+    OUT_OF_RANGE = 4
+
+    @property
+    def advice(self) -> str:
+        """One line on what the status means and what to change."""
+        return _ADVICE[self]
+
+
+_ADVICE = {
+    Status.CERTIFIED: "the certificate holds as stated",
+    Status.VACUOUS: "nothing is certified at this threshold: lower it, or sample more tasks or rollouts",
+    Status.INFEASIBLE: "the scenario certificate has no solution: choose beta at most delta / num_tasks, or more tasks",
+    Status.INVALID_INPUT: "some values were not finite, outside the support or out of range, and counted against the "
+    "certificate: call outside of jit and vmap to have them named",
+    Status.OUT_OF_RANGE: "beta > delta / num_tasks, where the scenario theorem alone is not sound: the value reported "
+    "is the larger of it and the binomial certificate, which holds",
+}
 
 
 @jax.tree_util.register_dataclass

@@ -14,12 +14,11 @@ import numpy as np
 from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import lower_bounds
-from jaxcert.certificates._certificate import Certificate
+from jaxcert.certificates._certificate import Certificate, Status
 from jaxcert.certificates._method import Method, Solution
-from jaxcert.certificates._rows import counts_from_zero, padded_length
-from jaxcert.certificates._status import Status
-from jaxcert.numerics._rounding import complement_down, complement_up
-from jaxcert.rollouts._returns import Prepared
+from jaxcert.numerics._batches import counts_from_zero, padded_length
+from jaxcert.numerics._rounding import complement_down
+from jaxcert.returns._prepared import Prepared
 
 
 def certify_returns(bound: Bound, method: Method, prepared: Prepared, thresholds, delta) -> Certificate:
@@ -47,22 +46,6 @@ def _number(n: int, like: jax.Array) -> jax.Array | np.ndarray:
     return jax.device_put(number) if is_concrete(like) else number
 
 
-def certify_level(
-    bound: Bound, method: Method, prepared: Prepared, wanted, solution: Solution | None, delta
-) -> Certificate:
-    """From returns [..., n, m] and wanted safeties [t] to the performances certified at them, [..., t].
-
-    The solution for k = 0, 1, ... may be passed in if it has been computed already.
-    """
-    lower, beta = lower_bounds(bound, *prepared), prepared.beta
-    n = lower.shape[-1]
-    if solution is None:
-        solution = method.solve(*counts_from_zero(n, beta, delta), beta, delta)
-    fields = _levels(method, wanted, lower, solution, beta, delta, prepared.low, prepared.high)
-    settings = {"num_tasks": n, "bound": bound.name, "method": method.name}
-    return Certificate(**fields, lower_bounds=lower, beta=beta, delta=delta, **settings)
-
-
 @functools.partial(jax.jit, static_argnames="length")
 def _violations(lower, thresholds, *, length: int | None) -> tuple[jax.Array, jax.Array | None]:
     """k, [..., t], and the same as floats in a row of that length."""
@@ -86,7 +69,7 @@ def _certificates(
     bad_threshold = jnp.broadcast_to(~jnp.isfinite(thresholds), epsilon.shape)
     epsilon = jnp.where(bad_threshold, 1.0, epsilon)
     bad_task = jnp.any(jnp.isnan(lower) if given else jnp.isneginf(lower), axis=-1, keepdims=True)
-    invalid = bad_task | bad_threshold | _bad_levels(beta, delta)
+    invalid = bad_task | bad_threshold | bad_levels(beta, delta)
     return {
         "thresholds": thresholds,
         "safety": complement_down(epsilon),
@@ -104,38 +87,6 @@ def _chosen(solution: Solution, violations: jax.Array, direct: bool) -> Solution
     return jax.tree.map(choose, solution)
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _levels(method: Method, wanted, lower, solution: Solution, beta, delta, low, high) -> dict:
-    """The fields of certificates at the (k* + 1)-th smallest lower bound, from the solution for k = 0, 1, ..."""
-    n = lower.shape[-1]
-    epsilon, _, feasible = jax.tree.map(lambda column: column[:n], solution)
-    count = good_enough(epsilon, wanted)
-    chosen = jnp.take(jnp.sort(lower, axis=-1), jnp.maximum(count - 1, 0), axis=-1)
-    wanted, count = jnp.broadcast_to(wanted, chosen.shape), jnp.broadcast_to(count, chosen.shape)
-    bad_setting = _bad_levels(beta, delta) | ~(jnp.isfinite(low) & (low < high)) | ~((wanted > 0) & (wanted < 1))
-    bad_task = jnp.any(jnp.isneginf(lower), axis=-1, keepdims=True)
-    # Without a k*, the lower end of the support is certified by definition, unless data contradict the support.
-    holds = jnp.where(count > 0, jnp.isfinite(chosen), ~bad_task) & ~bad_setting
-    reached = jnp.where(holds, jnp.where(count > 0, jnp.maximum(chosen, low), low), -jnp.inf)
-    safety = jnp.where(holds, wanted, 0.0)
-    violations = count_violations(lower, reached)
-    says_something = jnp.where(holds & (reached > low), 0.0, 1.0).astype(lower.dtype)
-    return {
-        "thresholds": reached,
-        "safety": safety,
-        "epsilon": complement_up(safety),
-        "num_violations": violations,
-        "num_valid": n - violations,
-        "status": status_of(method, says_something, feasible[0], bad_task | bad_setting, beta, delta, n),
-    }
-
-
-def good_enough(epsilon: jax.Array, wanted: jax.Array) -> jax.Array:
-    """How many k, counted from 0, reach the wanted safety: k* + 1, [t]."""
-    enough = complement_down(epsilon)[None, :] >= wanted[:, None]
-    return jnp.sum(jnp.cumprod(enough, axis=-1, dtype=jnp.int32), axis=-1)
-
-
 # From this many thresholds on, sorting the bounds costs less than comparing every bound with every threshold.
 SORT_FROM = 64
 
@@ -150,7 +101,8 @@ def count_violations(lower: jax.Array, thresholds: jax.Array) -> jax.Array:
     return jax.vmap(jnp.searchsorted)(*flat).reshape(thresholds.shape).astype(jnp.int32)
 
 
-def _bad_levels(beta: jax.Array, delta: jax.Array) -> jax.Array:
+def bad_levels(beta: jax.Array, delta: jax.Array) -> jax.Array:
+    """Where a level is outside its interval, which only a traced one can be."""
     return ~((beta >= 0) & (beta < 1) & (delta > 0) & (delta < 1))
 
 

@@ -10,7 +10,7 @@ import typer
 import jaxcert
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._registry import METHODS
-from jaxcert.cli import _cache, _certify, _demo, _render, _rollout, _sweep, _train
+from jaxcert.cli import _cache, _certify, _demo, _policies, _render, _rollout, _sweep, _train
 
 _app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -147,7 +147,7 @@ def _sweep_command(
 
 @_app.command("train")
 def _train_command(
-    environment: Annotated[str, typer.Argument(metavar="ENVIRONMENT", help="cheetah, walker or pendulum.")],
+    environment: Annotated[str, typer.Argument(metavar="ENVIRONMENT", help=f"{', '.join(_policies.trainable())}.")],
     out: Annotated[
         Path,
         typer.Option("--out", metavar="DIR", help="Folder for checkpoints; training resumes from those in it."),
@@ -203,8 +203,8 @@ _Checkpoint = Annotated[
     Path,
     typer.Argument(
         metavar="CHECKPOINT",
-        help="A folder of `jaxcert train` (its last checkpoint), one checkpoint of it, or a policy file (.npz); cheetah"
-        " and walker are policies shipped with the package.",
+        help="A folder of `jaxcert train` (its last checkpoint), one checkpoint of it, or a policy file (.npz); or a"
+        f" policy shipped with the package: {', '.join(_policies.shipped())}.",
     ),
 ]
 

@@ -8,6 +8,7 @@ import numpy as np
 
 import jaxcert
 from jaxcert.cli._certify import Settings
+from jaxcert.rollouts import collect
 from jaxcert.tasks import bridge_world, simple_grid
 
 NAMES = ("simple_grid", "bridge_world_left", "bridge_world_right", "cheetah", "walker")
@@ -40,8 +41,8 @@ def load_case(name: str) -> Case:
 def _grid() -> Case:
     """The corridor with random slips: 250 tasks, 1000 rollouts each, simulated here."""
     key_tasks, key_rollouts = jax.random.split(jax.random.key(_SEED))
-    slips = simple_grid.sample_tasks(key_tasks, 250)
-    returns = simple_grid.rollout(key_rollouts, slips, 1000)
+    slips = simple_grid.ENV.sample_tasks(key_tasks, 250)
+    returns = collect(simple_grid.ENV, simple_grid.POLICY, slips, key_rollouts, num_rollouts=1000)
     performance = np.linspace(0.0, 1.0, 1001)
     exact = (performance, np.asarray(simple_grid.safety(performance)))
     ways = _ways((0.0, 1.0), paper="clopper_pearson", default="clopper_pearson")
@@ -52,8 +53,9 @@ def _grid() -> Case:
 def _bridge(name: str, side: Literal["left", "right"]) -> Case:
     """BridgeWorld with the policy over one of the bridges: 200 tasks, 1000 rollouts each, simulated here."""
     key_tasks, key_rollouts = jax.random.split(jax.random.key(_SEED))
-    policy = bridge_world.left_policy() if side == "left" else bridge_world.right_policy()
-    returns = bridge_world.rollout(key_rollouts, bridge_world.sample_tasks(key_tasks, 200), 1000, policy)
+    actions = bridge_world.left_policy() if side == "left" else bridge_world.right_policy()
+    tasks, policy = bridge_world.ENV.sample_tasks(key_tasks, 200), bridge_world.table_policy(actions)
+    returns = collect(bridge_world.ENV, policy, tasks, key_rollouts, num_rollouts=1000)
     performance = np.linspace(0.0, 1.0, 1001)
     exact = (performance, np.asarray(bridge_world.safety(performance, side)))
     ways = _ways((0.0, 1.0), paper="clopper_pearson", default="clopper_pearson")

@@ -1,17 +1,20 @@
 """Environments by name, and policies by file or name."""
 
 import hashlib
+from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
+import jax
+import numpy as np
+
 from jaxcert.rollouts import Policy
-from jaxcert.tasks import MultiTaskEnv, pendulum
-from jaxcert.tasks.locomotion import cheetah, walker
+from jaxcert.tasks import MultiTaskEnv
+from jaxcert.tasks._registry import ENVIRONMENTS
 from jaxcert.training import find_policy, load_policy, policy_facts, sample_policy
 
-NAMES = ("cheetah", "walker", "pendulum")
-_SHIPPED = ("cheetah", "walker")
+_TRAINED = ("cheetah", "walker")
 _AUTHORS = " (authors' version)"
 
 
@@ -24,33 +27,57 @@ class Found(NamedTuple):
     sha256: str
 
 
+def trainable() -> list[str]:
+    """The environments that `train` takes."""
+    return [name for name, entry in ENVIRONMENTS.items() if entry.trainable and not name.endswith(_AUTHORS)]
+
+
+def shipped() -> list[str]:
+    """The policies that come with the package."""
+    return [*_TRAINED, *(name for entry in ENVIRONMENTS.values() for name in entry.policies)]
+
+
 def environment(name: str, *, authors_version: bool = False) -> MultiTaskEnv:
-    """One of `NAMES`."""
-    if name not in NAMES:
-        raise ValueError(f"environment is {name!r}; expected one of {', '.join(NAMES)}")
-    if name == "pendulum":
-        if authors_version:
-            raise ValueError("the pendulum has no authors' version; expected cheetah or walker")
-        return pendulum.ENV
-    return {"cheetah": cheetah, "walker": walker}[name](authors_version=authors_version)
+    """One of those that `train` takes."""
+    if name not in trainable():
+        raise ValueError(f"environment is {name!r}; expected one of {_listed(trainable())}")
+    wanted = name + _AUTHORS if authors_version else name
+    if wanted not in ENVIRONMENTS:
+        having = [other for other in trainable() if other + _AUTHORS in ENVIRONMENTS]
+        raise ValueError(f"{name} has no authors' version; expected one of {_listed(having)}")
+    return ENVIRONMENTS[wanted].make()
 
 
 def find(checkpoint: Path, *, deterministic: bool) -> Found:
     """The policy of a policy file, a checkpoint or a folder of them; without any, the shipped policy of that name."""
     name = str(checkpoint)
-    if name in _SHIPPED and not checkpoint.exists():
-        with resources.as_file(resources.files("jaxcert") / "data" / f"{name}_policy.npz") as path:
-            digest = _digest(path)
-        return Found(environment(name), sample_policy(name, deterministic=deterministic), f"{name} (shipped)", digest)
+    if name in shipped() and not checkpoint.exists():
+        return _shipped(name, deterministic=deterministic)
     path = find_policy(checkpoint)
     trained_on = policy_facts(path)["environment"]
-    plain = trained_on.removesuffix(_AUTHORS)
-    if plain not in NAMES:
-        raise ValueError(f"{path} holds a policy for {trained_on!r}; expected one of {', '.join(NAMES)}")
-    env = environment(plain, authors_version=trained_on != plain)
+    if trained_on not in ENVIRONMENTS:
+        raise ValueError(f"{path} holds a policy for {trained_on!r}; expected one of {_listed(ENVIRONMENTS)}")
+    env = ENVIRONMENTS[trained_on].make()
     policy = load_policy(path, environment=env.name, deterministic=deterministic)
-    return Found(env, policy, str(path), _digest(path))
+    return Found(env, policy, str(path), _digest(path.read_bytes()))
 
 
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _shipped(name: str, *, deterministic: bool) -> Found:
+    if name in _TRAINED:
+        file = resources.files("jaxcert") / "data" / f"{name}_policy.npz"
+        policy, digest = sample_policy(name, deterministic=deterministic), _digest(file.read_bytes())
+        return Found(ENVIRONMENTS[name].make(), policy, f"{name} (shipped)", digest)
+    entry = next(entry for entry in ENVIRONMENTS.values() if name in entry.policies)
+    policy = entry.policies[name]()
+    if not deterministic:
+        raise ValueError(f"{name} has no stochastic form; expected it without --stochastic")
+    digest = _digest(b"".join(np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(policy.params)))
+    return Found(entry.make(), policy, f"{name} (shipped)", digest)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -58,13 +58,13 @@ def rollout(
     key_tasks, key_rollouts = jax.random.split(key_apart(jax.random.key(parts.seed)))
     tasks = found.env.sample_tasks(key_tasks, num_tasks)
     returns = _in_parts(found, tasks, key_rollouts, num_tasks, num_rollouts, parts, quiet=quiet)
-    write_returns(out, returns, tasks=tasks._asdict(), facts=facts)
+    write_returns(out, returns, tasks=_columns(tasks), facts=facts)
     parts.remove()
     kind = "deterministic" if deterministic else "stochastic"
     size = f"{num_tasks} tasks, {num_rollouts} rollouts each, seed {parts.seed}"
     console = _console.output()
     console.print(f"{found.source}, {kind}: {size}", soft_wrap=True)
-    console.print(f"mean return {returns.mean():.1f}, of tasks {_ends(returns.mean(axis=1))}", soft_wrap=True)
+    console.print(f"mean return {_shown(returns.mean())}, of tasks {_ends(returns.mean(axis=1))}", soft_wrap=True)
     console.print(f"written to {out}", soft_wrap=True)
 
 
@@ -93,8 +93,23 @@ def _in_parts(
     return np.concatenate([parts.get(i) for i in range(len(starts))])[:num_tasks]
 
 
+def _columns(tasks: Any) -> dict[str, np.ndarray]:
+    """The parameters of tasks by name, each [n]; a task without names is called `task`."""
+    columns = {}
+    for path, leaf in jax.tree_util.tree_leaves_with_path(tasks):
+        parts = [str(getattr(key, "name", getattr(key, "key", getattr(key, "idx", "")))) for key in path]
+        name, rows = "_".join(parts) or "task", np.asarray(leaf).reshape(len(leaf), -1)
+        several = rows.shape[1] > 1
+        columns |= {f"{name}_{i}" if several else name: column for i, column in enumerate(rows.T)}
+    return columns
+
+
 def _ends(means: np.ndarray) -> str:
-    return f"{means.min():.1f} to {means.max():.1f}"
+    return f"{_shown(means.min())} to {_shown(means.max())}"
+
+
+def _shown(mean: float) -> str:
+    return f"{mean:.1f}" if abs(mean) >= 10 else f"{mean:.3g}"
 
 
 def _versions() -> dict[str, str]:

@@ -69,7 +69,7 @@ def cast(value: Any, dtype: Any, side: Side, *, whole: bool = False) -> jax.Arra
 def cast_level(value: Any, dtype: Any, side: Side) -> jax.Array:
     """``cast`` for a probability; a traced one outside (0, 1) stays outside, so that it still fails closed."""
     rounded = cast(value, dtype, side)
-    if not isinstance(value, jax.core.Tracer):
+    if side == "nearest" or not isinstance(value, jax.core.Tracer):
         return rounded
     plain = value.astype(dtype)
     return jnp.where((plain > 0) & (plain < 1), rounded, plain)

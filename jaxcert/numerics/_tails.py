@@ -5,8 +5,10 @@ from typing import Any, get_args
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxcert._validation import require_real
+from jaxcert.numerics._batches import elementwise, unpadded
 from jaxcert.numerics._binomial_kernel import SmallerTail, log_probability, smaller_tail
 from jaxcert.numerics._binomial_limits import lower_limit, upper_limit
 from jaxcert.numerics._elementary import exp, expm1
@@ -98,7 +100,7 @@ def clopper_pearson_upper(num_successes: Any, num_trials: Any, level: Any) -> ja
 
     Reference: Clopper & Pearson (1934).
     """
-    return _limit(*_limit_arguments(num_successes, num_trials, level, "up", "down"), upper=True)
+    return limit(*_limit_arguments(num_successes, num_trials, level, "up", "down"), upper=True)
 
 
 def clopper_pearson_lower(num_successes: Any, num_trials: Any, level: Any) -> jax.Array:
@@ -126,7 +128,7 @@ def clopper_pearson_lower(num_successes: Any, num_trials: Any, level: Any) -> ja
 
     Reference: Clopper & Pearson (1934).
     """
-    return _limit(*_limit_arguments(num_successes, num_trials, level, "down", "up"), upper=False)
+    return limit(*_limit_arguments(num_successes, num_trials, level, "down", "up"), upper=False)
 
 
 def _tail_arguments(k: Any, n: Any, p: Any, side: Side, *, rises_with_p: bool) -> list[jax.Array]:
@@ -146,13 +148,13 @@ def _tail_arguments(k: Any, n: Any, p: Any, side: Side, *, rises_with_p: bool) -
 _OPPOSITE: dict[Side, Side] = {"down": "up", "up": "down", "nearest": "nearest"}
 
 
-def _limit_arguments(k: Any, n: Any, level: Any, k_side: Side, n_side: Side) -> list[jax.Array]:
+def _limit_arguments(k: Any, n: Any, level: Any, k_side: Side, n_side: Side) -> tuple[jax.Array, ...]:
     """Arguments that the type cannot hold are rounded so that the limit moves to its safe side."""
     for name, value in (("num_successes", k), ("num_trials", n), ("level", level)):
         require_real(name, value)
     dtype = compute_dtype(level)
     counts = cast(k, dtype, k_side, whole=True), cast(n, dtype, n_side, whole=True)
-    return jnp.broadcast_arrays(*counts, cast_level(level, dtype, "down"))
+    return *counts, cast_level(level, dtype, "down")
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(3, 4))
@@ -201,10 +203,17 @@ def _exp(tail: SmallerTail, side: Side) -> jax.Array:
     return jnp.maximum(value, jnp.finfo(value.dtype).tiny) if side == "up" else value
 
 
+def limit(k: jax.Array, n: jax.Array, level: jax.Array, *, upper: bool) -> jax.Array:
+    """The limit on its safe side for arrays of one float type that broadcast; 0 or 1 for invalid arguments."""
+    shape = np.broadcast_shapes(k.shape, n.shape, level.shape)
+    return unpadded(elementwise(functools.partial(_limit, upper=upper), shape, k, n, level), shape=shape)
+
+
 @functools.partial(jax.jit, static_argnames="upper")
 def _limit(k: jax.Array, n: jax.Array, level: jax.Array, *, upper: bool) -> jax.Array:
+    k, n, level = jnp.broadcast_arrays(k, n, level)
     whole = (k == jnp.floor(k)) & (n == jnp.floor(n)) & (n < jnp.inf)
     valid = whole & (k >= 0) & (k <= n) & (n >= 1) & (level > 0) & (level < 1)
-    limit = upper_limit if upper else lower_limit
-    value = limit(jnp.where(valid, k, 0.0), jnp.where(valid, n, 1.0), jnp.where(valid, level, 0.5))
+    inside_limit = upper_limit if upper else lower_limit
+    value = inside_limit(jnp.where(valid, k, 0.0), jnp.where(valid, n, 1.0), jnp.where(valid, level, 0.5))
     return jnp.where(valid, value, 1.0 if upper else 0.0)

@@ -1,22 +1,29 @@
-"""From policies, or from rewards and events, to one number per rollout; and the sample returns shipped with jaxcert."""
+"""From policies and tasks to returns, and to certificates; with the names of ``jaxcert.returns``."""
 
-from jaxcert.rollouts._collect import collect
-from jaxcert.rollouts._gymnasium import collect_gymnasium
-from jaxcert.rollouts._metrics import (
+from jaxcert.returns import (
     discounted_return,
+    reach,
+    reach_avoid,
+    return_support,
+    sample_returns,
     shifted_return,
     threshold_shift,
     truncated_return,
     undiscounted_return,
 )
+from jaxcert.rollouts import summaries
+from jaxcert.rollouts._certify_policy import PolicyCertificate, certify_policy
+from jaxcert.rollouts._collect import collect
+from jaxcert.rollouts._gymnasium import collect_gymnasium
+from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy, brax_policy
-from jaxcert.rollouts._reach import reach, reach_avoid
-from jaxcert.rollouts._samples import sample_returns
-from jaxcert.rollouts._support import return_support
 
 __all__ = [
+    "MultiTaskEnv",
     "Policy",
+    "PolicyCertificate",
     "brax_policy",
+    "certify_policy",
     "collect",
     "collect_gymnasium",
     "discounted_return",
@@ -25,6 +32,7 @@ __all__ = [
     "return_support",
     "sample_returns",
     "shifted_return",
+    "summaries",
     "threshold_shift",
     "truncated_return",
     "undiscounted_return",

@@ -11,13 +11,11 @@ from jax.typing import ArrayLike
 from jaxcert._validation import check_count, is_concrete
 from jaxcert.numerics._compensated import Sum, add_product, add_reward, as_rewards, lower_end, nothing, product
 from jaxcert.numerics._rounding import cast
-from jaxcert.rollouts._policy import Policy, as_policy
-from jaxcert.tasks._multi_task import MultiTaskEnv
+from jaxcert.rollouts._multi_task import MultiTaskEnv
+from jaxcert.rollouts._policy import Policy, as_policy, episode_key
 
 # Memory for states, actions and temporaries of a step, as a multiple of a state.
 _STATES_AT_ONCE = 4
-# Folded in, so that episodes share no key with tasks that were sampled from the same key.
-_OF_EPISODES = 0x65706973
 
 
 def collect(
@@ -76,6 +74,10 @@ def collect(
     state_bytes = check_shapes(env, policy, tasks)
     batch = batch_size(state_bytes, num_tasks * num_rollouts, max_bytes)
     factor = None if isinstance(discount, (int, float)) and discount == 1 else discount
+    if env.simulate is not None and factor is None:
+        returns = env.simulate(policy, tasks, key, num_rollouts, max_bytes)
+        if returns is not None:
+            return returns
     returns, finite = _collect(env, policy, tasks, key, factor, num_rollouts, batch)
     if validate and is_concrete(finite) and not finite.all():
         task, rollout = (int(i) for i in jnp.argwhere(~finite)[0])
@@ -175,7 +177,7 @@ def _collect(
     num_batches = math.ceil(total / batch)
     # The last batch is padded with copies of the last episode.
     episode = jnp.minimum(jnp.arange(num_batches * batch), total - 1).reshape(num_batches, batch)
-    keys = jax.random.split(jax.random.fold_in(key, _OF_EPISODES), total)
+    keys = jax.random.split(episode_key(key), total)
     factor = None if discount is None else cast(jnp.asarray(discount), jnp.result_type(float), "nearest")
 
     def run(episode: jax.Array) -> tuple[jax.Array, jax.Array]:

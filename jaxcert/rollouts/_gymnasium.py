@@ -10,8 +10,8 @@ import numpy as np
 from jaxcert._validation import check_count, is_count
 from jaxcert.numerics._compensated import add, lower_end_host, nothing
 from jaxcert.numerics._rounding import cast
-from jaxcert.rollouts._collect import _OF_EPISODES, count_tasks
-from jaxcert.rollouts._policy import Policy, as_policy
+from jaxcert.rollouts._collect import count_tasks
+from jaxcert.rollouts._policy import Policy, as_policy, episode_key
 
 
 def collect_gymnasium(
@@ -89,7 +89,7 @@ def collect_gymnasium(
 
 def _random(key: jax.Array, num_episodes: int) -> tuple[np.ndarray, jax.Array]:
     """A seed for the environment and a key for the policy of each episode."""
-    key_seeds, key_policy = jax.random.split(jax.random.fold_in(key, _OF_EPISODES))
+    key_seeds, key_policy = jax.random.split(episode_key(key))
     seeds = jax.random.bits(key_seeds, (num_episodes,), jnp.uint32)
     return np.asarray(seeds) >> 1, jax.random.split(key_policy, num_episodes)
 

@@ -77,6 +77,15 @@ def key_apart(key: jax.Array) -> jax.Array:
     return jax.random.fold_in(key, _APART)
 
 
+# Folded in, so that episodes share no key with tasks that were sampled from the same key.
+_OF_EPISODES = 0x65706973
+
+
+def episode_key(key: jax.Array) -> jax.Array:
+    """The key of all episodes that ``collect`` runs with this key."""
+    return jax.random.fold_in(key, _OF_EPISODES)
+
+
 def as_policy(policy: Any) -> Policy:
     """The policy; a function of an observation and a key becomes one without parameters.
 

@@ -8,8 +8,8 @@ from typing import NoReturn
 
 import numpy as np
 
-from jaxcert.certificates._blocks import block_size
 from jaxcert.certificates._compiled import SORT_FROM
+from jaxcert.numerics._batches import block_size
 
 # Memory for temporary arrays of a bound, as a multiple of its input: once, and once more for every beta.
 _BOUND = 4

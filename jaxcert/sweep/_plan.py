@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert._validation import check_count, check_finite, check_open_unit
+from jaxcert.bounds._evaluate import bound_support
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.bounds._summary import check_bound_support
 from jaxcert.certificates._registry import METHODS
 from jaxcert.numerics._rounding import cast_host
 from jaxcert.sweep._grid import Grid
@@ -140,7 +140,7 @@ def make_plan(shape: tuple[int, ...], dtype: np.dtype, grid: Grid, support: Any,
     _check_budgets(budgets, tasks, rollouts, grid)
     check_grid(grid, budgets, dtype)
     for name in grid.bounds:
-        check_bound_support(BOUNDS[name], support)
+        bound_support(BOUNDS[name], support)
     table = 1 + max(n for n, _ in budgets)
     passes: list[Pass] = []
     lookups: dict[tuple[int, int], Lookup] = {}

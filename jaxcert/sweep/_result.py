@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert.certificates._status import Status
+from jaxcert.certificates._certificate import Status
 from jaxcert.sweep._grid import AXES, Grid
 from jaxcert.sweep._plan import Plan, beta_values, field_types
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert._validation import require_real
-from jaxcert.rollouts._returns import returns_dtype
+from jaxcert.returns._prepared import returns_dtype
 from jaxcert.sweep._plan import Chunk
 
 

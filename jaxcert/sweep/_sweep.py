@@ -8,7 +8,7 @@ import jax
 import jax.core
 from jax.sharding import NamedSharding
 
-from jaxcert.rollouts._returns import split_support
+from jaxcert.returns._prepared import split_support
 from jaxcert.sweep._chunked import ChunkedLowerBounds
 from jaxcert.sweep._grid import Grid
 from jaxcert.sweep._lookup import Lookups, Piece

@@ -1,7 +1,7 @@
 """Task distributions and environments, one module each, and the interface for environments of other libraries."""
 
+from jaxcert.rollouts import MultiTaskEnv
 from jaxcert.tasks import bridge_world, pendulum, simple_grid
 from jaxcert.tasks._gymnax import from_gymnax
-from jaxcert.tasks._multi_task import MultiTaskEnv
 
 __all__ = ["MultiTaskEnv", "bridge_world", "from_gymnax", "pendulum", "simple_grid"]

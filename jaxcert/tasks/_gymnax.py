@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxcert.tasks._multi_task import MultiTaskEnv
+from jaxcert.rollouts._multi_task import MultiTaskEnv
 
 
 class _State(NamedTuple):

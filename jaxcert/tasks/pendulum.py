@@ -10,7 +10,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxcert.tasks._multi_task import MultiTaskEnv
+from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.tasks._scales import sample_scales
 
 __all__ = ["ENV", "Pendulum", "State", "Task", "sample_task"]

@@ -2,7 +2,7 @@
 
 A task is a slip probability p. The agent moves right; at every step the episode ends in failure with
 probability p. It succeeds, with return 1, if it survives `num_steps` steps, so J = (1-p)^num_steps. The
-slip probabilities come from a mixture of Gaussians, truncated to [0, 1).
+slip probabilities come from a mixture of Gaussians, truncated to [0, 1). ``ENV`` has the paper's parameters.
 
 Reference:
     Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task Reinforcement
@@ -11,13 +11,17 @@ Reference:
 
 import dataclasses
 import functools
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import ndtr
 from jax.typing import ArrayLike
 
-__all__ = ["SimpleGridParams", "performance", "rollout", "safety", "sample_tasks"]
+from jaxcert.rollouts._multi_task import MultiTaskEnv
+from jaxcert.rollouts._policy import Policy
+
+__all__ = ["ENV", "POLICY", "SimpleGrid", "SimpleGridParams", "State", "env", "performance", "safety"]
 
 
 @functools.partial(
@@ -49,79 +53,95 @@ class SimpleGridParams:
 _PAPER = SimpleGridParams()
 
 
-@functools.partial(jax.jit, static_argnames="num_tasks")
-def sample_tasks(key: jax.Array, num_tasks: int, *, params: SimpleGridParams = _PAPER) -> jax.Array:
-    """Draw slip probabilities from the truncated mixture.
+class State(NamedTuple):
+    """The state of one episode.
 
-    Exact, without rejection: a truncated mixture is the mixture of the truncated components, in which the
-    weight of each component is multiplied by its mass in [0, 1).
+    Attributes:
+        obs: steps survived so far, int32.
+        reward: 1 for surviving the last step of the corridor, otherwise 0; NaN if p is not a probability.
+        done: whether the episode is over.
+        key: for the steps to come.
+    """
+
+    obs: jax.Array
+    reward: jax.Array
+    done: jax.Array
+    key: jax.Array
+
+
+@dataclasses.dataclass(frozen=True)
+class SimpleGrid:
+    """One task.
+
+    Attributes:
+        slip: p, the probability of failure at each step.
+        num_steps: steps to survive.
+    """
+
+    slip: ArrayLike
+    num_steps: int = _PAPER.num_steps
+
+    def reset(self, rng: jax.Array) -> State:
+        """At the left end."""
+        return State(jnp.int32(0), jnp.zeros_like(_as_probability(self.slip)), jnp.zeros((), bool), rng)
+
+    def step(self, state: State, action: ArrayLike) -> State:
+        """A step to the right, whatever the action: there is no other."""
+        slip = _as_probability(self.slip)
+        key, now = jax.random.split(state.key)
+        fails = jax.random.uniform(now, (), slip.dtype) < slip
+        survived = state.obs + 1
+        arrived = survived >= self.num_steps
+        reward = jnp.where(jnp.isnan(slip), jnp.nan, (arrived & ~fails).astype(slip.dtype))
+        return State(survived, reward, fails | arrived | jnp.isnan(slip), key)
+
+
+def env(*, params: SimpleGridParams = _PAPER) -> MultiTaskEnv:
+    """The grid as a distribution of environments; ``ENV`` is that of the paper.
+
+    A task is a scalar, its slip probability. Tasks are sampled without rejection: a truncated mixture is the mixture of
+    the truncated components, in which the weight of each component is multiplied by its mass in [0, 1).
 
     Args:
-        key: a JAX random key.
-        num_tasks: n, static under `jit`.
-        params: the mixture; the paper's by default.
+        params: the mixture and the number of steps; each call is compiled anew, so keep the result.
 
     Returns:
-        Slip probabilities, float [n], in [0, 1).
-
-    Raises:
-        ValueError: if `num_tasks` is below 1.
+        A ``MultiTaskEnv``.
 
     Example:
         >>> import jax
-        >>> sample_tasks(jax.random.key(0), 250).shape
-        (250,)
-
-    Reference:
-        arXiv 2602.02098, fig. 2.
-    """
-    if num_tasks < 1:
-        raise ValueError(f"num_tasks must be at least 1, got {num_tasks}")
-    weights, means, stds = _mixture(params)
-    key_component, key_slip = jax.random.split(key)
-    mass = _mass_below(jnp.ones_like(means), weights, means, stds)
-    component = jax.random.categorical(key_component, jnp.log(mass), shape=(num_tasks,))
-    mean, std = means[component], stds[component]
-    noise = jax.random.truncated_normal(key_slip, -mean / std, (1 - mean) / std, shape=(num_tasks,), dtype=mean.dtype)
-    # Clips only what rounding has moved outside [0, 1).
-    return jnp.clip(mean + std * noise, 0, jnp.nextafter(jnp.ones_like(mean), jnp.zeros_like(mean)))
-
-
-@functools.partial(jax.jit, static_argnames="num_rollouts")
-def rollout(key: jax.Array, p: ArrayLike, num_rollouts: int, *, params: SimpleGridParams = _PAPER) -> jax.Array:
-    """Simulate the corridor step by step, all tasks and rollouts at once.
-
-    Args:
-        key: a JAX random key.
-        p: slip probability of each task, [..., n], each in [0, 1].
-        num_rollouts: m, the rollouts per task, static under `jit`.
-        params: gives the number of steps; the paper's by default.
-
-    Returns:
-        Success of each rollout, float [..., n, m], 0 or 1; NaN where p is NaN or outside [0, 1].
-
-    Raises:
-        ValueError: if `num_rollouts` is below 1.
-
-    Example:
-        >>> import jax, jax.numpy as jnp
-        >>> print(rollout(jax.random.key(0), jnp.array([0.0, 1.0]), 3))
+        >>> from jaxcert.rollouts import collect
+        >>> print(collect(env(), POLICY, jax.numpy.array([0.0, 1.0]), jax.random.key(0), num_rollouts=3))
         [[1. 1. 1.]
          [0. 0. 0.]]
 
     Reference:
         arXiv 2602.02098, fig. 2.
     """
-    if num_rollouts < 1:
-        raise ValueError(f"num_rollouts must be at least 1, got {num_rollouts}")
-    slip = _as_probability(p)[..., None]
-    shape = (*slip.shape[:-1], num_rollouts)
 
-    def step(alive: jax.Array, step_key: jax.Array) -> tuple[jax.Array, None]:
-        return alive & ~jax.random.bernoulli(step_key, slip, shape), None
+    def environment(slip: jax.Array) -> SimpleGrid:
+        return SimpleGrid(slip, params.num_steps)
 
-    alive, _ = jax.lax.scan(step, jnp.ones(shape, dtype=bool), jax.random.split(key, params.num_steps))
-    return jnp.where(jnp.isnan(slip), jnp.nan, alive.astype(slip.dtype))
+    def sample_task(key: jax.Array) -> jax.Array:
+        return _sample_task(key, params)
+
+    return MultiTaskEnv(environment, sample_task, params.num_steps, (0.0, 1.0), name="simple_grid")
+
+
+def _sample_task(key: jax.Array, params: SimpleGridParams) -> jax.Array:
+    weights, means, stds = _mixture(params)
+    key_component, key_slip = jax.random.split(key)
+    mass = _mass_below(jnp.ones_like(means), weights, means, stds)
+    component = jax.random.categorical(key_component, jnp.log(mass))
+    mean, std = means[component], stds[component]
+    noise = jax.random.truncated_normal(key_slip, -mean / std, (1 - mean) / std, dtype=mean.dtype)
+    # Clips only what rounding has moved outside [0, 1).
+    return jnp.clip(mean + std * noise, 0, jnp.nextafter(jnp.ones_like(mean), jnp.zeros_like(mean)))
+
+
+# The only action, a step to the right.
+POLICY = Policy(lambda params, obs, key: jnp.int32(0), (), deterministic=True)
+ENV = env()
 
 
 @jax.jit

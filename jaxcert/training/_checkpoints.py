@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxcert._extras import import_extra
-from jaxcert.tasks._multi_task import MultiTaskEnv
+from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.training._environment import brax_env
 from jaxcert.training._policy_file import policy_facts, save_policy
 from jaxcert.training._settings import PPOSettings

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert._extras import import_extra
-from jaxcert.tasks._multi_task import MultiTaskEnv
+from jaxcert.rollouts._multi_task import MultiTaskEnv
 
 
 def brax_env(env: MultiTaskEnv) -> Any:

@@ -12,10 +12,9 @@ import numpy as np
 from jax.sharding import SingleDeviceSharding
 
 from jaxcert._validation import check_count
-from jaxcert.certificates import Certificate, Status, certify_policy, certify_safety_level
-from jaxcert.certificates._policy import check_settings
-from jaxcert.rollouts import brax_policy
-from jaxcert.tasks import MultiTaskEnv
+from jaxcert.certificates import Certificate, Status, certify_safety_level
+from jaxcert.rollouts import MultiTaskEnv, brax_policy, certify_policy
+from jaxcert.rollouts._certify_policy import check_settings
 from jaxcert.training._budget import CheckpointBudget
 from jaxcert.training._ledger import Ledger
 

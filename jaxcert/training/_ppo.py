@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxcert._extras import import_extra
-from jaxcert.tasks._multi_task import MultiTaskEnv
+from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.training._checkpoints import last_checkpoint, network_factory, save_checkpoint
 from jaxcert.training._compatibility import brax_compatibility
 from jaxcert.training._environment import brax_env

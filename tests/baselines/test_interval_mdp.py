@@ -83,7 +83,7 @@ def test_robust_value_of_exact_probabilities_is_the_performance(precision):
     """Below that of the same probabilities in exact arithmetic, and close to it."""
     policy = bridge_world.left_policy()
     chain = bridge_world.chain(policy)
-    tasks = bridge_world.sample_tasks(jax.random.key(0), 5)
+    tasks = bridge_world.ENV.sample_tasks(jax.random.key(0), 5)
     exact = bridge_world.transition_probabilities(tasks, policy)
     got = np.asarray(robust_value(Intervals(exact, exact), chain))
     for value, probabilities in zip(got, np.asarray(exact), strict=True):

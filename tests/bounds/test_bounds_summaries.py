@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from benchmarks.exact import exact
 from jaxcert import Status, bounds, certify, certify_safety_level
-from jaxcert.bounds._data import rollouts
-from jaxcert.bounds._mean import mean_down, standard_deviation_up
+from jaxcert.bounds._bound import mean_down, rollouts, standard_deviation_up
 from jaxcert.rollouts.summaries import Histogram, Moments
 
 SUPPORTS = [(0.0, 1.0), (0.0, 1000.0), (-5.0, 3.0), (0.0, 1e-3), (1e6, 1e6 + 1), (-1.0, 1e4 / 3)]

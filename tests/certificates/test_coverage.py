@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from jaxcert import binomial_epsilon, certify, certify_lower_bounds, scenario_epsilon
+from jaxcert.rollouts import collect
 from jaxcert.tasks import simple_grid
 
 
@@ -73,8 +74,8 @@ def test_simulated_failures_on_the_grid_are_within_delta():
 
     def once(key: jax.Array) -> jax.Array:
         key_tasks, key_rollouts = jax.random.split(key)
-        slip = simple_grid.sample_tasks(key_tasks, n)
-        success = simple_grid.rollout(key_rollouts, slip, m)
+        slip = simple_grid.ENV.sample_tasks(key_tasks, n)
+        success = collect(simple_grid.ENV, simple_grid.POLICY, slip, key_rollouts, num_rollouts=m)
         settings = {"support": (0.0, 1.0), "delta": delta, "beta": beta, "bound": "clopper_pearson"}
         return certify(success, thresholds, **settings).safety
 

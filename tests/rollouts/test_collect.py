@@ -13,7 +13,7 @@ from compilations import compilations
 
 from jaxcert import Status, certify_policy
 from jaxcert.rollouts import Policy, brax_policy, collect
-from jaxcert.rollouts._collect import _OF_EPISODES
+from jaxcert.rollouts._policy import episode_key
 from jaxcert.tasks import MultiTaskEnv, pendulum
 
 KEY = jax.random.key(7)
@@ -54,7 +54,7 @@ def by_hand(env, policy, tasks, key, num_rollouts, discount):
     n = len(tasks)
     returns = np.zeros((n, num_rollouts))
     lengths = np.zeros((n, num_rollouts), int)
-    keys = jax.random.split(jax.random.fold_in(key, _OF_EPISODES), n * num_rollouts)
+    keys = jax.random.split(episode_key(key), n * num_rollouts)
     step = jax.jit(lambda limit, state, action: WalkEnv(limit).step(state, action))
     for episode, (i, j) in enumerate(np.ndindex(n, num_rollouts)):
         first, rest = jax.random.split(keys[episode])
@@ -223,7 +223,7 @@ def test_a_function_compiles_once():
 
 def test_episodes_share_no_key_with_tasks_of_the_same():
     tasks = jax.random.split(KEY, 4)
-    episodes = jax.random.split(jax.random.fold_in(KEY, _OF_EPISODES), 4)
+    episodes = jax.random.split(episode_key(KEY), 4)
     assert not np.any(np.all(jax.random.key_data(tasks)[:, None] == jax.random.key_data(episodes)[None], axis=-1))
 
 

@@ -8,7 +8,7 @@ from elsewhere import brax_pendulum, playground_cartpole
 
 from jaxcert import certify_policy
 from jaxcert.rollouts import collect
-from jaxcert.rollouts._collect import _OF_EPISODES
+from jaxcert.rollouts._policy import episode_key
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
@@ -40,7 +40,7 @@ def test_it_is_rolled_out_and_certified_as_it_is(make):
 
 
 def alone(environment, key, episode, num_episodes):
-    keys = jax.random.split(jax.random.fold_in(key, _OF_EPISODES), num_episodes)
+    keys = jax.random.split(episode_key(key), num_episodes)
     key_reset, _ = jax.random.split(keys[episode])
     state = jax.jit(environment.reset)(key_reset)
     step, total = jax.jit(environment.step), 0.0

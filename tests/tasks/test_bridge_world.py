@@ -1,5 +1,6 @@
 """BridgeWorld against its closed form, exact arithmetic, and frequencies."""
 
+import dataclasses
 import time
 from fractions import Fraction
 from math import comb
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import jaxcert
+from jaxcert.rollouts import collect
 from jaxcert.tasks import bridge_world
 from jaxcert.tasks.bridge_world import LARGE, STANDARD, World
 
@@ -94,8 +97,14 @@ def test_safety_is_the_share_of_tasks(side, world):
     assert bridge_world.safety(2.0, side) == 0
 
 
+def rollout(key, tasks, num_rollouts, policy, *, world=STANDARD, deterministic=True):
+    """Returns of a table of actions; at once, or step by step if the policy does not say that it is deterministic."""
+    policy = dataclasses.replace(bridge_world.table_policy(policy, world=world), deterministic=deterministic)
+    return collect(bridge_world.env(world=world), policy, jnp.asarray(tasks), key, num_rollouts=num_rollouts)
+
+
 def test_tasks_are_uniform(precision):
-    tasks = np.asarray(bridge_world.sample_tasks(jax.random.key(0), 20_000))
+    tasks = np.asarray(bridge_world.ENV.sample_tasks(jax.random.key(0), 20_000))
     assert tasks.dtype == precision
     for column, (low, high) in zip(tasks.T, STANDARD.slip_ranges, strict=True):
         assert stats.kstest(column, stats.uniform(low, high - low).cdf).pvalue > 1e-3
@@ -107,11 +116,60 @@ def test_tasks_are_uniform(precision):
 def test_success_frequency(side, world):
     tasks = np.array([[0.2, 0.0], [0.25, 0.1], [0.3, 0.2], [0.0, 1.0], [1.0, 0.5]], np.float32)
     policy = POLICIES[side](world=world)
-    found = np.asarray(bridge_world.rollout(jax.random.key(1), tasks, 20_000, policy, world=world))
+    found = np.asarray(rollout(jax.random.key(1), tasks, 20_000, policy, world=world))
     assert set(np.unique(found)) <= {0, 1}
     exact = np.asarray(bridge_world.performance(tasks, policy, world=world), float)
     for successes, performance in zip(found, exact, strict=True):
         assert stats.binomtest(int(successes.sum()), successes.size, min(max(performance, 0), 1)).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("deterministic", [True, None])
+def test_success_frequency_of_a_policy_that_errs(deterministic):
+    """Left and up before it turns to the right bridge; at once and step by step."""
+    policy = POLICIES["right"]()
+    policy[[STANDARD.start_cell, STANDARD.start_cell - 1]] = 2, 3
+    tasks = bridge_world.ENV.sample_tasks(jax.random.key(3), 4)
+    found = np.asarray(rollout(jax.random.key(1), tasks, 5000, policy, deterministic=deterministic))
+    for row, exact in zip(found, np.asarray(bridge_world.performance(tasks, policy), float), strict=True):
+        assert stats.binomtest(int(row.sum()), row.size, exact).pvalue > 1e-4
+
+
+def test_returns_do_not_depend_on_the_memory_budget():
+    tasks = bridge_world.ENV.sample_tasks(jax.random.key(0), 7)
+    policy = bridge_world.table_policy(POLICIES["right"]())
+    few, many = (
+        collect(bridge_world.ENV, policy, tasks, jax.random.key(1), num_rollouts=50, max_bytes=size)
+        for size in (3 * 40 * 50, 2**30)
+    )
+    np.testing.assert_array_equal(few, many)
+
+
+def test_certified_from_the_environment():
+    """Below the truth, through the call that takes any environment."""
+    policy = bridge_world.table_policy(POLICIES["right"]())
+    thresholds = [0.8, 0.85, 0.9]
+    found = jaxcert.certify_policy(
+        bridge_world.ENV,
+        policy,
+        jax.random.key(0),
+        thresholds,
+        num_tasks=200,
+        num_rollouts=500,
+        delta=0.01,
+        bound="clopper_pearson",
+    )
+    assert set(np.unique(found.returns)) == {0, 1}
+    truth = np.asarray(bridge_world.safety(np.array(thresholds), "right"))
+    safety = np.asarray(found.certificate.safety)
+    assert np.all((safety > 0.4 * truth) & (safety <= truth))
+
+
+def test_a_discount_is_counted_step_by_step():
+    """Without slips the left policy takes eight steps."""
+    policy = bridge_world.table_policy(POLICIES["left"]())
+    key = jax.random.key(0)
+    found = collect(bridge_world.ENV, policy, jnp.zeros((1, 2)), key, num_rollouts=2, discount=0.5)
+    np.testing.assert_array_equal(found, [[0.5**7] * 2])
 
 
 @pytest.mark.slow
@@ -123,8 +181,8 @@ def test_ten_million_trajectories_agree_within_a_minute():
         begin = time.perf_counter()
         for part in range(10):
             key_tasks, key_rollouts = jax.random.split(jax.random.key(part))
-            tasks = bridge_world.sample_tasks(key_tasks, 1000)
-            found = bridge_world.rollout(key_rollouts, tasks, 1000, policy)
+            tasks = bridge_world.ENV.sample_tasks(key_tasks, 1000)
+            found = rollout(key_rollouts, tasks, 1000, policy)
             exact = np.asarray(bridge_world.performance(tasks, policy), float)
             wins += float(found.sum(dtype=int))
             expected += 1000 * exact.sum()
@@ -134,20 +192,20 @@ def test_ten_million_trajectories_agree_within_a_minute():
 
 
 def test_trajectories_are_the_episodes_of_rollout():
-    tasks = bridge_world.sample_tasks(jax.random.key(0), 5)
+    tasks = bridge_world.ENV.sample_tasks(jax.random.key(0), 5)
     for policy in (POLICIES["left"](), POLICIES["right"]()):
         cells = np.asarray(bridge_world.trajectories(jax.random.key(1), tasks, 50, policy))
         assert cells.shape == (5, 50, STANDARD.horizon + 1)
         assert np.all(cells[..., 0] == STANDARD.start_cell)
         last = np.take_along_axis(cells, (cells >= 0).sum(-1, keepdims=True) - 1, axis=-1)[..., 0]
-        returns = np.asarray(bridge_world.rollout(jax.random.key(1), tasks, 50, policy))
+        returns = np.asarray(rollout(jax.random.key(1), tasks, 50, policy))
         np.testing.assert_array_equal(STANDARD.goal()[last], returns == 1)
         # What has ended stays ended.
         assert np.all((cells[..., 1:] >= 0) <= (cells[..., :-1] >= 0))
 
 
 def test_every_move_is_one_of_the_graph():
-    tasks = bridge_world.sample_tasks(jax.random.key(0), 5)
+    tasks = bridge_world.ENV.sample_tasks(jax.random.key(0), 5)
     for policy in (POLICIES["left"](), POLICIES["right"](), np.arange(80) % 4):
         graph = bridge_world.chain(policy)
         cells = np.asarray(bridge_world.trajectories(jax.random.key(1), tasks, 50, policy))
@@ -179,7 +237,7 @@ def test_performance_of_any_policy_by_enumeration():
 def test_episodes_end_at_the_horizon():
     world = World(horizon=9)
     policy = POLICIES["right"](world=world)
-    assert float(bridge_world.rollout(jax.random.key(0), [[0.0, 0.0]], 4, policy, world=world).sum()) == 0
+    assert float(rollout(jax.random.key(0), [[0.0, 0.0]], 4, policy, world=world).sum()) == 0
     assert float(bridge_world.performance([0.0, 0.0], policy, world=world)) == 0
 
 
@@ -188,13 +246,13 @@ def test_impossible_slips_and_actions_give_nan():
     policy = POLICIES["left"]()
     cells = bridge_world.trajectories(jax.random.key(0), tasks, 3, policy)
     assert (cells < 0).all(axis=(1, 2)).tolist() == [True, True, True, False]
-    for function, none in ((bridge_world.rollout, np.isnan), (bridge_world.trajectories, lambda cells: cells < 0)):
+    for function, none in ((rollout, np.isnan), (bridge_world.trajectories, lambda cells: cells < 0)):
         call = jax.jit(lambda policy, function=function: function(jax.random.key(0), tasks[3:], 3, policy))
         assert not none(np.asarray(call(policy))).all()
         for wrong in (policy + 4, policy - 4):
             assert none(np.asarray(call(wrong))).all()
     for got in (
-        bridge_world.rollout(jax.random.key(0), tasks, 3, policy)[:, 0],
+        rollout(jax.random.key(0), tasks, 3, policy)[:, 0],
         bridge_world.performance(tasks, policy),
     ):
         assert np.isnan(np.asarray(got)).tolist() == [True, True, True, False]
@@ -227,30 +285,30 @@ def test_worlds_without_meaning_are_refused(change, message):
 def test_arguments_without_meaning_are_refused():
     policy = POLICIES["left"]()
     with pytest.raises(ValueError, match="num_tasks is 0; expected a whole number"):
-        bridge_world.sample_tasks(jax.random.key(0), 0)
+        bridge_world.ENV.sample_tasks(jax.random.key(0), 0)
     with pytest.raises(ValueError, match="num_rollouts is 0; expected a whole number"):
-        bridge_world.rollout(jax.random.key(0), [[0.1, 0.1]], 0, policy)
+        rollout(jax.random.key(0), [[0.1, 0.1]], 0, policy)
     with pytest.raises(ValueError, match="expected an action"):
-        bridge_world.rollout(jax.random.key(0), [[0.1, 0.1]], 1, policy[:-1])
+        rollout(jax.random.key(0), [[0.1, 0.1]], 1, policy[:-1])
     with pytest.raises(ValueError, match="expected an action, 0 to 3"):
         bridge_world.performance([0.1, 0.1], policy + 4)
     with pytest.raises(ValueError, match="expected an action, 0 to 3"):
-        bridge_world.rollout(jax.random.key(0), [[0.1, 0.1]], 1, policy + 4)
+        rollout(jax.random.key(0), [[0.1, 0.1]], 1, policy + 4)
     with pytest.raises(ValueError, match="expected an action"):
-        bridge_world.rollout(jax.random.key(0), [[0.1, 0.1]], 1, policy.astype(float))
+        rollout(jax.random.key(0), [[0.1, 0.1]], 1, policy.astype(float))
     with pytest.raises(ValueError, match="policy is traced"):
         jax.jit(lambda policy: bridge_world.performance([0.1, 0.1], policy))(policy)
     with pytest.raises(ValueError, match="side is 'up'"):
         bridge_world.safety(0.5, "up")
-    for tasks in ([[0.1]], [[0.1, 0.2, 0.3]], np.full((2, 200), 0.1)):
+    for tasks in ([[0.1]], [[0.1, 0.2, 0.3]], np.full((2, 200), 0.1), [0.1, 0.2]):
         for function in (
             lambda tasks: bridge_world.performance(tasks, policy),
-            lambda tasks: bridge_world.rollout(jax.random.key(0), tasks, 1, policy),
-        ):
+            lambda tasks: rollout(jax.random.key(0), tasks, 1, policy),
+        )[np.ndim(tasks) == 1 :]:
             with pytest.raises(ValueError, match=r"expected \[..., 2\]"):
                 function(tasks)
-    with pytest.raises(ValueError, match=r"tasks have shape \(2,\); expected \[..., n, 2\]"):
-        bridge_world.rollout(jax.random.key(0), [0.1, 0.2], 1, policy)
+    with pytest.raises(ValueError, match=r"tasks have shape \(2,\); expected \[n, 2\]"):
+        bridge_world.trajectories(jax.random.key(0), [0.1, 0.2], 1, policy)
 
 
 def test_a_short_horizon_has_no_closed_form():
@@ -268,24 +326,38 @@ def test_a_short_horizon_has_no_closed_form():
             bridge_world.crossing_probability(own, world=World(horizon=enough - 1))
 
 
+def many_steps(cell, action, slip):
+    """The cells after one step of 10,000 episodes, their rewards, and whether they are over."""
+    task = bridge_world.BridgeWorld(jnp.array(slip))
+
+    def once(key):
+        return task.step(task.reset(key)._replace(obs=jnp.int32(cell)), action)
+
+    after = jax.vmap(once)(jax.random.split(jax.random.key(0), 10_000))
+    return np.asarray(after.obs), np.asarray(after.reward), np.asarray(after.done)
+
+
 def test_step_by_hand():
     """Up on the bridge slips left with its own probability; beside the bridges nothing slips."""
-    state = bridge_world.reset(shape=(10_000,))._replace(cell=jnp.full(10_000, 57, jnp.int32))
-    after = bridge_world.step(jax.random.key(0), state, jnp.int32(3), jnp.array([0.9, 0.25]))
-    counts = dict(zip(*np.unique(np.asarray(after.cell), return_counts=True), strict=True))
+    cells, _, _ = many_steps(57, 3, [0.9, 0.25])
+    counts = dict(zip(*np.unique(cells, return_counts=True), strict=True))
     assert set(counts) == {47, 56}
     assert stats.binomtest(int(counts[56]), 10_000, 0.25).pvalue > 1e-4
-    along = bridge_world.step(jax.random.key(0), state, jnp.int32(0), jnp.array([0.9, 0.25]))
-    assert set(np.asarray(along.cell).tolist()) == {58}
-    fallen = bridge_world.step(jax.random.key(0), along, jnp.int32(0), jnp.array([0.9, 0.25]))
-    assert np.all(fallen.done)
-    assert not np.any(fallen.success)
-    still = bridge_world.step(jax.random.key(0), fallen, jnp.int32(3), jnp.array([0.9, 0.25]))
-    np.testing.assert_array_equal(still.cell, fallen.cell)
-    np.testing.assert_array_equal(still.num_steps, 2)
+    cells, _, done = many_steps(57, 0, [0.9, 0.25])
+    assert set(cells.tolist()) == {58}
+    assert not done.any()
+    cells, reward, done = many_steps(58, 0, [0.9, 0.25])
+    assert set(cells.tolist()) == {59}
+    assert done.all()
+    assert not reward.any()
+    _, reward, done = many_steps(12, 3, [0.9, 0.25])
+    assert done.all()
+    np.testing.assert_array_equal(reward, 1)
 
 
 @pytest.mark.parametrize(("action", "slip"), [(4, 0.1), (-1, 0.1), (3, np.nan), (3, -0.1), (0, 1.1)])
 def test_a_step_without_meaning_ends_the_episode(action, slip):
-    after = bridge_world.step(jax.random.key(0), bridge_world.reset(), action, [0.1, slip])
-    assert (int(after.cell), bool(after.done), bool(after.success)) == (STANDARD.start_cell, True, False)
+    task = bridge_world.BridgeWorld(jnp.array([0.1, slip]))
+    after = task.step(task.reset(jax.random.key(0)), action)
+    assert (int(after.obs), bool(after.done)) == (STANDARD.start_cell, True)
+    assert np.isnan(after.reward)

@@ -65,7 +65,7 @@ def interval_bounds(side: str, max_visits: int | None, beta: float) -> jax.Array
 
     def repetition(key: jax.Array) -> jax.Array:
         key_tasks, key_rollouts = jax.random.split(key)
-        tasks = bridge_world.sample_tasks(key_tasks, NUM_TASKS)
+        tasks = bridge_world.ENV.sample_tasks(key_tasks, NUM_TASKS)
         episodes = bridge_world.trajectories(key_rollouts, tasks, NUM_EPISODES, policy)
         return interval_mdp.lower_bound(episodes, beta, chain, max_visits=max_visits)
 

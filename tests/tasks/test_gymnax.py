@@ -7,7 +7,7 @@ import pytest
 
 from jaxcert import certify_policy
 from jaxcert.rollouts import Policy, collect
-from jaxcert.rollouts._collect import _OF_EPISODES
+from jaxcert.rollouts._policy import episode_key
 from jaxcert.tasks import from_gymnax
 
 gymnax = pytest.importorskip("gymnax", reason="needs the extra gymnax")
@@ -55,7 +55,7 @@ def test_returns_are_those_of_gymnax(make, policy, field):
     params = jax.tree.map(lambda leaf: leaf[1], tasks)
     assert len(set(np.asarray(getattr(tasks, field)).tolist())) == 3
     # Task 1, rollout 1, step by step with the keys that are documented.
-    episode, actions = jax.random.split(jax.random.split(jax.random.fold_in(key, _OF_EPISODES), 6)[3])
+    episode, actions = jax.random.split(jax.random.split(episode_key(key), 6)[3])
     rng, first = jax.random.split(episode)
     obs, state = env.reset_env(first, params)
     total, over = 0.0, False

@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
-from jaxcert._validation import check_open_unit, is_concrete
 from jaxcert.baselines.interval_mdp._counts import as_integers, check_max_visits
 from jaxcert.numerics import clopper_pearson_lower, clopper_pearson_upper
 from jaxcert.numerics._elementary import log, quotient
-from jaxcert.numerics._rounding import cast, cast_level, compute_dtype, unit_roundoff
+from jaxcert.numerics._rounding import cast, compute_dtype, unit_roundoff
+from jaxcert.returns._prepared import probability
 from jaxcert.tasks._chain import Chain
 
 Kind = Literal["clopper_pearson", "hoeffding"]
@@ -76,9 +76,7 @@ def probability_intervals(
     if counts.shape[-2:] != chain.successors.shape:
         raise ValueError(f"counts have shape {counts.shape}; expected [..., {chain.successors.shape}]")
     dtype = compute_dtype(beta)
-    if is_concrete(beta):
-        check_open_unit("beta", beta, dtype=dtype)
-    beta = jnp.broadcast_to(cast_level(beta, dtype, "down"), counts.shape[:-2])
+    beta = jnp.broadcast_to(probability("beta", beta, dtype, "down", validate=True), counts.shape[:-2])
     return _intervals(counts, beta, limit, jnp.asarray(chain.successors), *_unknown(chain), kind=kind)
 
 

@@ -9,27 +9,27 @@ Reference:
 """
 
 from jaxcert.tasks.bridge_world._chain import chain, transition_probabilities
-from jaxcert.tasks.bridge_world._environment import State, reset, step
+from jaxcert.tasks.bridge_world._environment import ENV, BridgeWorld, State, env
 from jaxcert.tasks.bridge_world._exact import crossing_probability, performance, safety
-from jaxcert.tasks.bridge_world._policies import left_policy, right_policy
-from jaxcert.tasks.bridge_world._rollouts import rollout, sample_tasks, trajectories
+from jaxcert.tasks.bridge_world._policies import left_policy, right_policy, table_policy
+from jaxcert.tasks.bridge_world._rollouts import trajectories
 from jaxcert.tasks.bridge_world._world import LARGE, STANDARD, World
 
 __all__ = [
+    "ENV",
     "LARGE",
     "STANDARD",
+    "BridgeWorld",
     "State",
     "World",
     "chain",
     "crossing_probability",
+    "env",
     "left_policy",
     "performance",
-    "reset",
     "right_policy",
-    "rollout",
     "safety",
-    "sample_tasks",
-    "step",
+    "table_policy",
     "trajectories",
     "transition_probabilities",
 ]

@@ -1,99 +1,97 @@
-"""The environment as pure functions: reset, step."""
+"""One task as an environment, and the distribution of tasks."""
 
-from typing import NamedTuple
+import dataclasses
+import functools
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
-from jaxcert.tasks.bridge_world._world import DOWN, LEFT, STANDARD, UP, World
+from jaxcert.rollouts._multi_task import MultiTaskEnv
+from jaxcert.tasks.bridge_world._rollouts import simulate
+from jaxcert.tasks.bridge_world._transition import as_tasks, transition
+from jaxcert.tasks.bridge_world._world import STANDARD, World
 
 
 class State(NamedTuple):
-    """The state of episodes, with any leading axes.
+    """The state of one episode.
 
     Attributes:
-        cell: int32[...].
-        num_steps: steps so far, int32[...].
+        obs: the cell, int32.
+        reward: 1 on entering the goal, otherwise 0; NaN after an action, or in a task, that has no meaning.
         done: whether the episode is over.
-        success: whether it ended in the goal.
+        key: for the steps to come.
     """
 
-    cell: jax.Array
-    num_steps: jax.Array
+    obs: jax.Array
+    reward: jax.Array
     done: jax.Array
-    success: jax.Array
+    key: jax.Array
 
 
-def reset(*, shape: tuple[int, ...] = (), world: World = STANDARD) -> State:
-    """Episodes at their start.
+@dataclasses.dataclass(frozen=True)
+class BridgeWorld:
+    """One task.
 
-    Args:
-        shape: shape of the batch.
+    Attributes:
+        slip: slip probabilities of the left and the right bridge, float[2].
         world: the map.
-
-    Returns:
-        A ``State`` of that shape.
-
-    Example:
-        >>> int(reset().cell)
-        71
     """
-    none = jnp.zeros(shape, bool)
-    return State(jnp.full(shape, world.start_cell, jnp.int32), jnp.zeros(shape, jnp.int32), none, none)
+
+    slip: ArrayLike
+    world: World = STANDARD
+
+    def reset(self, rng: jax.Array) -> State:
+        """In the start cell."""
+        nothing = jnp.zeros((), jnp.result_type(float))
+        return State(jnp.int32(self.world.start_cell), nothing, jnp.zeros((), bool), rng)
+
+    def step(self, state: State, action: ArrayLike) -> State:
+        """A step to the right, down, left or up, for an action from 0 to 3."""
+        key, now = jax.random.split(state.key)
+        slip = as_tasks(self.slip)
+        chance = jax.random.uniform(now, (), slip.dtype)
+        return State(*transition(chance, state.obs, action, slip, self.world), key)
 
 
-def step(key: jax.Array, state: State, action: ArrayLike, slip: ArrayLike, *, world: World = STANDARD) -> State:
-    """One step of every episode; those that are over stay as they are.
+def env(*, world: World = STANDARD) -> MultiTaskEnv:
+    """BridgeWorld as a distribution of environments; ``ENV`` is that of the paper's world.
+
+    A task is float[2], the slip probabilities of the left and the right bridge, uniform and independent. An observation
+    is the number of the cell, an action 0 (right), 1 (down), 2 (left) or 3 (up), the return 1 for an episode that
+    reaches the goal and 0 for any other. Episodes of a deterministic policy are rolled out all at once.
 
     Args:
-        key: a JAX random key.
-        state: a ``State`` of shape [...].
-        action: int[...]: 0 right, 1 down, 2 left, 3 up.
-        slip: slip probabilities of the left and the right bridge, float[..., 2].
         world: the map.
 
     Returns:
-        The next state. An invalid action, and a slip probability that is NaN or outside [0, 1], end an episode
-        without success in its current cell.
-
-    Raises:
-        ValueError: if ``slip`` is not two numbers for each episode or for all.
+        A ``MultiTaskEnv``, the same object for the same world.
 
     Example:
         >>> import jax
-        >>> int(step(jax.random.key(0), reset(), 3, jnp.array([0.2, 0.1])).cell)
-        61
+        >>> from jaxcert.rollouts import collect
+        >>> from jaxcert.tasks.bridge_world import right_policy, table_policy
+        >>> tasks = jax.numpy.array([[0.3, 0.0], [0.3, 1.0]])
+        >>> print(collect(env(), table_policy(right_policy()), tasks, jax.random.key(0), num_rollouts=3))
+        [[1. 1. 1.]
+         [0. 0. 0.]]
     """
-    bridge, neighbours = jnp.asarray(world.bridge_of()), jnp.asarray(world.neighbours(), jnp.int32)
-    action, slip = jnp.asarray(action), as_tasks(slip)
-    possible = is_possible(slip) & (action >= 0) & (action < 4)
-    vertical = (action == UP) | (action == DOWN)
-    probability = jnp.where(vertical, slip_probability(slip, bridge[state.cell]), 0)
-    slips = jax.random.uniform(key, state.cell.shape, probability.dtype) < probability
-    moved = neighbours[state.cell, jnp.where(slips, LEFT, action)]
-    cell = jnp.where(state.done | ~possible, state.cell, moved)
-    num_steps = jnp.where(state.done, state.num_steps, state.num_steps + 1)
-    success = jnp.asarray(world.goal())[cell]
-    lost = jnp.asarray(world.abyss())[cell] | ~possible
-    done = state.done | success | lost | (num_steps >= world.horizon)
-    return State(cell, num_steps, done, success)
+    return _env(world)
 
 
-def as_tasks(tasks: ArrayLike) -> jax.Array:
-    """Slip probabilities as float[..., 2], or ValueError."""
-    slip = jnp.asarray(tasks, jnp.result_type(float))
-    if slip.ndim == 0 or slip.shape[-1] != 2:
-        raise ValueError(f"slip probabilities have shape {slip.shape}; expected [..., 2], left and right bridge")
-    return slip
+@functools.cache
+def _env(world: World) -> MultiTaskEnv:
+    def sample_task(key: jax.Array) -> jax.Array:
+        low, high = jnp.asarray(world.slip_ranges, jnp.result_type(float)).T
+        return low + (high - low) * jax.random.uniform(key, (2,))
+
+    def environment(slip: Any) -> BridgeWorld:
+        return BridgeWorld(slip, world)
+
+    name = "bridge_world" if world == STANDARD else f"bridge_world of {world.num_rows} x {world.num_columns} cells"
+    quickly = functools.partial(simulate, world)
+    return MultiTaskEnv(environment, sample_task, world.horizon, (0.0, 1.0), name=name, simulate=quickly)
 
 
-def is_possible(slip: jax.Array) -> jax.Array:
-    """Which tasks consist of two probabilities: from [..., 2] to bool[...]."""
-    return jnp.all((slip >= 0) & (slip <= 1), axis=-1)
-
-
-def slip_probability(slip: jax.Array, bridge: jax.Array) -> jax.Array:
-    """The slip probability of an episode's bridge, 0 off the bridges: from [..., 2] and int[...] to [...]."""
-    left, right = slip[..., 0], slip[..., 1]
-    return jnp.where(bridge == 1, left, jnp.where(bridge == 2, right, jnp.zeros_like(left)))
+ENV = env()

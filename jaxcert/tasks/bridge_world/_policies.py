@@ -8,6 +8,7 @@ import numpy as np
 from jax.typing import ArrayLike
 
 from jaxcert._validation import is_concrete
+from jaxcert.rollouts._policy import Policy
 from jaxcert.tasks.bridge_world._world import LEFT, RIGHT, STANDARD, UP, World
 
 
@@ -57,6 +58,32 @@ def _upwards(world: World, action: np.ndarray) -> np.ndarray:
     return np.where(world.bridge_of() > 0, UP, action).astype(np.int32)
 
 
+def table_policy(actions: ArrayLike, *, world: World = STANDARD) -> Policy:
+    """The policy that takes the action of its cell.
+
+    Args:
+        actions: the action in each cell, int [num_cells]: ``left_policy``, ``right_policy`` or any other; may be
+            traced.
+        world: the map.
+
+    Returns:
+        A deterministic ``Policy`` for ``env(world=world)``.
+
+    Raises:
+        ValueError: if there is not one action from 0 to 3 for each cell.
+
+    Example:
+        >>> policy = table_policy(right_policy())
+        >>> int(policy.apply(policy.params, 71, None))
+        0
+    """
+    return Policy(_look_up, jnp.asarray(as_table(actions, world)), deterministic=True)
+
+
+def _look_up(table: jax.Array, cell: jax.Array, key: jax.Array) -> jax.Array:
+    return table[cell]
+
+
 def check_policy(policy: ArrayLike, world: World) -> np.ndarray:
     """One action for each cell, checked to be concrete.
 
@@ -65,18 +92,14 @@ def check_policy(policy: ArrayLike, world: World) -> np.ndarray:
     """
     if not is_concrete(policy):
         raise ValueError("policy is traced; expected a table that is known when the function is traced")
-    return np.asarray(_table(policy, world))
+    return np.asarray(as_table(policy, world))
 
 
-def as_policy(policy: ArrayLike, world: World) -> jax.Array:
+def as_table(policy: ArrayLike, world: World) -> Any:
     """``check_policy`` for a table that may be traced: then its values cannot be checked."""
-    return jnp.asarray(_table(policy, world)).astype(jnp.int32)
-
-
-def _table(policy: ArrayLike, world: World) -> Any:
     known = is_concrete(policy)
     table: Any = np.asarray(policy) if known else policy
     fits = table.shape == (world.num_cells,) and jnp.issubdtype(table.dtype, jnp.integer)
     if not fits or (known and not np.all((table >= 0) & (table < 4))):
         raise ValueError(f"policy is {policy!r}; expected an action, 0 to 3, for each of {world.num_cells} cells")
-    return table
+    return table.astype(np.int32)

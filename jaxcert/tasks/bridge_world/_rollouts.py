@@ -1,73 +1,75 @@
-"""Sampling of tasks, and many episodes of each at once."""
+"""Many episodes of each task at once, for policies that are tables of actions."""
 
 import functools
+import math
 
 import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from jaxcert._validation import check_count
-from jaxcert.tasks.bridge_world._environment import State, as_tasks, is_possible, reset, step
-from jaxcert.tasks.bridge_world._policies import as_policy
+from jaxcert.rollouts._policy import Policy, episode_key
+from jaxcert.tasks.bridge_world._policies import as_table
+from jaxcert.tasks.bridge_world._transition import as_tasks, is_possible, transition
 from jaxcert.tasks.bridge_world._world import STANDARD, World
 
-_Carry = tuple[jax.Array, State]
+# Cell, chance, reward, flags and temporaries of one episode.
+_BYTES = 40
 
 
-@functools.partial(jax.jit, static_argnames=("num_tasks", "world"))
-def sample_tasks(key: jax.Array, num_tasks: int, *, world: World = STANDARD) -> jax.Array:
-    """Draw slip probabilities, uniform and independent.
+def simulate(
+    world: World, policy: Policy, tasks: ArrayLike, key: jax.Array, num_rollouts: int, max_bytes: int
+) -> jax.Array | None:
+    """Returns [n, m] of a deterministic policy; None for any other, or one that gives no actions.
 
-    Args:
-        key: a JAX random key.
-        num_tasks: n.
-        world: gives the ranges.
-
-    Returns:
-        Slip probabilities of the left and the right bridge, float [n, 2].
-
-    Raises:
-        ValueError: if ``num_tasks`` is not a positive integer.
-
-    Example:
-        >>> import jax
-        >>> sample_tasks(jax.random.key(0), 200).shape
-        (200, 2)
+    An action depends on the cell alone, so the policy is asked once for each cell instead of at every step.
     """
-    check_count("num_tasks", num_tasks)
-    share = jax.random.uniform(key, (num_tasks, 2))
-    columns = [low + (high - low) * share[:, i] for i, (low, high) in enumerate(world.slip_ranges)]
-    return jnp.stack(columns, axis=-1)
+    slip = as_tasks(tasks)
+    if not policy.deterministic or slip.ndim != 2:
+        return None
+    table = jax.eval_shape(functools.partial(_table, world), policy, key)
+    if getattr(table, "shape", None) != (world.num_cells,) or not jnp.issubdtype(table.dtype, jnp.integer):
+        return None
+    rows = min(max(1, int(max_bytes) // (_BYTES * num_rollouts)), len(slip))
+    return _simulate(world, policy, slip, key, num_rollouts, math.ceil(len(slip) / math.ceil(len(slip) / rows)))
 
 
-def rollout(
-    key: jax.Array, tasks: ArrayLike, num_rollouts: int, policy: ArrayLike, *, world: World = STANDARD
-) -> jax.Array:
-    """Returns of a policy, all tasks and rollouts at once.
+def _table(world: World, policy: Policy, key: jax.Array) -> jax.Array:
+    """The action in each cell."""
+    cells = jnp.arange(world.num_cells, dtype=jnp.int32)
+    return jax.vmap(lambda cell: policy.apply(policy.params, cell, key))(cells)
 
-    Args:
-        key: a JAX random key.
-        tasks: slip probabilities, float [..., n, 2], in [0, 1].
-        num_rollouts: m.
-        policy: the action in each cell, int [num_cells]: ``left_policy``, ``right_policy`` or any other.
-        world: the map.
 
-    Returns:
-        1 for success and 0 otherwise, float [..., n, m]; NaN where a slip probability is NaN or outside [0, 1], and
-        everywhere if a traced policy has other actions.
+@functools.partial(jax.jit, static_argnums=(0, 4, 5))
+def _simulate(world: World, policy: Policy, slip: jax.Array, key: jax.Array, num_rollouts: int, rows: int) -> jax.Array:
+    table, keys = _table(world, policy, key), _keys(key, len(slip))
 
-    Raises:
-        ValueError: if ``num_rollouts`` is not a positive integer, a task is not two numbers, or the policy does
-            not have one action for each cell.
+    def some(tasks: tuple[jax.Array, jax.Array]) -> jax.Array:
+        return _returns(*tasks, table, num_rollouts, world)
 
-    Example:
-        >>> import jax
-        >>> from jaxcert.tasks.bridge_world import right_policy
-        >>> print(rollout(jax.random.key(0), [[0.3, 0.0], [0.3, 1.0]], 3, right_policy()))
-        [[1. 1. 1.]
-         [0. 0. 0.]]
-    """
-    return _rollout(key, *_checked(tasks, num_rollouts, policy, world), num_rollouts, world)
+    num_calls = math.ceil(len(slip) / rows)
+    chosen = jnp.minimum(jnp.arange(num_calls * rows), len(slip) - 1).reshape(num_calls, rows)
+    returns = jax.lax.map(lambda i: some((keys[i], slip[i])), chosen)
+    return returns.reshape(-1, num_rollouts)[: len(slip)]
+
+
+def _returns(keys: jax.Array, slip: jax.Array, table: jax.Array, num_rollouts: int, world: World) -> jax.Array:
+    """[n, m]; the reward of the last step is that of the episode, so that no sum is needed."""
+
+    def more(carry: tuple) -> jax.Array:
+        t, *_, done = carry
+        return (t < world.horizon) & ~jnp.all(done)
+
+    def advance(carry: tuple) -> tuple:
+        t, keys, cell, reward, done = carry
+        keys, after, new_reward, now_done = _advance(keys, cell, slip, table, world)
+        reward = jnp.where(done, reward, new_reward)
+        return t + 1, keys, jnp.where(done, cell, after), reward, done | now_done
+
+    shape = (len(slip), num_rollouts)
+    cell = jnp.full(shape, world.start_cell, jnp.int32)
+    start = (0, keys, cell, jnp.zeros(shape, slip.dtype), jnp.zeros(shape, bool))
+    return jax.lax.while_loop(more, advance, start)[3]
 
 
 def trajectories(
@@ -75,20 +77,22 @@ def trajectories(
 ) -> jax.Array:
     """The cells of every episode, from start to end.
 
-    The last cell shows how it ended. With the same key these are the episodes of ``rollout``.
+    The last cell shows how it ended. With the same key these are the episodes of ``rollouts.collect``.
 
     Args:
         key: a JAX random key.
-        tasks: slip probabilities, float [..., n, 2].
+        tasks: slip probabilities, float [n, 2].
         num_rollouts: m.
-        policy: the action in each cell, int [num_cells].
+        policy: the action in each cell, int [num_cells]: ``left_policy``, ``right_policy`` or any other.
         world: the map.
 
     Returns:
-        Cells, int32[..., n, m, horizon + 1]; -1 after the end, and from the start on where ``rollout`` gives NaN.
+        Cells, int32[n, m, horizon + 1]; -1 after the end, and from the start on for a slip probability that is NaN or
+        outside [0, 1], and everywhere if a traced policy has other actions.
 
     Raises:
-        ValueError: as ``rollout``.
+        ValueError: if ``num_rollouts`` is not a positive integer, a task is not two numbers, or the policy does not
+            have one action for each cell.
 
     Example:
         >>> import jax
@@ -96,51 +100,37 @@ def trajectories(
         >>> print(trajectories(jax.random.key(0), [[0.0, 0.0]], 1, left_policy())[0, 0, :10])
         [71 72 62 52 42 32 22 12  2 -1]
     """
-    return _trajectories(key, *_checked(tasks, num_rollouts, policy, world), num_rollouts, world)
-
-
-def _checked(tasks: ArrayLike, num_rollouts: int, policy: ArrayLike, world: World) -> tuple[jax.Array, jax.Array]:
-    """Slip probabilities [..., n, 1, 2] and the table of actions."""
     check_count("num_rollouts", num_rollouts)
     slip = as_tasks(tasks)
-    if slip.ndim < 2:
-        raise ValueError(f"tasks have shape {slip.shape}; expected [..., n, 2]")
-    return slip[..., None, :], as_policy(policy, world)
+    if slip.ndim != 2:
+        raise ValueError(f"tasks have shape {slip.shape}; expected [n, 2]")
+    return _trajectories(key, slip, jnp.asarray(as_table(policy, world)), num_rollouts, world)
 
 
-@functools.partial(jax.jit, static_argnames=("num_rollouts", "world"))
-def _rollout(key: jax.Array, slip: jax.Array, policy: jax.Array, num_rollouts: int, world: World) -> jax.Array:
-    def more(carry: _Carry) -> jax.Array:
-        return ~jnp.all(carry[1].done)
+@functools.partial(jax.jit, static_argnums=(3, 4))
+def _trajectories(key: jax.Array, slip: jax.Array, table: jax.Array, num_rollouts: int, world: World) -> jax.Array:
+    def advance(carry: tuple, nothing: None) -> tuple[tuple, jax.Array]:
+        keys, cell, done = carry
+        keys, after, _, now_done = _advance(keys, cell, slip, table, world)
+        return (keys, jnp.where(done, cell, after), done | now_done), jnp.where(done, -1, after)
 
-    def advance(carry: _Carry) -> _Carry:
-        return _advance(carry, slip, policy, world)
-
-    _, state = jax.lax.while_loop(more, advance, (key, _start(slip, num_rollouts, world)))
-    return jnp.where(_possible(slip, policy), state.success.astype(slip.dtype), jnp.nan)
-
-
-@functools.partial(jax.jit, static_argnames=("num_rollouts", "world"))
-def _trajectories(key: jax.Array, slip: jax.Array, policy: jax.Array, num_rollouts: int, world: World) -> jax.Array:
-    def advance(carry: _Carry, _: None) -> tuple[_Carry, jax.Array]:
-        after = _advance(carry, slip, policy, world)
-        return after, jnp.where(carry[1].done, -1, after[1].cell)
-
-    start = _start(slip, num_rollouts, world)
-    _, cells = jax.lax.scan(advance, (key, start), length=world.horizon)
-    cells = jnp.concatenate([start.cell[..., None], jnp.moveaxis(cells, 0, -1)], axis=-1)
-    return jnp.where(_possible(slip, policy)[..., None], cells, -1)
+    start = jnp.full((len(slip), num_rollouts), world.start_cell, jnp.int32)
+    carry = (_keys(key, len(slip)), start, jnp.zeros(start.shape, bool))
+    _, cells = jax.lax.scan(advance, carry, length=world.horizon)
+    cells = jnp.concatenate([start[..., None], jnp.moveaxis(cells, 0, -1)], axis=-1)
+    possible = is_possible(slip) & jnp.all((table >= 0) & (table < 4))
+    return jnp.where(possible[:, None, None], cells, -1)
 
 
-def _start(slip: jax.Array, num_rollouts: int, world: World) -> State:
-    return reset(shape=(*slip.shape[:-2], num_rollouts), world=world)
+def _keys(key: jax.Array, num_tasks: int) -> jax.Array:
+    """One for each task, so that the episodes do not depend on how many tasks run at once."""
+    return jax.random.split(episode_key(key), num_tasks)
 
 
-def _advance(carry: _Carry, slip: jax.Array, policy: jax.Array, world: World) -> _Carry:
-    key, state = carry
-    key, now = jax.random.split(key)
-    return key, step(now, state, policy[state.cell], slip, world=world)
-
-
-def _possible(slip: jax.Array, policy: jax.Array) -> jax.Array:
-    return is_possible(slip) & jnp.all((policy >= 0) & (policy < 4))
+def _advance(
+    keys: jax.Array, cell: jax.Array, slip: jax.Array, table: jax.Array, world: World
+) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
+    """One step of all episodes [n, m]: new keys, then as ``transition``."""
+    keys, now = jnp.moveaxis(jax.vmap(jax.random.split)(keys), 1, 0)
+    chance = jax.vmap(lambda key: jax.random.uniform(key, cell.shape[1:], slip.dtype))(now)
+    return keys, *transition(chance, cell, table[cell], slip[:, None, :], world)

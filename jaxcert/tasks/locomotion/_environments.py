@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert.tasks._multi_task import MultiTaskEnv
+from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.tasks.locomotion._scaling import as_the_authors, physical
 from jaxcert.tasks.locomotion._task import Task, sample_task
 from jaxcert.tasks.locomotion._torso import Fields, Torso

@@ -14,8 +14,8 @@ import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output, whole_file
+from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import as_policy
-from jaxcert.tasks._multi_task import MultiTaskEnv
 from jaxcert.tasks.locomotion._environments import Locomotion, Robot
 from jaxcert.tasks.locomotion._task import Task
 from jaxcert.tasks.locomotion._warnings import mujoco_warnings

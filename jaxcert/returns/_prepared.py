@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import is_concrete, require_real
-from jaxcert.numerics._rounding import at_least, cast, compute_dtype, convert, is_zero
+from jaxcert._validation import check_open_unit, is_concrete, require_real
+from jaxcert.numerics._rounding import Side, at_least, cast, cast_level, compute_dtype, convert, is_zero
 
 Support = tuple[Any, Any]
 
@@ -35,33 +35,52 @@ class Prepared(NamedTuple):
         return self.beta.dtype
 
 
-def to_device(x: Any, beta: Any, support: Support, where: Any, *, binary: bool = False) -> Prepared:
-    """Check shapes and round every argument to its safe side: x and a down, b up, beta to nearest.
+def to_device(x: Any, low: Any, high: Any, where: Any, *, binary: bool = False) -> tuple[Any, Any, Any, Any]:
+    """Check shapes and types, and round to the safe side: x and a down, b up.
 
     For binary returns the support is only compared, so it is not rounded.
 
     Raises:
-        ValueError: for shapes, types or a support that are wrong whatever the values.
+        ValueError: for shapes or types that are wrong whatever the values.
     """
     require_real("returns", x)
-    require_real("beta", beta)
     shape = np.shape(x)
     if not shape or 0 in shape:
         raise ValueError(f"returns of shape {shape} hold no rollouts; expected [..., num_rollouts] with at least one")
-    low, high = split_support(support)
     dtype = returns_dtype(x)
-    return Prepared(
+    return (
         convert(x, dtype, "down"),
-        round_beta(beta, dtype),
         cast(low, dtype, "nearest" if binary else "down"),
         cast(high, dtype, "nearest" if binary else "up"),
         None if where is None else _check_where(where, shape),
     )
 
 
-def round_beta(beta: Any, dtype: np.dtype) -> jax.Array:
-    """The level of a lower bound in the type of the computation: to nearest, since the rounded level is used."""
-    return cast(beta, dtype, "nearest")
+def probability(
+    name: str,
+    value: Any,
+    dtype: np.dtype,
+    side: Side,
+    *,
+    validate: bool,
+    zero_allowed: bool = False,
+    scalar: bool = False,
+) -> jax.Array:
+    """Check a probability, as far as it is concrete, and round it to its side.
+
+    The level of a lower bound is rounded to nearest, since the rounded level is the one that is used. A traced value
+    outside (0, 1) stays outside, so that it fails closed.
+
+    Raises:
+        ValueError: for a value outside (0, 1), or [0, 1), in ``dtype``; for axes where a scalar is expected.
+    """
+    if validate and is_concrete(value):
+        check_open_unit(name, value, zero_allowed=zero_allowed, dtype=dtype)
+    else:
+        require_real(name, value)
+    if scalar and np.ndim(value) != 0:
+        raise ValueError(f"{name} has shape {np.shape(value)}; expected a scalar (use jax.vmap for several)")
+    return cast_level(value, dtype, side)
 
 
 def _check_where(where: Any, shape: tuple[int, ...]) -> jax.Array:

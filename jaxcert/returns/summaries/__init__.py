@@ -1,7 +1,7 @@
 """Mergeable summaries of returns, from which certificates are computed as from the returns themselves."""
 
-from jaxcert.rollouts.summaries._histogram import Histogram
-from jaxcert.rollouts.summaries._moments import Moments
+from jaxcert.returns.summaries._histogram import Histogram
+from jaxcert.returns.summaries._moments import Moments
 
 Summary = Histogram | Moments
 

@@ -6,7 +6,7 @@ from jax.typing import ArrayLike
 
 from jaxcert.numerics._compensated import Sum, add, add_product, add_reward, lower_end, nothing, plus, product
 from jaxcert.numerics._rounding import cast, unit_roundoff
-from jaxcert.rollouts._steps import as_rewards, as_scalar, check_same_shape, counted_steps
+from jaxcert.returns._steps import as_rewards, as_scalar, check_same_shape, counted_steps
 
 
 def undiscounted_return(r_t: ArrayLike, done_t: ArrayLike | None = None) -> jax.Array:

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from jaxcert import binomial_epsilon, scenario_epsilon
-from jaxcert.certificates import _blocks
+from jaxcert.numerics import _batches
 
 BLOCK = 16
 
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(_blocks, "block_size", lambda: BLOCK)
+    monkeypatch.setattr(_batches, "block_size", lambda: BLOCK)
 
 
 @pytest.mark.parametrize("shape", [(), (BLOCK,), (BLOCK + 1,), (3, 4 * BLOCK), (2, 5, 7)])
@@ -26,7 +26,7 @@ def test_shapes(small_blocks, shape):
         return {"sum": a + b, "above": a > b}
 
     a, b = np.random.default_rng(0).random((2, *shape), dtype=np.float32)
-    solved = _blocks.in_blocks(solve, jnp.asarray(a), jnp.asarray(b))
+    solved = _batches.in_blocks(solve, jnp.asarray(a), jnp.asarray(b))
     np.testing.assert_array_equal(solved["sum"], a + b)
     np.testing.assert_array_equal(solved["above"], a > b)
     assert largest <= BLOCK
@@ -52,7 +52,7 @@ def test_values_and_derivatives(small_blocks, solve):
 @pytest.mark.slow
 @pytest.mark.parametrize("solve", [binomial_epsilon, lambda *problem: scenario_epsilon(*problem).epsilon])
 def test_real_blocks_give_the_same_bits(solve, precision):
-    n = 2 * _blocks.block_size() + 100
+    n = 2 * _batches.block_size() + 100
     k = jnp.arange(n + 1, dtype=precision)
     levels = jnp.asarray(0.05, precision), jnp.asarray(0.01, precision)
     some = np.random.default_rng(0).choice(n + 1, 300, replace=False)

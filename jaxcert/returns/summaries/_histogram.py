@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_count
-from jaxcert.rollouts.summaries._base import alike, float_dtype, read_batch, support_ends, task_shape
+from jaxcert.returns.summaries._base import alike, float_dtype, read_batch, support_ends, task_shape
 
 
 @jax.tree_util.register_dataclass

@@ -52,6 +52,9 @@ class MultiTaskEnv:
         episode_length: maximum number of steps of an episode.
         support: the smallest and the largest possible undiscounted return of an episode, known in advance.
         name: stored in policy files, so that no policy runs on another environment.
+        simulate: a faster way to undiscounted returns of the same distribution, or None: from a ``Policy``, tasks, a
+            key, the number of rollouts and of bytes to returns [n, m]; it may give None for a policy that it cannot
+            take, which is then run step by step.
 
     Raises:
         ValueError: for an episode length that is not a positive integer, or a support that is not an interval.
@@ -69,6 +72,7 @@ class MultiTaskEnv:
     episode_length: int
     support: tuple[float, float]
     name: str = ""
+    simulate: Callable[..., jax.Array | None] | None = None
 
     def __post_init__(self) -> None:
         check_count("episode_length", self.episode_length)

@@ -8,14 +8,14 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert._validation import check_count, is_concrete
-from jaxcert.certificates._certificate import Certificate
-from jaxcert.certificates._certify import certify, warn_out_of_range
-from jaxcert.certificates._status import Status
-from jaxcert.numerics._rounding import cast, cast_level
+from jaxcert.certificates._arguments import warned
+from jaxcert.certificates._certificate import Certificate, Status
+from jaxcert.certificates._certify import certify
+from jaxcert.numerics._rounding import cast
+from jaxcert.returns._prepared import probability
 from jaxcert.rollouts._collect import collect
+from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy, as_policy, key_apart
-from jaxcert.rollouts._returns import round_beta
-from jaxcert.tasks._multi_task import MultiTaskEnv
 
 
 @functools.partial(
@@ -103,14 +103,14 @@ def certify_policy(
     check_settings(env, thresholds, num_tasks, num_rollouts, delta=delta, beta=beta, validate=validate, **names)
     # Rounded here as certify does: a number passed to a compiled call would be rounded to nearest.
     dtype = jnp.result_type(float)
-    beta = None if beta is None else round_beta(beta, dtype)
-    levels = cast(thresholds, dtype, "up"), cast_level(delta, dtype, "down"), beta
+    beta = None if beta is None else probability("beta", beta, dtype, "nearest", validate=False)
+    levels = cast(thresholds, dtype, "up"), probability("delta", delta, dtype, "down", validate=False), beta
     found = _certify_policy(env, as_policy(policy), key, *levels, **budget, **names)
     status = found.certificate.status
     if not validate or not is_concrete(status):
         return found
     if jnp.any(status == Status.OUT_OF_RANGE):
-        warn_out_of_range(found.certificate)
+        warned(found.certificate)
     if jnp.any(status == Status.INVALID_INPUT):
         _say_what_is_wrong(env, policy, key, found, max_bytes)
     return found

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxcert.numerics._rounding import unit_roundoff
 from jaxcert.numerics._summation import sum_error, tree_sum_of
-from jaxcert.rollouts.summaries._base import alike, float_dtype, read_batch, support_ends, task_shape
+from jaxcert.returns.summaries._base import alike, float_dtype, read_batch, support_ends, task_shape
 
 
 @jax.tree_util.register_dataclass

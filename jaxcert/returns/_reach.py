@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
-from jaxcert.rollouts._steps import as_events, check_same_shape, counted_steps, first_index, step_index
+from jaxcert.returns._steps import as_events, check_same_shape, counted_steps, first_index, step_index
 
 
 def reach(target_t: ArrayLike, done_t: ArrayLike | None = None) -> jax.Array:

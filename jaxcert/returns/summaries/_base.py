@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxcert._validation import is_concrete, is_count
 from jaxcert.numerics._rounding import cast
-from jaxcert.rollouts._returns import check_values, possible, split_support, to_device
+from jaxcert.returns._prepared import check_values, possible, split_support, to_device
 
 
 class Batch(NamedTuple):
@@ -70,8 +70,7 @@ def read_batch(
     low: jax.Array, high: jax.Array, tasks: tuple[int, ...], returns: Any, where: Any, validate: bool
 ) -> Batch:
     """The batch; raises for impossible returns if they are concrete, otherwise their task becomes invalid."""
-    prepared = to_device(returns, 0.5, (low, high), where)
-    x, where = prepared.returns, prepared.where
+    x, *_, where = to_device(returns, low, high, where)
     if x.shape[:-1] != tasks:
         raise ValueError(f"returns have shape {x.shape}; expected {(*tasks, 'm')}, m new rollouts of each task")
     if validate:

@@ -1,0 +1,26 @@
+"""What a rollout is worth: its return, from rewards or events; supports, summaries, and the samples shipped here."""
+
+from jaxcert.returns import summaries
+from jaxcert.returns._metrics import (
+    discounted_return,
+    shifted_return,
+    threshold_shift,
+    truncated_return,
+    undiscounted_return,
+)
+from jaxcert.returns._reach import reach, reach_avoid
+from jaxcert.returns._samples import sample_returns
+from jaxcert.returns._support import return_support
+
+__all__ = [
+    "discounted_return",
+    "reach",
+    "reach_avoid",
+    "return_support",
+    "sample_returns",
+    "shifted_return",
+    "summaries",
+    "threshold_shift",
+    "truncated_return",
+    "undiscounted_return",
+]

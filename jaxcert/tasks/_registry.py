@@ -1,0 +1,39 @@
+"""The environments by name, as the command line and policy files name them."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from jaxcert.rollouts._multi_task import MultiTaskEnv
+from jaxcert.rollouts._policy import Policy
+from jaxcert.tasks import bridge_world, pendulum, simple_grid
+from jaxcert.tasks.locomotion import cheetah, walker
+
+
+class Entry(NamedTuple):
+    """An environment, made when it is used.
+
+    Attributes:
+        make: gives the environment, whose name is that of the entry.
+        policies: fixed policies that come with it, by name.
+        trainable: whether its actions are those that Brax's PPO can give.
+    """
+
+    make: Callable[[], MultiTaskEnv]
+    policies: Mapping[str, Callable[[], Policy]] = {}
+    trainable: bool = True
+
+
+_BRIDGES = {
+    "bridge_world_left": lambda: bridge_world.table_policy(bridge_world.left_policy()),
+    "bridge_world_right": lambda: bridge_world.table_policy(bridge_world.right_policy()),
+}
+
+ENVIRONMENTS = {
+    "bridge_world": Entry(lambda: bridge_world.ENV, _BRIDGES, trainable=False),
+    "cheetah": Entry(cheetah),
+    "cheetah (authors' version)": Entry(lambda: cheetah(authors_version=True)),
+    "pendulum": Entry(lambda: pendulum.ENV),
+    "simple_grid": Entry(lambda: simple_grid.ENV, {"simple_grid": lambda: simple_grid.POLICY}, trainable=False),
+    "walker": Entry(walker),
+    "walker (authors' version)": Entry(lambda: walker(authors_version=True)),
+}

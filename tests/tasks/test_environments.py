@@ -1,0 +1,87 @@
+"""What every environment of the registry promises, and their policies through the command line."""
+
+import importlib.util
+from importlib import resources
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from cli_harness import command, refused
+
+from jaxcert import certify_policy
+from jaxcert.cli import _policies
+from jaxcert.report import read_returns
+from jaxcert.rollouts import Policy, collect
+from jaxcert.tasks._registry import ENVIRONMENTS
+from jaxcert.training import policy_facts
+
+KEY = jax.random.key(0)
+ROBOTS = ("cheetah", "walker")
+
+
+def entries() -> list:
+    """Robots only in the long tests, and where their engine is."""
+    missing = importlib.util.find_spec("mujoco_playground") is None
+    marks = [pytest.mark.slow, pytest.mark.skipif(missing, reason="needs the extra brax")]
+    return [pytest.param(name, marks=marks if name.startswith(ROBOTS) else []) for name in ENVIRONMENTS]
+
+
+def policies_of(name: str) -> list[Policy]:
+    """Those that come with it, or else one that never moves."""
+    entry = ENVIRONMENTS[name]
+    if not entry.trainable:
+        return [make() for make in entry.policies.values()]
+    env = entry.make()
+    size = env.environment(env.sample_task(KEY)).action_size
+    return [Policy(lambda params, obs, key: jnp.zeros(size), (), deterministic=True)]
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("name", entries())
+def test_returns_lie_in_the_support(name):
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        env = ENVIRONMENTS[name].make()
+        tasks = env.sample_tasks(KEY, 3)
+        policies = policies_of(name)
+        found = [np.asarray(collect(env, policy, tasks, KEY, num_rollouts=2)) for policy in policies]
+    assert env.name == name
+    assert policies
+    for returns in found:
+        assert returns.shape == (3, 2)
+        assert np.all((env.support[0] <= returns) & (returns <= env.support[1]))
+
+
+@pytest.mark.parametrize("name", ["bridge_world", "simple_grid"])
+def test_a_policy_that_comes_with_it_is_certified(name):
+    env, (policy, *_) = ENVIRONMENTS[name].make(), policies_of(name)
+    found = certify_policy(env, policy, KEY, 0.3, num_tasks=50, num_rollouts=100, delta=0.05, bound="clopper_pearson")
+    assert float(found.certificate.safety[0]) > 0.8
+    assert found.deterministic
+
+
+@pytest.mark.parametrize("name", ["bridge_world_left", "bridge_world_right", "simple_grid"])
+def test_the_command_line_rolls_it_out(tmp_path, name):
+    out = tmp_path / "returns.npz"
+    done = command("rollout", name, "--tasks", 12, "--rollouts", 50, "--seed", 1, "--out", out)
+    assert (done.status, done.err) == (0, "")
+    assert f"{name} (shipped), deterministic: 12 tasks, 50 rollouts each, seed 1" in done.out
+    with np.load(out) as file:
+        names = {"task_0", "task_1"} if name.startswith("bridge_world") else {"task"}
+        assert names | {"returns", "about"} == set(file.files)
+    assert set(np.unique(read_returns(out).returns)) == {0, 1}
+    settings = ("--support", 0, 1, "--threshold", 0.3, "--delta", 0.05, "--bound", "clopper_pearson")
+    assert command("certify", out, *settings).status == 0
+
+
+def test_what_cannot_be_trained_or_run_is_refused(tmp_path):
+    assert _policies.trainable() == ["cheetah", "pendulum", "walker"]
+    assert "expected one of cheetah, pendulum, walker" in refused("train", "simple_grid", "--out", tmp_path / "t")
+    arguments = ("--tasks", 5, "--rollouts", 5, "--out", tmp_path / "r.npz")
+    assert "simple_grid has no stochastic form" in refused("rollout", "simple_grid", "--stochastic", *arguments)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_shipped_policies_belong_to_an_environment(name):
+    with resources.as_file(resources.files("jaxcert") / "data" / f"{name}_policy.npz") as path:
+        assert policy_facts(path)["environment"] in ENVIRONMENTS
