@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.certificates._counts import epsilon_arguments, whole
+from jaxcert.certificates._epsilon_arguments import epsilon_arguments, whole
 from jaxcert.certificates._method import Method, Solution
 from jaxcert.numerics._batches import counts_from_zero, elementwise, in_blocks, unpadded
 from jaxcert.numerics._binomial_limits import upper_limit

@@ -10,7 +10,16 @@ import typer
 import jaxcert
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._registry import METHODS
-from jaxcert.cli import _cache, _certify, _demo, _policies, _render, _rollout, _sweep, _train
+from jaxcert.cli import (
+    _cache,
+    _certify_command,
+    _demo_command,
+    _policies,
+    _render_command,
+    _rollout_command,
+    _sweep_command,
+    _train_command,
+)
 
 _app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -74,7 +83,7 @@ def _main(
 
 
 @_app.command("certify")
-def _certify_command(
+def _certify(
     file: Annotated[
         Path,
         typer.Argument(
@@ -115,22 +124,22 @@ def _certify_command(
     quiet: _Quiet = False,
 ) -> None:
     """Certify the returns in FILE."""
-    settings = _certify.Settings(support=support, delta=delta, beta=beta, bound=bound, method=method)
-    request = _certify.Request(file, threshold or [], safety or [], json, plot, strict)
-    _certify.certify_file(request, settings, quiet=quiet)
+    settings = _certify_command.Settings(support=support, delta=delta, beta=beta, bound=bound, method=method)
+    request = _certify_command.Request(file, threshold or [], safety or [], json, plot, strict)
+    _certify_command.certify_file(request, settings, quiet=quiet)
 
 
 @_app.command("demo")
-def _demo_command(
+def _demo(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the plots.")] = Path("jaxcert-demo"),
     quiet: _Quiet = False,
 ) -> None:
     """Certify an example with a known answer, then two trained policies, each in two ways."""
-    _demo.demo(out, quiet=quiet)
+    _demo_command.demo(out, quiet=quiet)
 
 
 @_app.command("sweep")
-def _sweep_command(
+def _sweep(
     config: Annotated[Path, typer.Argument(metavar="CONFIG", help="TOML file with the tables [data], [grid], [run].")],
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the sweep in the folder given by [run] checkpoint.")
@@ -142,11 +151,11 @@ def _sweep_command(
     quiet: _Quiet = False,
 ) -> None:
     """Certify every combination of the settings in CONFIG, for every seed."""
-    _sweep.sweep_file(config, resume=resume, dry_run=dry_run, strict=strict, quiet=quiet)
+    _sweep_command.sweep_file(config, resume=resume, dry_run=dry_run, strict=strict, quiet=quiet)
 
 
 @_app.command("train")
-def _train_command(
+def _train(
     environment: Annotated[str, typer.Argument(metavar="ENVIRONMENT", help=f"{', '.join(_policies.trainable())}.")],
     out: Annotated[
         Path,
@@ -194,9 +203,9 @@ def _train_command(
 ) -> None:
     """Train a policy with Brax's PPO, with checkpoints and, on request, a certificate at each of them."""
     changes = {"num_timesteps": steps, "num_evals": checkpoints, "learning_rate": learning_rate, "seed": seed}
-    request = _train.Request(environment, out, settings, changes, authors_version)
-    certified = _train.Certified(threshold or [], safety or [], tasks, rollouts, delta, until)
-    _train.train_policy(request, certified, quiet=quiet)
+    request = _train_command.Request(environment, out, settings, changes, authors_version)
+    certified = _train_command.Certified(threshold or [], safety or [], tasks, rollouts, delta, until)
+    _train_command.train_policy(request, certified, quiet=quiet)
 
 
 _Checkpoint = Annotated[
@@ -210,7 +219,7 @@ _Checkpoint = Annotated[
 
 
 @_app.command("rollout")
-def _rollout_command(
+def _rollout(
     checkpoint: _Checkpoint,
     tasks: Annotated[int, typer.Option("--tasks", min=1, metavar="N", help="Number of tasks.")],
     rollouts: Annotated[int, typer.Option("--rollouts", min=1, metavar="M", help="Rollouts of each task.")],
@@ -225,7 +234,7 @@ def _rollout_command(
     quiet: _Quiet = False,
 ) -> None:
     """Run a policy on new tasks, and write its returns; the same command resumes an interrupted run."""
-    _rollout.rollout(
+    _rollout_command.rollout(
         checkpoint,
         out,
         num_tasks=tasks,
@@ -237,7 +246,7 @@ def _rollout_command(
 
 
 @_app.command("render")
-def _render_command(
+def _render(
     checkpoint: _Checkpoint,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The video (.gif or .mp4).")],
     mass: Annotated[float, typer.Option("--mass", metavar="X", help="Multiple of all masses.")] = 1.0,
@@ -247,4 +256,4 @@ def _render_command(
     quiet: _Quiet = False,
 ) -> None:
     """Draw an episode of the cheetah or the walker."""
-    _render.render_policy(checkpoint, out, mass=mass, size=size, num_steps=steps, seed=seed, quiet=quiet)
+    _render_command.render_policy(checkpoint, out, mass=mass, size=size, num_steps=steps, seed=seed, quiet=quiet)

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 import jaxcert
-from jaxcert.cli._certify import Settings
+from jaxcert.cli._certify_command import Settings
 from jaxcert.rollouts import collect
 from jaxcert.tasks import bridge_world, simple_grid
 

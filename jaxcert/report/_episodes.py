@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert.report._tables import csv_columns, parquet_columns
+from jaxcert.report._frames import csv_columns, parquet_columns
 
 # Arrow also accepts nan, inf and +5; here only decimal and exponent notation is accepted.
 _NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"

@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output, whole_file
-from jaxcert.report._tables import COLUMNS
+from jaxcert.report._frames import COLUMNS
 
 _SUFFIXES = (".npz", ".parquet")
 # Names with a meaning for readers, in either kind of file.

@@ -8,7 +8,7 @@ from typing import Any
 
 from jaxcert._extras import import_extra
 from jaxcert.rollouts._multi_task import MultiTaskEnv
-from jaxcert.training._environment import brax_env
+from jaxcert.training._brax_env import brax_env
 from jaxcert.training._policy_file import policy_facts, save_policy
 from jaxcert.training._settings import PPOSettings
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from jaxcert._extras import import_extra
 from jaxcert.rollouts._multi_task import MultiTaskEnv
+from jaxcert.training._brax_env import brax_env
 from jaxcert.training._checkpoints import last_checkpoint, network_factory, save_checkpoint
 from jaxcert.training._compatibility import brax_compatibility
-from jaxcert.training._environment import brax_env
 from jaxcert.training._hook import CertificationHook, Checkpoint, Reached
 from jaxcert.training._settings import PPOSettings
 

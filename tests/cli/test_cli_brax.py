@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from cli_harness import command
 
-from jaxcert.cli import _rollout
+from jaxcert.cli import _rollout_command
 from jaxcert.report import read_returns
 from jaxcert.tasks.locomotion import _environments
 from jaxcert.training import find_policy, policy_facts, sample_policy
@@ -116,7 +116,7 @@ def test_returns_are_written_with_what_they_come_from(trained, tmp_path):
 
 def interrupt_third_part(monkeypatch):
     """Interrupts as Ctrl-C does; gives a list that grows with every part that is begun."""
-    collect, calls = _rollout.collect, []
+    collect, calls = _rollout_command.collect, []
 
     def interrupted(*args, **kwargs):
         calls.append(1)
@@ -124,12 +124,12 @@ def interrupt_third_part(monkeypatch):
             raise KeyboardInterrupt
         return collect(*args, **kwargs)
 
-    monkeypatch.setattr(_rollout, "collect", interrupted)
+    monkeypatch.setattr(_rollout_command, "collect", interrupted)
     return calls
 
 
 def test_interrupted_rollouts_lose_one_part_at_most(trained, tmp_path, monkeypatch):
-    monkeypatch.setattr(_rollout, "_EPISODES", 10)
+    monkeypatch.setattr(_rollout_command, "_EPISODES", 10)
     whole, out = tmp_path / "whole.npz", tmp_path / "returns.npz"
     policy = tmp_path / "policy.npz"
     shutil.copy(find_policy(trained[0]), policy)
@@ -156,7 +156,7 @@ def test_a_seed_is_drawn_and_kept_over_an_interruption(trained, tmp_path, monkey
     arguments = ("rollout", trained[0], "--tasks", 4, "--rollouts", 5, "--out")
     seeds = [command(*arguments, tmp_path / f"{i}.npz").out.split("seed ")[1].split()[0] for i in range(2)]
     assert seeds[0] != seeds[1]
-    monkeypatch.setattr(_rollout, "_EPISODES", 5)
+    monkeypatch.setattr(_rollout_command, "_EPISODES", 5)
     calls = interrupt_third_part(monkeypatch)
     assert command(*arguments, tmp_path / "c.npz").status == 130
     assert command(*arguments, tmp_path / "c.npz").status == 0

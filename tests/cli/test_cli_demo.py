@@ -11,7 +11,7 @@ import pytest
 from cli_harness import command, refused
 
 import jaxcert
-from jaxcert.cli import _demo
+from jaxcert.cli import _demo_command
 from jaxcert.cli._cases import NAMES, load_case
 
 ROOT = Path(jaxcert.__file__).parents[1]
@@ -27,8 +27,8 @@ def grid_in_the_default_way_only(monkeypatch):
     """One case and one way instead of five and two: the rest is the same code and takes long to compile."""
     case = load_case("simple_grid")
     case = dataclasses.replace(case, ways={"default": case.ways["default"]})
-    monkeypatch.setattr(_demo, "NAMES", ("simple_grid",))
-    monkeypatch.setattr(_demo, "load_case", lambda _: case)
+    monkeypatch.setattr(_demo_command, "NAMES", ("simple_grid",))
+    monkeypatch.setattr(_demo_command, "load_case", lambda _: case)
     return case
 
 

@@ -13,7 +13,7 @@ from jaxcert.numerics import clopper_pearson_lower, clopper_pearson_upper
 from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._rounding import cast, compute_dtype, unit_roundoff
 from jaxcert.returns._prepared import probability
-from jaxcert.tasks._chain import Chain
+from jaxcert.tasks._markov_chain import Chain
 
 Kind = Literal["clopper_pearson", "hoeffding"]
 _KINDS = ("clopper_pearson", "hoeffding")

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from jaxcert.baselines.interval_mdp._intervals import Intervals
 from jaxcert.numerics._rounding import cast, unit_roundoff
-from jaxcert.tasks._chain import Chain
+from jaxcert.tasks._markov_chain import Chain
 
 
 def robust_value(intervals: Intervals, chain: Chain) -> jax.Array:

@@ -8,10 +8,10 @@ Reference:
     Learning, ICML 2026, arXiv 2602.02098, fig. 4a. The size of its larger world is not published; ``LARGE`` is ours.
 """
 
+from jaxcert.tasks.bridge_world._actions import left_policy, right_policy, table_policy
 from jaxcert.tasks.bridge_world._chain import chain, transition_probabilities
 from jaxcert.tasks.bridge_world._environment import ENV, BridgeWorld, State, env
 from jaxcert.tasks.bridge_world._exact import crossing_probability, performance, safety
-from jaxcert.tasks.bridge_world._policies import left_policy, right_policy, table_policy
 from jaxcert.tasks.bridge_world._rollouts import trajectories
 from jaxcert.tasks.bridge_world._world import LARGE, STANDARD, World
 

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
-from jaxcert.tasks._chain import Chain
-from jaxcert.tasks.bridge_world._policies import check_policy
+from jaxcert.tasks._markov_chain import Chain
+from jaxcert.tasks.bridge_world._actions import check_policy
 from jaxcert.tasks.bridge_world._transition import as_tasks, slip_probability
 from jaxcert.tasks.bridge_world._world import DOWN, LEFT, STANDARD, UP, World
 

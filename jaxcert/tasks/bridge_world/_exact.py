@@ -9,8 +9,8 @@ import numpy as np
 from jax.typing import ArrayLike
 
 from jaxcert.numerics import binomial_cdf, clopper_pearson_upper
+from jaxcert.tasks.bridge_world._actions import left_policy, right_policy
 from jaxcert.tasks.bridge_world._chain import chain, transition_probabilities
-from jaxcert.tasks.bridge_world._policies import left_policy, right_policy
 from jaxcert.tasks.bridge_world._transition import as_tasks, is_possible
 from jaxcert.tasks.bridge_world._world import STANDARD, World
 

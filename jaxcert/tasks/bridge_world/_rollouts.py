@@ -9,7 +9,7 @@ from jax.typing import ArrayLike
 
 from jaxcert._validation import check_count
 from jaxcert.rollouts._policy import Policy, episode_key
-from jaxcert.tasks.bridge_world._policies import as_table
+from jaxcert.tasks.bridge_world._actions import as_table
 from jaxcert.tasks.bridge_world._transition import as_tasks, is_possible, transition
 from jaxcert.tasks.bridge_world._world import STANDARD, World
 

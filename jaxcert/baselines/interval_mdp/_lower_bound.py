@@ -7,7 +7,7 @@ from jax.typing import ArrayLike
 from jaxcert.baselines.interval_mdp._counts import as_integers, count_transitions
 from jaxcert.baselines.interval_mdp._intervals import Kind, probability_intervals
 from jaxcert.baselines.interval_mdp._value import robust_value
-from jaxcert.tasks._chain import Chain
+from jaxcert.tasks._markov_chain import Chain
 
 
 def lower_bound(

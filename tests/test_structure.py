@@ -1,0 +1,53 @@
+"""The packages in their order: each uses those above it, never those below."""
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+import jaxcert
+
+PACKAGE = Path(jaxcert.__file__).parent
+CONTRIBUTING = PACKAGE.parent / "CONTRIBUTING.md"
+
+
+def order() -> list[str]:
+    """As CONTRIBUTING.md lists them."""
+    if not CONTRIBUTING.exists():
+        pytest.skip("needs the checkout")
+    return re.findall(r"^\| `(\w+)` \|", CONTRIBUTING.read_text(), re.MULTILINE)
+
+
+def imported(file: Path) -> set[str]:
+    """Packages of jaxcert that a file imports, anywhere in it."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        names = []
+        if isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        found |= {name.split(".")[1] for name in names if name.startswith("jaxcert.")}
+    return {name for name in found if (PACKAGE / name / "__init__.py").exists()}
+
+
+def test_every_package_is_listed():
+    assert set(order()) == {file.parent.name for file in PACKAGE.glob("*/__init__.py")}
+
+
+@pytest.mark.parametrize("file", sorted(PACKAGE.glob("*/**/*.py")), ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_imports_point_upwards_in_the_list(file):
+    rank = {name: place for place, name in enumerate(order())}
+    own = file.relative_to(PACKAGE).parts[0]
+    assert {name for name in imported(file) if rank[name] > rank[own]} == set()
+
+
+def test_no_two_modules_share_a_name():
+    """But for exports and registries, which mean the same everywhere."""
+    places = defaultdict(set)
+    for file in PACKAGE.rglob("*.py"):
+        places[file.name].add(str(file.parent.relative_to(PACKAGE)))
+    alike = {"__init__.py", "_registry.py"}
+    assert {name: found for name, found in places.items() if len(found) > 1 and name not in alike} == {}
