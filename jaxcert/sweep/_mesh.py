@@ -13,8 +13,8 @@ from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import check_returns, evaluate, prepare
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.numerics._rounding import convert_host
+from jaxcert.sweep._chunked import Source
 from jaxcert.sweep._plan import Pass, Plan
-from jaxcert.sweep._source import Source
 
 _AXES = ("num_seeds", "num_tasks", "num_rollouts")
 

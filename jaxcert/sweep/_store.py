@@ -1,6 +1,7 @@
 """Finished chunks of a long sweep on disk, written completely or not at all and checked on reading."""
 
 import dataclasses
+import hashlib
 import io
 import json
 import os
@@ -14,7 +15,6 @@ import jaxcert._version as version
 from jaxcert._files import whole_file, write_whole
 from jaxcert.sweep._grid import Grid
 from jaxcert.sweep._plan import Chunk, Pass, Plan
-from jaxcert.sweep._source import digest
 
 _SETTINGS = "sweep.json"
 
@@ -48,7 +48,7 @@ class Store:
     def digest(self, each: Pass, chunk: Chunk, x: Any, where: Any) -> str:
         """A hash of everything that determines the lower bounds of a chunk: settings, position, returns and mask."""
         place = f"{each.bound} {each.num_rollouts} {chunk}".encode()
-        return digest(np.frombuffer(self._settings + place, np.uint8), x, where)
+        return _digest(np.frombuffer(self._settings + place, np.uint8), x, where)
 
     def load(self, each: Pass, chunk: Chunk, digest: str) -> np.ndarray | None:
         """The lower bounds of a finished chunk; None if there are none, or if their file is damaged.
@@ -118,3 +118,16 @@ def _flat(settings: dict[str, Any]) -> dict[str, Any]:
     """The settings, with the entries of the grid at the top level."""
     grid = settings.get("grid")
     return {**(grid if isinstance(grid, dict) else {}), **settings, "grid": None}
+
+
+def _digest(*arrays: Any) -> str:
+    """A hash of the values, to detect changes; None for no array."""
+    state = hashlib.blake2b(digest_size=16)
+    for array in arrays:
+        if array is None:
+            state.update(b"none")
+        else:
+            host = np.ascontiguousarray(array)
+            state.update(f"{host.dtype}{host.shape}".encode())
+            state.update(host.reshape(-1).view(np.uint8).data)
+    return state.hexdigest()

@@ -9,14 +9,12 @@ import jax.core
 from jax.sharding import NamedSharding
 
 from jaxcert.returns._prepared import split_support
-from jaxcert.sweep._chunked import ChunkedLowerBounds
+from jaxcert.sweep._chunked import ChunkedLowerBounds, Source
 from jaxcert.sweep._grid import Grid
-from jaxcert.sweep._lookup import Lookups, Piece
+from jaxcert.sweep._lookup import Cells, Lookups, Piece
 from jaxcert.sweep._mesh import ShardedLowerBounds, is_sharded
 from jaxcert.sweep._plan import Plan, make_plan
 from jaxcert.sweep._result import SweepResult, allocate
-from jaxcert.sweep._source import Source
-from jaxcert.sweep._stages import Cells
 from jaxcert.sweep._store import Store, settings_of
 
 

@@ -14,7 +14,7 @@ from conftest import x64_context
 import jaxcert
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._registry import METHODS
-from jaxcert.sweep import Grid, _memory, _stages, sweep
+from jaxcert.sweep import Grid, _chunked, _lookup, _memory, sweep
 from jaxcert.sweep._plan import make_plan
 
 FIELDS = ("epsilon", "safety", "num_violations", "num_valid", "status")
@@ -142,14 +142,14 @@ def lowered_bound(bound, masked, num_betas, num_rollouts, dtype):
     shape = (1, 100, num_rollouts)
     where = shaped(*shape, dtype=bool) if masked else None
     betas, end = shaped(num_betas, dtype=dtype), shaped(dtype=dtype)
-    return _stages.lower_bounds.lower(BOUNDS[bound], shaped(*shape, dtype=dtype), betas, end, end, where)
+    return _chunked.lower_bounds.lower(BOUNDS[bound], shaped(*shape, dtype=dtype), betas, end, end, where)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("method", "size"), [("binomial", 20_000), ("scenario", 300), ("scenario", 20_000)])
 def test_a_table_takes_no_more_memory_than_planned(method, size):
     pairs = shaped(2, 3)
-    lowered = _stages.tables.lower(METHODS[method], size, shaped(), pairs, pairs)
+    lowered = _lookup.solve_tables.lower(METHODS[method], size, shaped(), pairs, pairs)
     assert total_bytes(lowered) <= _memory.table_bytes(6, size, np.dtype(np.float32))
 
 
@@ -159,9 +159,9 @@ def test_a_table_takes_no_more_memory_than_planned(method, size):
 def test_a_lookup_takes_no_more_memory_than_planned(n, num_thresholds):
     lower, levels, chosen = shaped(3, 4, n), shaped(2, 3), shaped(2, 3, dtype=np.int32)
     column = (2, 3, n + 100)
-    table = _stages.Table(shaped(*column), shaped(*column, dtype=np.int32), shaped(*column, dtype=bool))
+    table = _lookup.Table(shaped(*column), shaped(*column, dtype=np.int32), shaped(*column, dtype=bool))
     scenario, thresholds = METHODS["scenario"], shaped(num_thresholds)
-    lowered = _stages.certificates.lower(scenario, lower, chosen, table, levels, levels, thresholds)
+    lowered = _lookup.look_up.lower(scenario, lower, chosen, table, levels, levels, thresholds)
     assert total_bytes(lowered) <= _memory.lookup_bytes(4, num_thresholds, n, 3, 6, n + 100, np.dtype(np.float32))
 
 
