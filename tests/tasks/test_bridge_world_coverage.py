@@ -16,6 +16,8 @@ REPETITIONS, NUM_TASKS, DELTA = 1000, 200, 0.01
 # Rollouts per task: those of the paper; fewer for intervals, whose episodes are simulated step by step.
 NUM_ROLLOUTS, NUM_EPISODES = 1000, 100
 THRESHOLDS = np.linspace(0.03, 0.99, 33)
+# For episodes step by step: the shortest horizons at which every crossing counts, as in the exact safety.
+WORLDS = {"left": bridge_world.World(horizon=10), "right": bridge_world.World(horizon=17)}
 POLICIES = {"left": bridge_world.left_policy(), "right": bridge_world.right_policy()}
 METHODS = pytest.mark.parametrize("method", ["binomial", "scenario"])
 
@@ -60,13 +62,14 @@ def test_interval_mdp(side, max_visits):
 
 def interval_bounds(side: str, max_visits: int | None, beta: float) -> jax.Array:
     """[repetitions, n]."""
-    policy = POLICIES[side]
-    chain = bridge_world.chain(policy)
+    policy, world = POLICIES[side], WORLDS[side]
+    chain = bridge_world.chain(policy, world=world)
+    bridge_world.safety(0.5, side, world=world)  # raises if the horizon is too short
 
     def repetition(key: jax.Array) -> jax.Array:
         key_tasks, key_rollouts = jax.random.split(key)
         tasks = bridge_world.ENV.sample_tasks(key_tasks, NUM_TASKS)
-        episodes = bridge_world.trajectories(key_rollouts, tasks, NUM_EPISODES, policy)
+        episodes = bridge_world.trajectories(key_rollouts, tasks, NUM_EPISODES, policy, world=world)
         return interval_mdp.lower_bound(episodes, beta, chain, max_visits=max_visits)
 
     return jax.lax.map(repetition, jax.random.split(jax.random.key(0), REPETITIONS))
