@@ -17,8 +17,8 @@ from cli_harness import command
 import jaxcert
 
 ROOT = Path(__file__).parents[1]
-# What needs the extras brax or gymnax, which not every block names that does.
-NEEDS_BRAX = re.compile(r"brax|mujoco|gymnax|\btrain\(|InvertedPendulum")
+# What needs the extras brax, gymnax or xland, which not every block names that does.
+NEEDS_BRAX = re.compile(r"brax|mujoco|gymnax|xminigrid|\btrain\(|InvertedPendulum")
 
 
 class Block(NamedTuple):
@@ -104,6 +104,7 @@ def test_python_runs_with_brax(name):
     """All blocks, since those that need it build on those that do not."""
     pytest.importorskip("brax", reason="needs the extra brax")
     pytest.importorskip("gymnax", reason="needs the extra gymnax")
+    pytest.importorskip("xminigrid", reason="needs the extra xland")
     pytest.importorskip("gymnasium")
     assert run_python(name, with_brax=True) > 2
     left = {path.name for path in Path.cwd().iterdir() if path.suffix != ".lock"}

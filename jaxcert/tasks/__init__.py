@@ -3,5 +3,6 @@
 from jaxcert.rollouts import MultiTaskEnv
 from jaxcert.tasks import bridge_world, pendulum, simple_grid
 from jaxcert.tasks._gymnax import from_gymnax
+from jaxcert.tasks._xland import from_xland
 
-__all__ = ["MultiTaskEnv", "bridge_world", "from_gymnax", "pendulum", "simple_grid"]
+__all__ = ["MultiTaskEnv", "bridge_world", "from_gymnax", "from_xland", "pendulum", "simple_grid"]
