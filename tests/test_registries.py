@@ -14,9 +14,9 @@ NUM_TASKS, NUM_ROLLOUTS, BETA, DELTA = 60, 40, 0.1, 0.05
 SUPPORT = (0.0, 1.0)
 
 
-def returns(name: str, means: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Returns [..., m] with these means: 0 or 1 if the bound needs that, otherwise between."""
-    if BOUNDS[name].binary:
+def returns(name: str, means: np.ndarray, rng: np.random.Generator, *, binary: bool = False) -> np.ndarray:
+    """Returns [..., m] with these means: 0 or 1 if wanted, or if the bound needs that, otherwise between."""
+    if binary or BOUNDS[name].binary:
         return (rng.random((*means.shape, NUM_ROLLOUTS)) < means[..., None]).astype(np.float32)
     draws = rng.beta(3 * means[..., None], 3 * (1 - means[..., None]), (*means.shape, NUM_ROLLOUTS))
     return draws.astype(np.float32)
@@ -30,14 +30,20 @@ def lower_bounds(name: str, x, **options) -> np.ndarray:
     return np.asarray(certify(x, 0.5, support=SUPPORT, beta=BETA, delta=DELTA, bound=name, **options).lower_bounds)
 
 
+MEANS = (0.02, 0.3, 0.7, 0.95, 0.99)
+
+
+@pytest.mark.parametrize("binary", [False, True], ids=["between", "binary"])
 @pytest.mark.parametrize("name", BOUNDS)
-def test_a_bound_fails_no_more_often_than_beta(name):
-    means = np.repeat([0.02, 0.3, 0.7, 0.95], 500)
-    found = lower_bounds(name, returns(name, means, np.random.default_rng(0))).reshape(4, 500)
-    failures = np.sum(found > means.reshape(4, 500), axis=1)
-    assert np.all(failures <= stats.binom.isf(1e-6, 500, BETA))
-    assert np.all(found >= SUPPORT[0])
-    assert np.all(np.isfinite(found))
+def test_a_bound_fails_no_more_often_than_beta(name, binary):
+    """Also where the spread of the sample says little about the mean: rare failures among returns of 1."""
+    means = np.repeat(MEANS, 500)
+    found = lower_bounds(name, returns(name, means, np.random.default_rng(0), binary=binary)).reshape(-1, 500)
+    failures = dict(zip(MEANS, np.sum(found > means.reshape(-1, 500), axis=1).tolist(), strict=True))
+    most = stats.binom.isf(1e-6, 500, BETA)
+    assert max(failures.values()) <= most, f"failures of 500 at each mean: {failures}; expected at most {most:.0f}"
+    assert np.all(np.isfinite(found)), "a bound on valid returns is not finite"
+    assert found.min() >= SUPPORT[0], "a bound lies below the support; does it end with `finish`?"
 
 
 @pytest.mark.parametrize("name", BOUNDS)

@@ -19,12 +19,12 @@ class Bound:
     Attributes:
         name: as in ``certify(bound=...)``.
         lower: from masked rollouts to a lower bound on the mean per task; or to the arguments of ``solve``.
-        solve: elementwise, from arrays [...] to a lower bound on the mean of x - a; compiled by itself, so that other
-            numbers of tasks and rollouts do not compile it again.
+        solve: elementwise, from arrays [...] to a lower bound on the mean of x - a, for what takes long to compile: a
+            function that pads them (``numerics._batches``) is not compiled again for other numbers of tasks.
         min_rollouts: the fewest rollouts per task for which the bound is defined.
-        needs_width: whether b must be finite.
+        needs_width: whether b must be finite, because the bound uses b - a.
         binary: whether the returns must be 0 or 1.
-        from_moments: whether the mean and the standard deviation suffice to compute it.
+        from_moments: whether ``lower`` also takes ``Averages``, the mean and the standard deviation.
     """
 
     name: str

@@ -6,4 +6,11 @@ from jaxcert.bounds._dkw import DKW
 from jaxcert.bounds._empirical_bernstein import EMPIRICAL_BERNSTEIN
 from jaxcert.bounds._hoeffding import HOEFFDING
 
-BOUNDS = {b.name: b for b in (BETTING, CLOPPER_PEARSON, DKW, EMPIRICAL_BERNSTEIN, HOEFFDING)}
+_ALL = (
+    BETTING,
+    CLOPPER_PEARSON,
+    DKW,
+    EMPIRICAL_BERNSTEIN,
+    HOEFFDING,
+)
+BOUNDS = {bound.name: bound for bound in _ALL}

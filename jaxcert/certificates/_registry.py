@@ -3,4 +3,8 @@
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._scenario import SCENARIO
 
-METHODS = {m.name: m for m in (BINOMIAL, SCENARIO)}
+_ALL = (
+    BINOMIAL,
+    SCENARIO,
+)
+METHODS = {method.name: method for method in _ALL}

@@ -53,7 +53,10 @@ def find(checkpoint: Path, *, deterministic: bool) -> Found:
     name = str(checkpoint)
     if name in shipped() and not checkpoint.exists():
         return _shipped(name, deterministic=deterministic)
-    path = find_policy(checkpoint)
+    try:
+        path = find_policy(checkpoint)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{error}; expected a checkpoint, or one of {_listed(shipped())}") from error
     trained_on = policy_facts(path)["environment"]
     if trained_on not in ENVIRONMENTS:
         raise ValueError(f"{path} holds a policy for {trained_on!r}; expected one of {_listed(ENVIRONMENTS)}")
@@ -69,7 +72,7 @@ def _shipped(name: str, *, deterministic: bool) -> Found:
         return Found(ENVIRONMENTS[name].make(), policy, f"{name} (shipped)", digest)
     entry = next(entry for entry in ENVIRONMENTS.values() if name in entry.policies)
     policy = entry.policies[name]()
-    if not deterministic:
+    if policy.deterministic and not deterministic:
         raise ValueError(f"{name} has no stochastic form; expected it without --stochastic")
     digest = _digest(b"".join(np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(policy.params)))
     return Found(entry.make(), policy, f"{name} (shipped)", digest)

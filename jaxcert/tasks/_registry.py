@@ -5,7 +5,11 @@ from typing import NamedTuple
 
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy
-from jaxcert.tasks import bridge_world, pendulum, simple_grid
+from jaxcert.tasks import (
+    bridge_world,
+    pendulum,
+    simple_grid,
+)
 from jaxcert.tasks.locomotion import cheetah, walker
 
 
@@ -15,7 +19,7 @@ class Entry(NamedTuple):
     Attributes:
         make: gives the environment, whose name is that of the entry.
         policies: fixed policies that come with it, by name.
-        trainable: whether its actions are those that Brax's PPO can give.
+        trainable: whether Brax's PPO can train on it: real actions, and an ``action_size``.
     """
 
     make: Callable[[], MultiTaskEnv]

@@ -284,6 +284,25 @@ class Guess(NamedTuple):
 GUESSES = MultiTaskEnv(Guess, lambda key: jax.random.randint(key, (), 0, 4), 3, (0.0, 1.0))
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"reset": lambda self, rng: self.side}, "expected a state with obs"),
+        ({"reset": lambda self, rng: (self.side, 0.0)}, "reset of the environment gives a tuple"),
+        (
+            {"reset": lambda self, rng: State(self.side, jnp.int32(0), jnp.zeros((), bool), rng)},
+            r"state.reward of the environment is int32\[\] after reset and float32\[\] after a step",
+        ),
+        ({"step": lambda self, state, action: (state, action)}, "a state of another structure than reset"),
+    ],
+)
+def test_an_environment_whose_state_changes_is_refused(change, message):
+    env = dataclasses.replace(GUESSES, environment=type("Changed", (Guess,), change))
+    policy = lambda obs, key: {"side": obs, "size": jnp.float32(1)}  # noqa: E731
+    with pytest.raises(ValueError, match=message):
+        collect(env, policy, jnp.arange(4), jax.random.key(0), num_rollouts=2)
+
+
 def test_an_action_may_be_any_pytree():
     tasks = jnp.arange(4)
     policy = lambda obs, key: {"side": jnp.minimum(obs, 2), "size": jnp.float32(1)}  # noqa: E731
