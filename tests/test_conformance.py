@@ -168,9 +168,25 @@ def intervals(which: int) -> tuple[np.ndarray, ...]:
     return tuple(np.asarray(end, float) for end in found)
 
 
+def _stepped(task: Any, key: jax.Array, action: Any) -> tuple:
+    """Observation and reward after one step; the key in the state is no array of numbers."""
+    after = task.step(task.reset(key), action)
+    return after.obs.astype(after.reward.dtype), after.reward, jax.random.uniform(after.key, (), after.reward.dtype)
+
+
+STEP = ((KEYS[0], 0.3, 0), (KEYS[1], 1.0, 0))
 SLIPS = [np.full((3, 2), slip) for slip in (0.1, 0.3)]
 WINS = [np.array([0.6, 0.8]), np.array([0.7, 0.9])]
 WORLD = {
+    "step": Subject(lambda key, p, action: _stepped(simple_grid.SimpleGrid(p), key, action), STEP[0], STEP[1]),
+    "step-bridge_world": Subject(
+        lambda key, slip, action: _stepped(bridge_world.BridgeWorld(slip), key, action),
+        (KEYS[0], SLIPS[0][0], 0),
+        (KEYS[1], SLIPS[1][0], 3),
+    ),
+    "table_policy": Subject(
+        lambda table, cell: bridge_world.table_policy(table).params[cell], (POLICY, 71), (POLICY, 52), dtype="int32"
+    ),
     "sample_tasks-bridge_world": Subject(lambda key: bridge_world.ENV.sample_tasks(key, 5), (KEYS[0],), (KEYS[1],)),
     "collect-bridge_world": Subject(
         lambda key, tasks: rollouts.collect(
@@ -275,7 +291,7 @@ def test_every_public_function_on_arrays_is_here():
     types = {"Chain", "Intervals", "SimpleGridParams", "State", "World", "LARGE", "STANDARD", "ENV", "POLICY"}
     types |= {"BridgeWorld", "MultiTaskEnv", "PolicyCertificate", "SimpleGrid", "summaries"}
     of_static_arguments = {"chain", "env", "left_policy", "right_policy"}
-    of_policies = {"Policy", "brax_policy", "certify_policy", "collect", "collect_gymnasium", "table_policy"}
+    of_policies = {"Policy", "brax_policy", "certify_policy", "collect", "collect_gymnasium"}
     rooms = (bounds, rollouts, simple_grid, bridge_world, interval_mdp)
     public = {name for room in rooms for name in room.__all__} - helpers - types - of_static_arguments
     public |= {name for name in jaxcert.__all__ if inspect.isfunction(inspect.unwrap(getattr(jaxcert, name)))} - helpers

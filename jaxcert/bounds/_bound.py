@@ -29,6 +29,7 @@ class Bound:
 
     name: str
     lower: Callable[..., Any]
+    _: dataclasses.KW_ONLY
     solve: Callable[..., jax.Array] | None = None
     min_rollouts: int = 1
     needs_width: bool = False

@@ -34,14 +34,22 @@ def apply_bound(bound: Bound, x: Any, beta: Any, support: Support, where: Any, v
 
 
 def prepare(
-    bound: Bound, x: Any, beta: Any, support: Support, where: Any, validate: bool, *, first: tuple[int, ...] = ()
+    bound: Bound,
+    x: Any,
+    beta: Any,
+    support: Any,
+    where: Any,
+    validate: bool,
+    *,
+    scalar: bool = False,
+    first: tuple[int, ...] = (),
 ) -> Prepared:
     """Check the arguments of a bound and move them to the device, each rounded to its safe side.
 
-    ``first`` is the index of x[0, ..., 0] in the caller's array, for messages.
+    ``scalar``: whether beta must be one. ``first``: the index of x[0, ..., 0] in the caller's array, for messages.
     """
     if isinstance(x, Summary):
-        return prepare_summary(bound, x, beta, support, where, validate)
+        return prepare_summary(bound, x, beta, support, where, validate, scalar)
     ends = bound_support(bound, support)
     returns, low, high, where = to_device(x, *ends, where, binary=bound.binary)
     num_rollouts = returns.shape[-1]
@@ -49,7 +57,7 @@ def prepare(
         raise ValueError(
             f"returns have {num_rollouts} rollout per task; {bound.name} needs at least {bound.min_rollouts}"
         )
-    beta = probability("beta", beta, returns.dtype, "nearest", validate=validate)
+    beta = probability("beta", beta, returns.dtype, "nearest", validate=validate, scalar=scalar)
     if validate:
         _check_range(ends, returns.dtype)
         # Host values are checked before the transfer, whose rounding would move some into the support.
@@ -152,7 +160,9 @@ def summarised(summary: Summary, beta: jax.Array, *, binary: bool) -> Averages |
     return Rollouts(values, None, repeats, count.astype(dtype), total, *last)
 
 
-def prepare_summary(bound: Bound, summary: Summary, beta: Any, support: Any, where: Any, validate: bool) -> Prepared:
+def prepare_summary(
+    bound: Bound, summary: Summary, beta: Any, support: Any, where: Any, validate: bool, scalar: bool
+) -> Prepared:
     """Check the arguments of a bound on a summary, which holds its support and has checked its returns."""
     if where is not None:
         raise ValueError("where is for returns; a summary holds the rollouts that count")
@@ -168,7 +178,7 @@ def prepare_summary(bound: Bound, summary: Summary, beta: Any, support: Any, whe
         if (float(ends[0]), float(ends[1])) != (float(summary.low), float(summary.high)):
             raise ValueError(f"support is {support}; the summary has ({float(summary.low):g}, {float(summary.high):g})")
     bound_support(bound, (summary.low, summary.high))
-    beta = probability("beta", beta, summary.low.dtype, "nearest", validate=validate)
+    beta = probability("beta", beta, summary.low.dtype, "nearest", validate=validate, scalar=scalar)
     if validate and is_concrete(summary):
         _check_summary(bound, summary)
     return Prepared(summary, beta, summary.low, summary.high, None)

@@ -40,9 +40,7 @@ def prepare_returns(
     """The returns [..., n, m] or a summary, with all that the bound needs beside them."""
     if beta is None:
         beta = method.default_beta(delta, count_tasks(returns))
-    prepared = prepare(bound, returns, beta, support, where, validate)
-    if prepared.beta.ndim:
-        raise ValueError(f"beta has shape {prepared.beta.shape}; expected a scalar (use jax.vmap for several)")
+    prepared = prepare(bound, returns, beta, support, where, validate, scalar=True)
     if validate and not isinstance(returns, Summary):
         check_axes(prepared.returns, prepared.where)
         _check_sums(prepared, support)

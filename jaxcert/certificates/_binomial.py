@@ -5,11 +5,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jaxcert.certificates._epsilon_arguments import epsilon_arguments, whole
 from jaxcert.certificates._method import Method, Solution
-from jaxcert.numerics._batches import counts_from_zero, elementwise, in_blocks, unpadded
+from jaxcert.numerics._batches import common_shape, counts_from_zero, elementwise, in_blocks, unpadded
 from jaxcert.numerics._binomial_limits import upper_limit
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, next_down, unit_roundoff
@@ -49,7 +48,7 @@ def binomial_epsilon(num_violations: Any, num_tasks: Any, beta: Any, delta: Any,
     Reference: the thinning lemma in the theory page, section on the binomial certificate.
     """
     k, n, beta, delta = epsilon_arguments(num_violations, num_tasks, beta, delta, validate, zero_beta=True)
-    shape = np.broadcast_shapes(k.shape, n.shape, beta.shape, delta.shape)
+    shape = common_shape(num_violations=k, num_tasks=n, beta=beta, delta=delta)
     return _inflated(elementwise(upper_risk, shape, k, n, delta), beta, shape=shape)
 
 

@@ -40,7 +40,7 @@ def certify(
 
     Args:
         returns: float[..., n, m], m rollouts of a fixed policy on each of n i.i.d. tasks; leading axes are batched.
-            Or a summary of them, a ``Histogram`` or ``Moments`` of ``jaxcert.returns.summaries``.
+            Or a summary of them, a ``Histogram`` or ``Moments`` of ``jaxcert.rollouts.summaries``.
         thresholds: float[t], or a scalar for one; wanted expected returns B.
         support: (a, b), declared before the data are seen; every return lies in it. b may be infinite for "betting"
             and "dkw". A summary has its own.

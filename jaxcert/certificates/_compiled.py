@@ -102,7 +102,7 @@ def count_violations(lower: jax.Array, thresholds: jax.Array) -> jax.Array:
 
 
 def bad_levels(beta: jax.Array, delta: jax.Array) -> jax.Array:
-    """Where a level is outside its interval, which only a traced one can be."""
+    """Where a level is outside its interval: one that was not checked."""
     return ~((beta >= 0) & (beta < 1) & (delta > 0) & (delta < 1))
 
 

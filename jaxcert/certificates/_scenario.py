@@ -4,13 +4,12 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._epsilon_arguments import epsilon_arguments, whole
 from jaxcert.certificates._method import Method, Solution
 from jaxcert.certificates._scenario_search import Problem, first_feasible, search
-from jaxcert.numerics._batches import elementwise, in_blocks, unpadded
+from jaxcert.numerics._batches import common_shape, elementwise, in_blocks, unpadded
 from jaxcert.numerics._binomial_limits import log_cdf, log_sf
 from jaxcert.numerics._elementary import exp
 
@@ -67,9 +66,9 @@ def scenario_epsilon(
 
     Reference: Schnitzer et al. (2026), Theorem 5.1.
     """
-    arguments = epsilon_arguments(num_violations, num_tasks, beta, delta, validate, zero_beta=False)
-    shape = np.broadcast_shapes(*(argument.shape for argument in arguments))
-    return unpadded(elementwise(solve_scenario, shape, *arguments), shape=shape)
+    k, n, beta, delta = epsilon_arguments(num_violations, num_tasks, beta, delta, validate, zero_beta=False)
+    shape = common_shape(num_violations=k, num_tasks=n, beta=beta, delta=delta)
+    return unpadded(elementwise(solve_scenario, shape, k, n, beta, delta), shape=shape)
 
 
 @jax.jit

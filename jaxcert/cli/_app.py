@@ -208,19 +208,15 @@ def _train(
     _train_command.train_policy(request, certified, quiet=quiet)
 
 
-_Checkpoint = Annotated[
-    Path,
-    typer.Argument(
-        metavar="CHECKPOINT",
-        help="A folder of `jaxcert train` (its last checkpoint), one checkpoint of it, or a policy file (.npz); or a"
-        f" policy shipped with the package: {', '.join(_policies.shipped())}.",
-    ),
-]
+_CHECKPOINT = "A folder of `jaxcert train` (its last checkpoint), one checkpoint of it, or a policy file (.npz); or a"
+_CHECKPOINT += " policy shipped with the package: "
 
 
 @_app.command("rollout")
 def _rollout(
-    checkpoint: _Checkpoint,
+    checkpoint: Annotated[
+        Path, typer.Argument(metavar="CHECKPOINT", help=f"{_CHECKPOINT}{', '.join(_policies.shipped())}.")
+    ],
     tasks: Annotated[int, typer.Option("--tasks", min=1, metavar="N", help="Number of tasks.")],
     rollouts: Annotated[int, typer.Option("--rollouts", min=1, metavar="M", help="Rollouts of each task.")],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="File for the returns (.parquet or .npz).")],
@@ -247,7 +243,7 @@ def _rollout(
 
 @_app.command("render")
 def _render(
-    checkpoint: _Checkpoint,
+    checkpoint: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help=f"{_CHECKPOINT}cheetah, walker.")],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The video (.gif or .mp4).")],
     mass: Annotated[float, typer.Option("--mass", metavar="X", help="Multiple of all masses.")] = 1.0,
     size: Annotated[float, typer.Option("--size", metavar="X", help="Multiple of the torso's length.")] = 1.0,

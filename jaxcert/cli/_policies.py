@@ -74,7 +74,7 @@ def _shipped(name: str, *, deterministic: bool) -> Found:
     policy = entry.policies[name]()
     if policy.deterministic and not deterministic:
         raise ValueError(f"{name} has no stochastic form; expected it without --stochastic")
-    digest = _digest(b"".join(np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(policy.params)))
+    digest = _digest(name.encode() + b"".join(np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(policy.params)))
     return Found(entry.make(), policy, f"{name} (shipped)", digest)
 
 

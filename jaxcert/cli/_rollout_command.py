@@ -100,7 +100,11 @@ def _columns(tasks: Any) -> dict[str, np.ndarray]:
         parts = [str(getattr(key, "name", getattr(key, "key", getattr(key, "idx", "")))) for key in path]
         name, rows = "_".join(parts) or "task", np.asarray(leaf).reshape(len(leaf), -1)
         several = rows.shape[1] > 1
-        columns |= {f"{name}_{i}" if several else name: column for i, column in enumerate(rows.T)}
+        for i, column in enumerate(rows.T):
+            full = f"{name}_{i}" if several else name
+            if full in columns:
+                raise ValueError(f"two parameters of the tasks are called {full}; expected different names")
+            columns[full] = column
     return columns
 
 

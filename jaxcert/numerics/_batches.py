@@ -30,6 +30,16 @@ def counts_from_zero(n: int, *levels: jax.Array) -> tuple[jax.Array, jax.Array]:
     return jax.device_put((k, np.asarray(n, k.dtype)))  # an explicit transfer, which a transfer guard allows
 
 
+def common_shape(**arrays: jax.Array) -> tuple[int, ...]:
+    """The shape to which the arrays broadcast; raises ValueError with their names if there is none."""
+    shapes = {name: array.shape for name, array in arrays.items()}
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ValueError(f"shapes do not broadcast: {listed}") from None
+
+
 def elementwise(solve: Callable[..., Any], shape: tuple[int, ...], *arrays: jax.Array) -> Any:
     """``solve`` on rows made of arrays that broadcast to ``shape``; all but the first may stay scalars."""
     length = padded_length(math.prod(shape), *arrays)

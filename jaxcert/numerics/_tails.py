@@ -5,10 +5,9 @@ from typing import Any, get_args
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jaxcert._validation import require_real
-from jaxcert.numerics._batches import elementwise, unpadded
+from jaxcert.numerics._batches import common_shape, elementwise, unpadded
 from jaxcert.numerics._binomial_kernel import SmallerTail, log_probability, smaller_tail
 from jaxcert.numerics._binomial_limits import lower_limit, upper_limit
 from jaxcert.numerics._elementary import exp, expm1
@@ -205,7 +204,7 @@ def _exp(tail: SmallerTail, side: Side) -> jax.Array:
 
 def limit(k: jax.Array, n: jax.Array, level: jax.Array, *, upper: bool) -> jax.Array:
     """The limit on its safe side for arrays of one float type that broadcast; 0 or 1 for invalid arguments."""
-    shape = np.broadcast_shapes(k.shape, n.shape, level.shape)
+    shape = common_shape(num_successes=k, num_trials=n, level=level)
     return unpadded(elementwise(functools.partial(_limit, upper=upper), shape, k, n, level), shape=shape)
 
 

@@ -74,12 +74,13 @@ def probability(
     Raises:
         ValueError: for a value outside (0, 1), or [0, 1), in ``dtype``; for axes where a scalar is expected.
     """
+    if scalar and (isinstance(value, list | tuple) or getattr(value, "ndim", 0)):
+        require_real(name, value)
+        raise ValueError(f"{name} has shape {np.shape(value)}; expected a scalar (use jax.vmap for several)")
     if validate and is_concrete(value):
         check_open_unit(name, value, zero_allowed=zero_allowed, dtype=dtype)
     else:
         require_real(name, value)
-    if scalar and np.ndim(value) != 0:
-        raise ValueError(f"{name} has shape {np.shape(value)}; expected a scalar (use jax.vmap for several)")
     return cast_level(value, dtype, side)
 
 

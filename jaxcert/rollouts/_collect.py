@@ -37,7 +37,8 @@ def collect(
     Rewards are added by compensated summation and the sum is rounded down: a return is at most the exact one, for the
     rewards as they are and the discount rounded to the nearest float. With a discount of 1 it is the largest such
     float, as long as the digits of the sum fit into two significands, and therefore in the support if the exact return
-    is. Every episode has a random key of its own, so the returns do not depend on the memory budget.
+    is. Every episode has a random key of its own, so the returns do not depend on the memory budget. An environment may
+    have a faster way to returns without a discount (``MultiTaskEnv.simulate``), whose random numbers are others.
 
     Args:
         env: the tasks' environments.
@@ -75,14 +76,21 @@ def collect(
     batch = batch_size(state_bytes, num_tasks * num_rollouts, max_bytes)
     factor = None if isinstance(discount, (int, float)) and discount == 1 else discount
     if env.simulate is not None and factor is None:
-        returns = env.simulate(policy, tasks, key, num_rollouts, max_bytes)
+        returns = env.simulate(env, policy, tasks, key, num_rollouts, max_bytes)
         if returns is not None:
-            return returns
+            return _simulated(returns, num_tasks, num_rollouts)
     returns, finite = _collect(env, policy, tasks, key, factor, num_rollouts, batch)
     if validate and is_concrete(finite) and not finite.all():
         task, rollout = (int(i) for i in jnp.argwhere(~finite)[0])
         place = f"task {task}, rollout {rollout}"
         raise ValueError(f"an action of the policy, or the done of the environment, is not finite, in {place}")
+    return returns
+
+
+def _simulated(returns: Any, num_tasks: int, num_rollouts: int) -> jax.Array:
+    wanted, found = (num_tasks, num_rollouts), (getattr(returns, "shape", None), getattr(returns, "dtype", None))
+    if found != (wanted, jnp.result_type(float)):
+        raise ValueError(f"simulate of the environment gives {found}; expected floats of shape {wanted}")
     return returns
 
 

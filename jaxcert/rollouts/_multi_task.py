@@ -52,9 +52,9 @@ class MultiTaskEnv:
         episode_length: maximum number of steps of an episode.
         support: the smallest and the largest possible undiscounted return of an episode, known in advance.
         name: stored in policy files, so that no policy runs on another environment.
-        simulate: a faster way to undiscounted returns of the same distribution, or None: from a ``Policy``, tasks, a
-            key, the number of rollouts and of bytes to returns [n, m]; it may give None for a policy that it cannot
-            take, which is then run step by step.
+        simulate: a faster way to undiscounted returns of the same distribution, or None. It takes this object, a
+            ``Policy``, tasks, a key, and the numbers of rollouts and of bytes, and gives returns [n, m], or None for
+            what has to be run step by step: a policy that it does not know, or an ``environment`` that was replaced.
 
     Raises:
         ValueError: for an episode length that is not a positive integer, or a support that is not an interval.

@@ -19,7 +19,7 @@ GRID = Grid(
     np.linspace(0.1, 0.9, 9), bounds=("betting", "dkw", "hoeffding"), betas=(0.1, None), budgets=[(24, 96), (10, 40)]
 )
 # Where the bound makes no difference: one that compiles quickly.
-QUICK = Grid(np.linspace(0.1, 0.9, 9), bounds="dkw", betas=(0.1, None), budgets=[(24, 96), (10, 40)])
+QUICK = Grid(np.linspace(0.1, 0.9, 9), bounds=("dkw", "hoeffding"), betas=(0.1, None), budgets=[(24, 96), (10, 40)])
 # Lower bounds at a threshold could fall on either side of it by their last bit; none is that close.
 FIELDS = ("epsilon", "safety", "num_violations", "num_valid", "status")
 
@@ -49,6 +49,9 @@ def on_devices() -> None:
         np.testing.assert_array_equal(
             sweep(X[0], QUICK, support=(0, 1), sharding=flat).epsilon[0], wanted[False].epsilon[0]
         )
+    hits, grid = (X > 0.6).astype(np.float32), Grid([0.3, 0.6], bounds="clopper_pearson", betas=0.1)
+    binary = sweep(hits, grid, support=(0, 1), sharding=sharding)
+    assert_same(binary, sweep(hits, grid, support=(0, 1)))
     # certify leaves the rest to the compiler, which needs a mesh of automatic axes.
     automatic = jax.make_mesh((8,), ("tasks",), axis_types=(AxisType.Auto,))
     spread = jax.device_put(X, NamedSharding(automatic, P(None, "tasks")))

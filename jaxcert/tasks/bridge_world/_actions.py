@@ -77,10 +77,11 @@ def table_policy(actions: ArrayLike, *, world: World = STANDARD) -> Policy:
         >>> int(policy.apply(policy.params, 71, None))
         0
     """
-    return Policy(_look_up, jnp.asarray(as_table(actions, world)), deterministic=True)
+    return Policy(look_up, jnp.asarray(as_table(actions, world)), deterministic=True)
 
 
-def _look_up(table: jax.Array, cell: jax.Array, key: jax.Array) -> jax.Array:
+def look_up(table: jax.Array, cell: jax.Array, key: jax.Array) -> jax.Array:
+    """``apply`` of every ``table_policy``, by which it is recognised."""
     return table[cell]
 
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from jaxcert.rollouts._multi_task import MultiTaskEnv
-from jaxcert.tasks.bridge_world._rollouts import simulate
+from jaxcert.tasks.bridge_world._rollouts import simulate_world
 from jaxcert.tasks.bridge_world._transition import as_tasks, transition
 from jaxcert.tasks.bridge_world._world import STANDARD, World
 
@@ -60,7 +60,7 @@ def env(*, world: World = STANDARD) -> MultiTaskEnv:
 
     A task is float[2], the slip probabilities of the left and the right bridge, uniform and independent. An observation
     is the number of the cell, an action 0 (right), 1 (down), 2 (left) or 3 (up), the return 1 for an episode that
-    reaches the goal and 0 for any other. Episodes of a deterministic policy are rolled out all at once.
+    reaches the goal and 0 for any other. Episodes of a ``table_policy`` are rolled out all at once.
 
     Args:
         world: the map.
@@ -89,9 +89,12 @@ def _env(world: World) -> MultiTaskEnv:
     def environment(slip: Any) -> BridgeWorld:
         return BridgeWorld(slip, world)
 
+    def simulate(env: MultiTaskEnv, *arguments: Any) -> jax.Array | None:
+        """Only for this environment: one that takes its place would be ignored."""
+        return simulate_world(world, env.episode_length, *arguments) if env.environment is environment else None
+
     name = "bridge_world" if world == STANDARD else f"bridge_world of {world.num_rows} x {world.num_columns} cells"
-    quickly = functools.partial(simulate, world)
-    return MultiTaskEnv(environment, sample_task, world.horizon, (0.0, 1.0), name=name, simulate=quickly)
+    return MultiTaskEnv(environment, sample_task, world.horizon, (0.0, 1.0), name=name, simulate=simulate)
 
 
 ENV = env()

@@ -9,7 +9,7 @@ from jax.typing import ArrayLike
 
 from jaxcert._validation import check_count
 from jaxcert.rollouts._policy import Policy, episode_key
-from jaxcert.tasks.bridge_world._actions import as_table
+from jaxcert.tasks.bridge_world._actions import as_table, look_up
 from jaxcert.tasks.bridge_world._transition import as_tasks, is_possible, transition
 from jaxcert.tasks.bridge_world._world import STANDARD, World
 
@@ -17,48 +17,37 @@ from jaxcert.tasks.bridge_world._world import STANDARD, World
 _BYTES = 40
 
 
-def simulate(
-    world: World, policy: Policy, tasks: ArrayLike, key: jax.Array, num_rollouts: int, max_bytes: int
+def simulate_world(
+    world: World, horizon: int, policy: Policy, tasks: ArrayLike, key: jax.Array, num_rollouts: int, max_bytes: int
 ) -> jax.Array | None:
-    """Returns [n, m] of a deterministic policy; None for any other, or one that gives no actions.
-
-    An action depends on the cell alone, so the policy is asked once for each cell instead of at every step.
-    """
+    """Returns [n, m] of a ``table_policy``; None for any other policy."""
     slip = as_tasks(tasks)
-    if not policy.deterministic or slip.ndim != 2:
-        return None
-    table = jax.eval_shape(functools.partial(_table, world), policy, key)
-    if getattr(table, "shape", None) != (world.num_cells,) or not jnp.issubdtype(table.dtype, jnp.integer):
+    if policy.apply is not look_up or policy.params.shape != (world.num_cells,) or slip.ndim != 2:
         return None
     rows = min(max(1, int(max_bytes) // (_BYTES * num_rollouts)), len(slip))
-    return _simulate(world, policy, slip, key, num_rollouts, math.ceil(len(slip) / math.ceil(len(slip) / rows)))
+    rows = math.ceil(len(slip) / math.ceil(len(slip) / rows))
+    return _simulate(world, horizon, num_rollouts, rows, policy.params, slip, key)
 
 
-def _table(world: World, policy: Policy, key: jax.Array) -> jax.Array:
-    """The action in each cell."""
-    cells = jnp.arange(world.num_cells, dtype=jnp.int32)
-    return jax.vmap(lambda cell: policy.apply(policy.params, cell, key))(cells)
-
-
-@functools.partial(jax.jit, static_argnums=(0, 4, 5))
-def _simulate(world: World, policy: Policy, slip: jax.Array, key: jax.Array, num_rollouts: int, rows: int) -> jax.Array:
-    table, keys = _table(world, policy, key), _keys(key, len(slip))
-
-    def some(tasks: tuple[jax.Array, jax.Array]) -> jax.Array:
-        return _returns(*tasks, table, num_rollouts, world)
-
-    num_calls = math.ceil(len(slip) / rows)
+@functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
+def _simulate(
+    world: World, horizon: int, num_rollouts: int, rows: int, table: jax.Array, slip: jax.Array, key: jax.Array
+) -> jax.Array:
+    keys, num_calls = _keys(key, len(slip)), math.ceil(len(slip) / rows)
+    # The last call is padded with copies of the last task.
     chosen = jnp.minimum(jnp.arange(num_calls * rows), len(slip) - 1).reshape(num_calls, rows)
-    returns = jax.lax.map(lambda i: some((keys[i], slip[i])), chosen)
+    returns = jax.lax.map(lambda i: _returns(keys[i], slip[i], table, num_rollouts, world, horizon), chosen)
     return returns.reshape(-1, num_rollouts)[: len(slip)]
 
 
-def _returns(keys: jax.Array, slip: jax.Array, table: jax.Array, num_rollouts: int, world: World) -> jax.Array:
+def _returns(
+    keys: jax.Array, slip: jax.Array, table: jax.Array, num_rollouts: int, world: World, horizon: int
+) -> jax.Array:
     """[n, m]; the reward of the last step is that of the episode, so that no sum is needed."""
 
     def more(carry: tuple) -> jax.Array:
         t, *_, done = carry
-        return (t < world.horizon) & ~jnp.all(done)
+        return (t < horizon) & ~jnp.all(done)
 
     def advance(carry: tuple) -> tuple:
         t, keys, cell, reward, done = carry
@@ -77,7 +66,8 @@ def trajectories(
 ) -> jax.Array:
     """The cells of every episode, from start to end.
 
-    The last cell shows how it ended. With the same key these are the episodes of ``rollouts.collect``.
+    The last cell shows how it ended. With the same key these are the episodes of ``rollouts.collect`` for the
+    ``table_policy`` of these actions.
 
     Args:
         key: a JAX random key.
