@@ -68,9 +68,13 @@ def test_certify_with_scenario_holds_beyond_that_range(beta):
 
 
 def test_simulated_failures_on_the_grid_are_within_delta():
-    """2000 repetitions, tasks and rollouts drawn anew; S(B) exact; Clopper-Pearson is where failures are likeliest."""
-    repetitions, n, m, delta, beta = 2000, 50, 20, 0.1, 0.3
-    thresholds = jnp.asarray([0.6, 0.75, 0.85, 0.9], jnp.float32)
+    """500 repetitions, tasks and rollouts drawn anew; S(B) exact.
+
+    At 0.68 hardly any performance is near, so that the bounds of most tasks decide rightly and failures are as frequent
+    as they can be.
+    """
+    repetitions, n, m, delta, beta = 500, 40, 300, 0.1, 0.01
+    thresholds = jnp.asarray([0.6, 0.68, 0.85, 0.9], jnp.float32)
 
     def once(key: jax.Array) -> jax.Array:
         key_tasks, key_rollouts = jax.random.split(key)
@@ -83,4 +87,4 @@ def test_simulated_failures_on_the_grid_are_within_delta():
     failures = np.sum(np.asarray(certified) > np.asarray(simple_grid.safety(thresholds)), axis=0)
     for count in failures:
         assert stats.binomtest(int(count), repetitions, delta, alternative="greater").pvalue > 1e-3
-    assert failures.max() > 0  # else this repetition could not have told a fault
+    assert failures.max() > 0.03 * repetitions, failures  # else a fault could not have been told

@@ -37,7 +37,9 @@ def test_the_grid_beside_the_truth(tmp_path, grid_in_the_default_way_only):
     assert (status, err) == (0, "")
     table = [figures(line) for line in out.splitlines() if re.match(r"\s*(0\.\d+|on 90% of tasks)\s{2,}", line)]
     assert len(table) == len(grid_in_the_default_way_only.thresholds) + 1
-    assert all(0 < certified <= exact for exact, certified in table)
+    assert all(certified <= exact for exact, certified in table)
+    # At the largest threshold too few tasks pass to certify anything; the last row is the performance on 90 %.
+    assert all(certified > 0 for _, certified in [*table[:-2], table[-1]])
     # S(0.7) = 0.8 up to the tails: only the tasks of the first component pass.
     assert table[2][0] == pytest.approx(0.8, abs=1e-3)
     assert [file.name for file in (tmp_path / "plots").iterdir()] == ["simple_grid.png"]
