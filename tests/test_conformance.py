@@ -237,8 +237,6 @@ SUBJECTS = {**BOUNDS, **EPSILONS, **TAILS, **CERTIFICATES, **METRICS, **TASKS, *
 # Certificates and limits take seconds to compile: most of them are left to long runs.
 LONG = {*CERTIFICATES, "probability_intervals", "lower_bound"} - {
     "certify-betting-binomial",
-    "certify-clopper_pearson-binomial",
-    "certify-betting-scenario",
     "certify_safety_level-betting-binomial",
     "certify_lower_bounds-binomial",
 }

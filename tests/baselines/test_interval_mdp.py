@@ -277,7 +277,7 @@ def _from_start(ends: np.ndarray) -> np.ndarray:
     return np.stack([np.zeros_like(ends), ends], axis=-1)
 
 
-@pytest.mark.parametrize("kind", ["clopper_pearson", "hoeffding"])
+@pytest.mark.parametrize("kind", [pytest.param("clopper_pearson", marks=pytest.mark.slow), "hoeffding"])
 def test_bounds_fail_no_more_often_than_beta_where_visits_are_random(kind):
     """A state that is left with success only after a random time: the number of its visits says how it went."""
     loop = Chain(np.array([[0, 1], [-1, -1]]), np.array([0.0, 1.0]), 0, 3)

@@ -76,6 +76,7 @@ def test_scalars(precision):
     assert_equal(zip(*scalars, strict=True), [value[::4] for value in whole(precision)])
 
 
+@pytest.mark.slow
 @PRECISIONS
 def test_vmap_and_jit(precision):
     problem = random_problems(precision)

@@ -119,6 +119,7 @@ def test_types_are_refused_whether_values_are_validated_or_not():
                 epsilon(1, 5, bad, 0.1, validate=False)
 
 
+@pytest.mark.slow
 def test_mixed_types_give_the_same_under_jit(x64):
     delta = np.float32(0.01)
     for epsilon in (binomial_epsilon, scenario_epsilon):

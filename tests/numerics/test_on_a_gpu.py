@@ -65,7 +65,7 @@ def test_quotient():
     assert least(jnp.divide, (x, y), lambda values: 1.1 - errors(values)).min() < -2
 
 
-@pytest.mark.parametrize("name", ["binomial_cdf", "binomial_sf"])
+@pytest.mark.parametrize("name", ["binomial_cdf", pytest.param("binomial_sf", marks=pytest.mark.slow)])
 def test_tails(name):
     function = getattr(numerics, name)
 
@@ -79,7 +79,9 @@ def test_tails(name):
     assert least(both, columns(name), margins).min() >= 0
 
 
-@pytest.mark.parametrize("name", ["clopper_pearson_upper", "clopper_pearson_lower"])
+@pytest.mark.parametrize(
+    "name", ["clopper_pearson_upper", pytest.param("clopper_pearson_lower", marks=pytest.mark.slow)]
+)
 def test_limits(name):
     side = 1 if name.endswith("upper") else -1
     function = getattr(numerics, name)

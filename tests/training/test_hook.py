@@ -146,7 +146,7 @@ def best_of_many_looks(keys, threshold, levels):
     return jax.vmap(lambda key: looks(key, jnp.arange(len(levels)), levels).max())(keys)
 
 
-@pytest.mark.parametrize("planned", [8, None])
+@pytest.mark.parametrize("planned", [pytest.param(8, marks=pytest.mark.slow), None])
 def test_stopping_at_the_first_good_certificate_keeps_the_promise(planned):
     """A policy that never improves, certified eight times: a certificate above the truth at any time is a failure."""
     threshold, delta, budget = 0.4, 0.2, CheckpointBudget(0.2, num_checkpoints=planned)
