@@ -1,4 +1,4 @@
-"""The two policies: over the left bridge, or over the right one."""
+"""Policies as tables of actions: over the left bridge, over the right one, or any other."""
 
 from typing import Any
 
@@ -103,4 +103,5 @@ def as_table(policy: ArrayLike, world: World) -> Any:
     fits = table.shape == (world.num_cells,) and jnp.issubdtype(table.dtype, jnp.integer)
     if not fits or (known and not np.all((table >= 0) & (table < 4))):
         raise ValueError(f"policy is {policy!r}; expected an action, 0 to 3, for each of {world.num_cells} cells")
-    return table.astype(np.int32)
+    # A wider integer must not wrap to an action.
+    return (table if known else jnp.where((table >= 0) & (table < 4), table, 4)).astype(np.int32)

@@ -22,7 +22,7 @@ def simulate_world(
 ) -> jax.Array | None:
     """Returns [n, m] of a ``table_policy``; None for any other policy."""
     slip = as_tasks(tasks)
-    if policy.apply is not look_up or policy.params.shape != (world.num_cells,) or slip.ndim != 2:
+    if policy.apply is not look_up or jnp.shape(policy.params) != (world.num_cells,) or slip.ndim != 2:
         return None
     rows = min(max(1, int(max_bytes) // (_BYTES * num_rollouts)), len(slip))
     rows = math.ceil(len(slip) / math.ceil(len(slip) / rows))
