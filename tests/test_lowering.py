@@ -4,8 +4,10 @@ import jax
 import jax.export
 import jax.numpy as jnp
 import pytest
+from conftest import x64_context
 
 import jaxcert
+from benchmarks.jaxprs import inner_programs
 from jaxcert import bounds, numerics
 from jaxcert.rollouts.summaries import Histogram, Moments
 
@@ -58,6 +60,47 @@ def test_lowers_for_cuda_and_tpu(name):
         assert exported.platforms == (platform,)
         # One program, without callbacks to the host.
         assert "callback" not in exported.mlir_module()
+
+
+def equations(program):
+    """Of a program and of all programs in it."""
+    for equation in program.jaxpr.eqns:
+        yield equation
+        for inner in inner_programs(equation):
+            yield from equations(inner)
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_no_rounding_that_xla_leaves_out_on_a_gpu(name, precision):
+    """There, rounding a value to its own type does nothing, nor does a conversion to a narrower type and back."""
+    function, shapes = FUNCTIONS[name]
+    with x64_context(precision == "float64"):
+        shapes = [jax.ShapeDtypeStruct(shape.shape, precision) for shape in shapes]
+        for equation in equations(jax.make_jaxpr(function)(*shapes)):
+            assert not _rounds_to_its_own_type(equation), equation
+            assert not _narrows(equation), equation
+
+
+def _rounds_to_its_own_type(equation):
+    if equation.primitive.name != "reduce_precision":
+        return False
+    info = jnp.finfo(equation.invars[0].aval.dtype)
+    return (equation.params["exponent_bits"], equation.params["mantissa_bits"]) == (info.nexp, info.nmant)
+
+
+def _narrows(equation):
+    if equation.primitive.name != "convert_element_type":
+        return False
+    return (equation.invars[0].aval.dtype, equation.outvars[0].aval.dtype) == (jnp.float64, jnp.float32)
+
+
+def test_a_conversion_to_a_narrower_type_is_rounded_before(x64):
+    program = jax.make_jaxpr(lambda x: numerics._rounding.cast(x, "float32", "down"))(jnp.ones(3))
+    rounded = [e.outvars[0] for e in equations(program) if e.primitive.name == "reduce_precision"]
+    narrowed = [e.invars[0] for e in equations(program) if _narrows(e)]
+    assert len(narrowed) == 1
+    assert narrowed == rounded
 
 
 def test_an_operation_that_a_tpu_lacks_is_noticed():

@@ -4,7 +4,7 @@
 
 sides       every numeric function in both precisions beside exact values (a table that Arb computed): the largest
             error, the share on the wrong side, which must be 0; and the share of bits that are those of the CPU
-trips       sequential loop trips of a certificate
+steps       sequential loop trips of a certificate, and the kernels and copies that a GPU runs for it
 certify, sweep, tasks, summaries, floors, growth
             as in ``python -m benchmarks.speed``, without the references that are not jaxcert's
 arb         with python-flint: fresh random arguments, as in ``python -m benchmarks.accuracy``
@@ -23,14 +23,14 @@ from pathlib import Path
 
 from benchmarks.gpu.rows import Row, default_path, environment, show, write
 from benchmarks.gpu.sides import sides
-from benchmarks.gpu.timings import PARTS, timings, trips
+from benchmarks.gpu.timings import PARTS, steps, timings
 
 QUICK_CASES = 12
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the parts, print each row as it comes, write the table; 1 if anything was unsafe."""
-    names = ("sides", "trips", *PARTS, "arb")
+    names = ("sides", "steps", *PARTS, "arb")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=8.0, help="no row is begun after these")
     parser.add_argument("--quick", action="store_true", help="few cases, and of the timings certify alone")
@@ -40,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
     warnings.filterwarnings("ignore", "scenario at beta", UserWarning)
     for name, value in environment().items():
         print(f"{name}: {value}")
-    wanted = options.only or (("sides", "trips", "certify") if options.quick else names)
+    wanted = options.only or (("sides", "steps", "certify") if options.quick else names)
     rows = list(_within(options.minutes, _parts(options.quick), wanted))
     write(rows, options.out or default_path())
     unsafe = [row for row in rows if row.unit == "unsafe" and row.value > 0]
@@ -52,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _parts(quick: bool) -> dict[str, Callable[[], Iterator[Row]]]:
     parts: dict[str, Callable[[], Iterator[Row]]] = {
         "sides": lambda: sides(limit=QUICK_CASES if quick else None),
-        "trips": trips,
+        "steps": steps,
         "arb": _fresh,
     }
     return parts | {name: (lambda name=name: timings(name)) for name in PARTS}

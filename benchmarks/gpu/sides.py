@@ -12,7 +12,7 @@ import jaxcert
 from benchmarks.gpu.reference import SUPPORTS, Case, read, returns
 from benchmarks.gpu.rows import Row
 from jaxcert import bounds, numerics
-from jaxcert.numerics import _elementary
+from jaxcert.numerics import _elementary, _rounding
 from jaxcert.numerics._rounding import unit_roundoff
 from jaxcert.numerics._summation import sum_error, tree_sum
 
@@ -61,6 +61,7 @@ def sides(*, limit: int | None = None) -> Iterator[Row]:
             for name in ("hoeffding", "empirical_bernstein", "dkw", "betting"):
                 yield from _bound(name, table[name][:limit], precision)
             yield from _sums(precision)
+            yield from _roundings(precision)
 
 
 def compare(name: str, function: Function, cases: list[Case], precision: str) -> Iterator[Row]:
@@ -137,3 +138,18 @@ def _sums(precision: str) -> Iterator[Row]:
         yield Row("sides", f"tree_sum of {m}", precision, float(error), "error", note)
         yield Row("sides", f"tree_sum of {m}", precision, float(error > sum_error(m, np.dtype(precision))), "unsafe")
         yield from _bits(f"tree_sum of {m}", precision, np.atleast_1d(here), np.atleast_1d(there))
+
+
+def _roundings(precision: str) -> Iterator[Row]:
+    """Conversions and complements, which round to the float that is next on their side, on a device as on the CPU."""
+    x = np.random.default_rng(0).normal(size=2000) * 10.0 ** np.linspace(-30, 20, 2000)
+    p = np.abs(np.sin(x)).astype(precision)
+    calls = {
+        "cast, down": (lambda v: _rounding.cast(v, np.float32, "down"), x.astype(precision)),
+        "cast, up": (lambda v: _rounding.cast(v, np.float32, "up"), x.astype(precision)),
+        "complement_down": (_rounding.complement_down, p),
+        "complement_up": (_rounding.complement_up, p),
+    }
+    for name, (call, argument) in calls.items():
+        here, there = _on_both(jax.jit(call), [argument])
+        yield Row("sides", name, precision, float(np.mean(here != there)), "unsafe", "other than on the CPU")

@@ -1,10 +1,15 @@
-"""Timings on the device: the rows of ``benchmarks.speed`` that time jaxcert itself, and the trips of its loops."""
+"""Timings on the device: the rows of ``benchmarks.speed`` that time jaxcert itself; the steps of a certificate."""
 
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
 
 from benchmarks.gpu.rows import Row
 from benchmarks.jaxprs import count_trips
-from benchmarks.launches import CALLS, certificate
+from benchmarks.launches import CALLS, NUM_ROLLOUTS, NUM_TASKS, NUM_THRESHOLDS, certificate
 from benchmarks.speed.certify import certificates
 from benchmarks.speed.floors import floors
 from benchmarks.speed.growth import growth
@@ -39,8 +44,27 @@ def _rows(timing: Timing) -> Iterator[Row]:
         yield Row(part, name, size, first, "s, first call")
 
 
-def trips() -> Iterator[Row]:
-    """How many loop trips follow one another."""
+def steps() -> Iterator[Row]:
+    """How many loop trips follow one another; on a GPU, what its profiler saw of one call after the first."""
+    size = f"[{NUM_TASKS}, {NUM_ROLLOUTS}], t = {NUM_THRESHOLDS}"
     for name, options in CALLS.items():
         call, arguments = certificate(options)
-        yield Row("trips", name, "[200, 100], t = 600", count_trips(call, *arguments), "trips")
+        yield Row("steps", name, size, count_trips(call, *arguments), "trips")
+        if jax.default_backend() == "gpu":
+            events = _on_the_gpu(jax.jit(call), *arguments)
+            copies = sum(event.name.startswith("Memcpy") for event in events)
+            yield Row("steps", name, size, len(events) - copies, "kernels")
+            yield Row("steps", name, size, copies, "copies")
+            yield Row("steps", name, size, sum(event.duration_ns for event in events) / 1e6, "ms busy")
+
+
+def _on_the_gpu(call: Callable, *arguments: Any) -> list[Any]:
+    """The kernels and copies of one call."""
+    jax.block_until_ready(call(*arguments))
+    with tempfile.TemporaryDirectory() as folder:
+        with jax.profiler.trace(folder):
+            jax.block_until_ready(call(*arguments))
+        (file,) = Path(folder).rglob("*.xplane.pb")
+        planes = jax.profiler.ProfileData.from_file(str(file)).planes
+        streams = [line for plane in planes if "GPU" in plane.name for line in plane.lines if "Stream" in line.name]
+        return [event for stream in streams for event in stream.events]

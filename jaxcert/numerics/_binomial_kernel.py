@@ -44,7 +44,7 @@ def smaller_tail(k: jax.Array, n: jax.Array, p: jax.Array) -> SmallerTail:
     The tail changes with the log-odds at the rate b(k; n, p) (n - k) p, which itself changes at the relative rate
     k - np + q.
     """
-    q = _complement(p)
+    q = 1 - p
     excess = _mean_minus_count(k, n, p, q)  # np - k
     lead = excess + (p - 1)  # (n + 1) p - (k + 1): positive iff p lies above the mean of Beta(k + 1, n - k)
     lower = lead >= 0
@@ -73,18 +73,12 @@ def _mean_minus_count(k: jax.Array, n: jax.Array, p: jax.Array, q: jax.Array) ->
     return jnp.where(flip, -d, d)
 
 
-def _complement(p: jax.Array) -> jax.Array:
-    """1 - p, explicitly rounded to the type's precision: otherwise XLA simplifies 1 - (1 - p) to p."""
-    info = jnp.finfo(p.dtype)
-    return jax.lax.reduce_precision(1 - p, info.nexp, info.nmant)
-
-
 # --- the point probability ----------------------------------------------------------------------------------------
 
 
 def log_probability(k: jax.Array, n: jax.Array, p: jax.Array) -> tuple[jax.Array, jax.Array]:
     """log P[Bin(n, p) = k] for 0 <= k < n, and a bound on its absolute error."""
-    q = _complement(p)
+    q = 1 - p
     return _log_point_probability(k, n, p, q, _mean_minus_count(k, n, p, q), jnp.ones_like(p))
 
 

@@ -27,9 +27,10 @@ def log1p(x: jax.Array) -> jax.Array:
     """ln(1 + x) with a relative error of at most 2 u, 3 u where quotients are off by 4 u; -inf at -1, NaN below."""
     near = jnp.abs(x) < 0.25
     info = jnp.finfo(x.dtype)
-    # Rounded explicitly to the type: otherwise XLA simplifies (1 + x) - 1 to x and drops the rounding.
-    total = jax.lax.reduce_precision(1 + jnp.where(near, 1, x), info.nexp, info.nmant)
-    # The rounding error of 1 + x.
+    # One bit short of the type: XLA would simplify (1 + x) - 1 to x, and on a GPU also drops a rounding to the type.
+    whole = 1 + jnp.where(near, 1, x)
+    total = jnp.where(whole < 2.0**60, jax.lax.reduce_precision(whole, info.nexp, info.nmant - 1), whole)
+    # Exactly what rounding has taken from 1 + x.
     lost = jnp.where(x > 1, 1 - (total - x), x - (total - 1))
     mantissa, exponent = _split(total)
     correction = jnp.where((total > 0) & (total < jnp.inf), lost / total, 0)

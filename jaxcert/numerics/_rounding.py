@@ -115,9 +115,13 @@ def _cast_on_device(value: jax.Array, dtype: np.dtype, side: Side, whole: bool, 
     # Subnormal float16 numbers are normal float32 ones.
     if value.dtype in (jnp.bfloat16, np.float32, np.float64):
         value = _normal(value, side)
-    near = value.astype(dtype)
     if value.dtype == dtype:
-        return near
+        return value
+    near = value
+    if value.dtype == np.float64:
+        # Rounded explicitly: XLA for a GPU takes a conversion to float32 and back as no change.
+        near = jax.lax.reduce_precision(value, jnp.finfo(dtype).nexp, jnp.finfo(dtype).nmant)
+    near = near.astype(dtype)
     return _normal(jnp.where(_wrong_side(value, near, side), _towards(jnp, near, side), near), side)
 
 

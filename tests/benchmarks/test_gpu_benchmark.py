@@ -28,7 +28,7 @@ def test_quick_run_writes_one_table(tmp_path):
 
 def test_time_that_is_up_is_named(tmp_path):
     out = tmp_path / "device.csv"
-    main(["--quick", "--minutes", "0", "--only", "trips", "--out", str(out)])
+    main(["--quick", "--minutes", "0", "--only", "steps", "--out", str(out)])
     with out.open() as file:
         names = [row["name"] for row in csv.DictReader(file)]
     assert names[-1] == "left out, or cut short"

@@ -20,6 +20,7 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.numerics import _elementary
 from jaxcert.rollouts.summaries import Moments
 
+pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="moves the exact operations of a CPU")
 U = 2.0**-24
 TABLE = read()
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import oracles
@@ -60,7 +61,8 @@ def test_errors_of_the_continued_fraction_are_bounded(dtype, device, quotient, x
     bound = np.asarray(bound, float) / unit_roundoff(np.dtype(dtype))
     summed = summed_errors(*arguments, quotient)
     np.testing.assert_array_less(summed, bound + 1e-3)
-    assert np.max(summed / (bound + 1e-3)) > 0.8
+    if device != "cpu" or jax.default_backend() == "cpu":
+        assert np.max(summed / (bound + 1e-3)) > 0.8
 
 
 @pytest.mark.parametrize("ratio", [0.05, 0.2, 1 / 3, 0.5, 0.9, 1.1, 2.0, 2.9, 3.02, 3.3, 4.0, 8.0, 30.0])
