@@ -11,58 +11,59 @@ from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Averages, Bound, Ends, Rollouts, finish, rollouts
 from jaxcert.numerics._rounding import cast
 from jaxcert.numerics._summation import tree_sum_of
-from jaxcert.returns._prepared import (
-    Prepared,
-    Support,
-    check_values,
-    describe_index,
-    probability,
-    split_support,
-    to_device,
-)
+from jaxcert.returns._checks import check_axes, check_sums, check_values, describe_index
+from jaxcert.returns._prepared import Prepared, Support, probability, split_support, to_device
 from jaxcert.returns.summaries import Histogram, Moments, Summary
 
 
 def apply_bound(bound: Bound, x: Any, beta: Any, support: Support, where: Any, validate: bool) -> jax.Array:
     """Check the arguments of a public bound and evaluate it: [..., m] -> [...]."""
-    prepared = prepare(bound, x, beta, support, where, validate)
-    x, beta = prepared.returns, prepared.beta
-    tasks = x.valid.shape if isinstance(x, Summary) else x.shape[:-1]
+    prepared = prepare(bound, x, support, where, validate)
+    beta = probability("beta", beta, prepared.low.dtype, "nearest", validate=validate)
+    tasks = task_shape(prepared)
     if beta.ndim > len(tasks) or any(b not in (1, t) for b, t in zip(beta.shape[::-1], tasks[::-1], strict=False)):
         raise ValueError(f"beta has shape {beta.shape}; expected one that broadcasts to the tasks, {tasks}")
-    return lower_bounds(bound, *prepared)
+    return lower_bounds(bound, prepared, beta)
 
 
 def prepare(
     bound: Bound,
     x: Any,
-    beta: Any,
     support: Any,
     where: Any,
     validate: bool,
     *,
-    scalar: bool = False,
+    certificate: bool = False,
     first: tuple[int, ...] = (),
 ) -> Prepared:
-    """Check the arguments of a bound and move them to the device, each rounded to its safe side.
+    """Check returns or a summary for this bound and move them to the device, rounded to their safe sides.
 
-    ``scalar``: whether beta must be one. ``first``: the index of x[0, ..., 0] in the caller's array, for messages.
+    ``certificate``: whether the returns have an axis of tasks, and have to pass the checks over all tasks. ``first``:
+    the index of x[0, ..., 0] in the caller's array, for messages.
     """
     if isinstance(x, Summary):
-        return prepare_summary(bound, x, beta, support, where, validate, scalar)
+        return prepare_summary(bound, x, support, where, validate)
     ends = bound_support(bound, support)
-    returns, low, high, where = to_device(x, *ends, where, binary=bound.binary)
-    num_rollouts = returns.shape[-1]
+    prepared = to_device(x, *ends, where, binary=bound.binary, certificate=certificate)
+    num_rollouts = prepared.returns.shape[-1]
     if num_rollouts < bound.min_rollouts:
         raise ValueError(
             f"returns have {num_rollouts} rollout per task; {bound.name} needs at least {bound.min_rollouts}"
         )
-    beta = probability("beta", beta, returns.dtype, "nearest", validate=validate, scalar=scalar)
     if validate:
-        _check_range(ends, returns.dtype)
+        _check_range(ends, prepared.returns.dtype)
         # Host values are checked before the transfer, whose rounding would move some into the support.
-        check_returns(bound, x if isinstance(x, jax.Array) else np.asarray(x), ends, where, first=first)
-    return Prepared(returns, beta, low, high, where)
+        check_returns(bound, x if isinstance(x, jax.Array) else np.asarray(x), ends, prepared.where, first=first)
+    if validate and certificate:
+        check_axes(prepared.returns, prepared.where)
+        check_sums(prepared.returns, prepared.where, ends)
+    return prepared
+
+
+def task_shape(prepared: Prepared) -> tuple[int, ...]:
+    """[..., n]."""
+    x = prepared.returns
+    return x.valid.shape if isinstance(x, Summary) else x.shape[:-1]
 
 
 def check_returns(bound: Bound, x: Any, support: Support, where: Any, *, first: tuple[int, ...] = ()) -> None:
@@ -103,8 +104,9 @@ def _check_counts(bound: Bound, where: Any, first: tuple[int, ...]) -> None:
         )
 
 
-def lower_bounds(bound: Bound, x, beta, low, high, where) -> jax.Array:
+def lower_bounds(bound: Bound, prepared: Prepared, beta: jax.Array) -> jax.Array:
     """``evaluate``, in programs shared by all callers outside of a compiled function."""
+    x, low, high, where = prepared
     if bound.solve is None:
         return _evaluate(bound, x, beta, low, high, where)
     arguments, ends = _arguments(bound, x, beta, low, high, where)
@@ -160,10 +162,8 @@ def summarised(summary: Summary, beta: jax.Array, *, binary: bool) -> Averages |
     return Rollouts(values, None, repeats, count.astype(dtype), total, *last)
 
 
-def prepare_summary(
-    bound: Bound, summary: Summary, beta: Any, support: Any, where: Any, validate: bool, scalar: bool
-) -> Prepared:
-    """Check the arguments of a bound on a summary, which holds its support and has checked its returns."""
+def prepare_summary(bound: Bound, summary: Summary, support: Any, where: Any, validate: bool) -> Prepared:
+    """Check a summary for this bound; it holds its support and has checked its returns."""
     if where is not None:
         raise ValueError("where is for returns; a summary holds the rollouts that count")
     if isinstance(summary, Moments) and not bound.from_moments:
@@ -178,10 +178,9 @@ def prepare_summary(
         if (float(ends[0]), float(ends[1])) != (float(summary.low), float(summary.high)):
             raise ValueError(f"support is {support}; the summary has ({float(summary.low):g}, {float(summary.high):g})")
     bound_support(bound, (summary.low, summary.high))
-    beta = probability("beta", beta, summary.low.dtype, "nearest", validate=validate, scalar=scalar)
     if validate and is_concrete(summary):
         _check_summary(bound, summary)
-    return Prepared(summary, beta, summary.low, summary.high, None)
+    return Prepared(summary, summary.low, summary.high, None)
 
 
 def _most(dtype: np.dtype) -> int:

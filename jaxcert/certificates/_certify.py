@@ -2,17 +2,11 @@
 
 from typing import Any
 
+from jaxcert.bounds._evaluate import lower_bounds, prepare, task_shape
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._arguments import (
-    choose,
-    level_of_certificate,
-    prepare_lower_bounds,
-    prepare_returns,
-    prepare_thresholds,
-    warned,
-)
+from jaxcert.certificates._arguments import choose, prepare_lower_bounds, prepare_thresholds, warned
 from jaxcert.certificates._certificate import Certificate
-from jaxcert.certificates._compiled import certify_given, certify_returns
+from jaxcert.certificates._compiled import certify_given
 from jaxcert.certificates._registry import METHODS
 from jaxcert.returns._prepared import probability
 
@@ -78,10 +72,15 @@ def certify(
     Reference: Schnitzer et al. (2026), Theorem 5.1 ("scenario"); the theory page ("binomial").
     """
     per_task, chosen = choose("bound", bound, BOUNDS), choose("method", method, METHODS)
-    delta = level_of_certificate(returns, delta, validate)
-    prepared = prepare_returns(per_task, chosen, returns, support, delta, beta, where, validate)
-    thresholds = prepare_thresholds(thresholds, prepared.dtype, validate)
-    certificate = certify_returns(per_task, chosen, prepared, thresholds, delta)
+    prepared = prepare(per_task, returns, support, where, validate, certificate=True)
+    dtype, n = prepared.low.dtype, task_shape(prepared)[-1]
+    checks = {"validate": validate, "scalar": True}
+    delta = probability("delta", delta, dtype, "down", **checks)
+    beta = chosen.default_beta(delta, n) if beta is None else beta
+    beta = probability("beta", beta, dtype, "nearest", **checks)
+    thresholds = prepare_thresholds(thresholds, dtype, validate)
+    lower = lower_bounds(per_task, prepared, beta)
+    certificate = certify_given(bound, chosen, lower, thresholds, beta, delta)
     return warned(certificate) if validate else certificate
 
 

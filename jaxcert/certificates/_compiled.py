@@ -12,18 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete
-from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._evaluate import lower_bounds
 from jaxcert.certificates._certificate import Certificate, Status
 from jaxcert.certificates._method import Method, Solution
 from jaxcert.numerics._batches import counts_from_zero, padded_length
 from jaxcert.numerics._rounding import complement_down
-from jaxcert.returns._prepared import Prepared
-
-
-def certify_returns(bound: Bound, method: Method, prepared: Prepared, thresholds, delta) -> Certificate:
-    """From returns [..., n, m] and thresholds [t] to a certificate [..., t]."""
-    return certify_given(bound.name, method, lower_bounds(bound, *prepared), thresholds, prepared.beta, delta)
 
 
 def certify_given(bound: str, method: Method, lower, thresholds, beta, delta) -> Certificate:

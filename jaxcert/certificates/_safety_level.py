@@ -6,17 +6,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._evaluate import lower_bounds
+from jaxcert.bounds._evaluate import lower_bounds, prepare, task_shape
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._arguments import as_row, choose, count_tasks, level_of_certificate, prepare_returns, warned
+from jaxcert.certificates._arguments import as_row, choose, warned
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._compiled import bad_levels, count_violations, status_of
 from jaxcert.certificates._method import Method, Solution
 from jaxcert.certificates._registry import METHODS
 from jaxcert.numerics._batches import counts_from_zero
 from jaxcert.numerics._rounding import complement_down, complement_up
-from jaxcert.returns._prepared import Prepared, probability
+from jaxcert.returns._prepared import probability
 
 
 def certify_safety_level(
@@ -69,30 +68,23 @@ def certify_safety_level(
     Reference: the theory page, section on a fixed safety level.
     """
     per_task, chosen = choose("bound", bound, BOUNDS), choose("method", method, METHODS)
-    delta = level_of_certificate(returns, delta, validate)
-    wanted = as_row("safety", probability("safety", safety, delta.dtype, "up", validate=validate))
-    solution = None
+    prepared = prepare(per_task, returns, support, where, validate, certificate=True)
+    dtype, n = prepared.low.dtype, task_shape(prepared)[-1]
+    wanted = as_row("safety", probability("safety", safety, dtype, "up", validate=validate))
+    checks = {"validate": validate, "scalar": True}
+    delta, solution = probability("delta", delta, dtype, "down", **checks), None
     if beta is None and chosen.best_beta is not None:
-        beta, solution = chosen.best_beta(count_tasks(returns), delta, wanted)
-    prepared = prepare_returns(per_task, chosen, returns, support, delta, beta, where, validate)
-    certificate = _certify_level(per_task, chosen, prepared, wanted, solution, delta)
-    return warned(certificate) if validate else certificate
-
-
-def _certify_level(
-    bound: Bound, method: Method, prepared: Prepared, wanted, solution: Solution | None, delta
-) -> Certificate:
-    """From returns [..., n, m] and wanted safeties [t] to the performances certified at them, [..., t].
-
-    The solution for k = 0, 1, ... may be passed in if it has been computed already.
-    """
-    lower, beta = lower_bounds(bound, *prepared), prepared.beta
-    n = lower.shape[-1]
+        beta, solution = chosen.best_beta(n, delta, wanted)
+    elif beta is None:
+        beta = chosen.default_beta(delta, n)
+    beta = probability("beta", beta, dtype, "nearest", **checks)
+    lower = lower_bounds(per_task, prepared, beta)
     if solution is None:
-        solution = method.solve(*counts_from_zero(n, beta, delta), beta, delta)
-    fields = _levels(method, wanted, lower, solution, beta, delta, prepared.low, prepared.high)
-    settings = {"num_tasks": n, "bound": bound.name, "method": method.name}
-    return Certificate(**fields, lower_bounds=lower, beta=beta, delta=delta, **settings)
+        solution = chosen.solve(*counts_from_zero(n, beta, delta), beta, delta)
+    fields = _levels(chosen, wanted, lower, solution, beta, delta, prepared.low, prepared.high)
+    settings = {"num_tasks": n, "bound": bound, "method": method}
+    certificate = Certificate(**fields, lower_bounds=lower, beta=beta, delta=delta, **settings)
+    return warned(certificate) if validate else certificate
 
 
 @functools.partial(jax.jit, static_argnums=0)

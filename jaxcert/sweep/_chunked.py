@@ -11,7 +11,7 @@ from jaxcert._validation import require_real
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import evaluate, prepare
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._axes import check_axes
+from jaxcert.returns._checks import check_axes
 from jaxcert.returns._prepared import returns_dtype
 from jaxcert.sweep._plan import Chunk, Pass, Plan, chunks
 from jaxcert.sweep._store import Store
@@ -97,14 +97,14 @@ class ChunkedLowerBounds:
     def _evaluate(self, each: Pass, chunk: Chunk, x: Any, where: Any) -> np.ndarray:
         bound, first = BOUNDS[each.bound], (chunk.first_seed, chunk.first_task, 0)[-x.ndim :]
         betas = np.asarray(each.betas, self._plan.dtype)
-        prepared = prepare(bound, x, betas, self._support, where, self._validate, first=first)
+        prepared = prepare(bound, x, self._support, where, self._validate, first=first)
         if self._validate and each == self._plan.largest_pass:
             check_axes(prepared.returns, prepared.where)
-        lower = np.asarray(lower_bounds(bound, *prepared))
+        lower = np.asarray(lower_bounds(bound, *prepared, betas))
         return lower if x.ndim == 3 else lower[:, None]
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def lower_bounds(bound: Bound, x, betas, low, high, where) -> jax.Array:
+def lower_bounds(bound: Bound, x, low, high, where, betas) -> jax.Array:
     """The bound at every beta, from [..., n, m] and [betas] to [betas, ..., n]; parts without beta are shared."""
     return jax.vmap(lambda beta: evaluate(bound, x, beta, low, high, where))(betas)

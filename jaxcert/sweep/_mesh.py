@@ -79,9 +79,9 @@ class ShardedLowerBounds:
         """[betas, seeds, tasks] on the host."""
         bound = BOUNDS[each.bound]
         betas = np.asarray(each.betas, self._plan.dtype)
-        x, betas, low, high, where = prepare(bound, self._x, betas, self._support, self._where, False)
+        x, low, high, where = prepare(bound, self._x, self._support, self._where, False)
         # Host values, which every process has, instead of arrays on a device of this process alone.
-        betas, low, high = map(np.asarray, (betas, low, high))
+        low, high = np.asarray(low), np.asarray(high)
         rows = each.seeds_per_chunk * each.tasks_per_chunk
         lower = np.asarray(_on_mesh(bound, self._x.sharding, each.num_rollouts, rows, x, betas, low, high, where))
         # Returns on the devices are fetched only if some of them are invalid.

@@ -9,7 +9,7 @@ import pytest
 
 from jaxcert import Status, binomial_epsilon, certify, certify_lower_bounds, certify_safety_level, scenario_epsilon
 from jaxcert.bounds import dkw, empirical_bernstein
-from jaxcert.certificates import _axes
+from jaxcert.returns import _checks
 
 X = np.linspace(0.2, 0.8, 20 * 30, dtype=np.float32).reshape(20, 30)
 X = np.take_along_axis(X, np.random.default_rng(0).permuted(np.tile(np.arange(30), (20, 1)), axis=1), axis=1)
@@ -213,8 +213,8 @@ def test_validate_false_fails_closed_as_well():
 def _look_swapped(returns, where=None) -> np.ndarray:
     """Checked by NumPy, as small arrays on a CPU are, and compiled, as all others are."""
     eps = float(np.finfo(np.float32).eps)
-    host = _axes._look_swapped(np, np.asarray(returns, float), None if where is None else np.asarray(where), eps)
-    np.testing.assert_array_equal(_axes._look_swapped_on_device(jnp.asarray(returns), where), host)
+    host = _checks._look_swapped(np, np.asarray(returns, float), None if where is None else np.asarray(where), eps)
+    np.testing.assert_array_equal(_checks._look_swapped_on_device(jnp.asarray(returns), where), host)
     return host
 
 
@@ -260,14 +260,14 @@ def test_swapped_axes_are_noticed_behind_a_mask():
 @pytest.mark.parametrize("small", [0, 2**20])
 def test_rounding_that_depends_on_the_column_is_no_reason_to_refuse(small, monkeypatch):
     """A deterministic policy whose last bits depend on the vector lane."""
-    monkeypatch.setattr(_axes, "_SMALL", small)
+    monkeypatch.setattr(_checks, "_SMALL", small)
     returns = np.full((20, 10), 1000, np.float32)
     returns[:, ::2] = np.nextafter(np.float32(1000), np.float32(0))
     assert int(certify(returns, 500.0, support=(0.0, 2000.0), delta=0.1).num_violations[0]) == 0
 
 
 def test_swapped_axes_of_a_large_array_are_noticed_on_the_device(monkeypatch):
-    monkeypatch.setattr(_axes, "_SMALL", 0)
+    monkeypatch.setattr(_checks, "_SMALL", 0)
     with pytest.raises(ValueError, match="axes were swapped"):
         certify(X.T, 0.5, **GOOD)
 

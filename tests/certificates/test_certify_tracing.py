@@ -1,10 +1,15 @@
 """Concrete arrays used while something else is traced: checked as usual, and without errors."""
 
+import collections
+import sys
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import jaxcert
 from jaxcert import certify
 
 X = np.random.default_rng(0).permuted(np.linspace(0.2, 0.8, 600, dtype=np.float32).reshape(20, 30), axis=1)
@@ -52,3 +57,29 @@ def test_masked_empirical_bernstein_is_checked_while_tracing():
         call = lambda d: certify(returns, 0.1, support=SUPPORT, delta=d, where=mask, bound=bound)  # noqa: B023, E731
         with pytest.raises(ValueError, match=message):
             jax.jit(call)(jnp.float32(0.1))
+
+
+def test_the_way_of_the_returns_is_short_and_no_argument_is_read_twice():
+    """Functions of this package that are given the returns, of any form, in a call that compiles nothing."""
+    returns = jaxcert.sample_returns("cheetah")
+    root, seen, calls = str(Path(jaxcert.__file__).parent), set(), collections.Counter()
+
+    def note(frame, event, _):
+        code = frame.f_code
+        if event != "call" or not code.co_filename.startswith(root) or code.co_name.startswith("<"):
+            return
+        calls[code.co_name] += 1
+        given = [v for value in frame.f_locals.values() for v in (value if isinstance(value, tuple) else (value,))]
+        if any(getattr(v, "shape", ()) == returns.shape for v in given):
+            seen.add((code.co_filename, code.co_name))
+
+    for profile in (None, note):
+        sys.setprofile(profile)
+        jaxcert.certify(returns, [400.0, 500.0], support=(0.0, 1000.0), delta=0.01)
+    sys.setprofile(None)
+    assert len(seen) <= 20
+    assert len({file for file, _ in seen}) <= 6
+    # Returns, two ends of the support, delta, beta and thresholds.
+    assert calls["require_real"] == 6
+    assert calls["convert"] == 1
+    assert calls["cast"] == 5

@@ -8,7 +8,8 @@ import numpy as np
 
 from jaxcert._validation import is_concrete, is_count
 from jaxcert.numerics._rounding import cast
-from jaxcert.returns._prepared import check_values, possible, split_support, to_device
+from jaxcert.returns._checks import check_values, possible
+from jaxcert.returns._prepared import split_support, to_device
 
 
 class Batch(NamedTuple):

@@ -1,0 +1,177 @@
+"""Checks of the values of returns, as far as they are concrete: the support, the order of the axes, the sums."""
+
+import functools
+from types import ModuleType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._validation import is_concrete
+from jaxcert.numerics._rounding import at_least, cast, convert, is_zero
+from jaxcert.returns._prepared import Support, returns_dtype
+
+
+def possible(x: Any, low: Any, high: Any, binary: bool) -> Any:
+    """Which entries are possible values of the return; for host and device arrays."""
+    if not isinstance(x, jax.Array):
+        return (x == 0) | (x == 1) if binary else (x >= low) & (x <= high) & np.isfinite(x)
+    return is_zero(x) | (x == 1) if binary else at_least(x, low) & (x <= high) & jnp.isfinite(x)
+
+
+def check_values(
+    x: Any,
+    low: Any,
+    high: Any,
+    where: Any,
+    *,
+    binary: bool,
+    first: tuple[int, ...] = (),
+    some_per_task: bool = True,
+) -> None:
+    """Raise ValueError that names the first bad value, task and rollout, counted from ``first``.
+
+    For device arrays, one scalar is transferred to the host. Values that cannot be read (tracers, several processes)
+    are not checked here; they fail closed later.
+    """
+    if not is_concrete(x, low, high, where):
+        return
+    low, high = float(low), float(high)
+    bad = _first_bad(x, low, high, where, binary)
+    if bad >= 0:
+        value = float(np.asarray(x).reshape(-1)[bad])
+        place = np.unravel_index(bad, x.shape)
+        raise ValueError(_describe(value, np.add(place, first or 0), low, high, binary))
+    if where is not None and some_per_task:
+        empty = np.argwhere(~np.asarray(where).any(axis=-1))
+        if empty.size:
+            task = np.add(empty[0], first[:-1] or 0)
+            raise ValueError(f"task {describe_index(task)} has every rollout masked; expected at least one per task")
+
+
+def _first_bad(x: Any, low: float, high: float, where: jax.Array | None, binary: bool) -> int:
+    """The flat index of the first impossible value, or -1."""
+    if isinstance(x, jax.Array):
+        with jax.ensure_compile_time_eval():  # the array may be concrete while something else is traced
+            x = convert(x, returns_dtype(x), "nearest")
+            ends = cast(low, x.dtype, "down"), cast(high, x.dtype, "up")
+            return int(_first_bad_on_device(x, *ends, where, binary=binary))
+    # In 16-bit types the ends of the support could overflow.
+    bad = ~possible(x if x.dtype.itemsize > 2 else x.astype(np.float32), low, high, binary)
+    bad = bad if where is None else bad & np.asarray(where)
+    return int(np.argmax(bad)) if bad.any() else -1
+
+
+@functools.partial(jax.jit, static_argnames="binary")
+def _first_bad_on_device(x, low, high, where, *, binary: bool) -> jax.Array:
+    bad = ~possible(x, low, high, binary)
+    bad = (bad if where is None else bad & where).reshape(-1)
+    return jnp.where(jnp.any(bad), jnp.argmax(bad), -1)
+
+
+def _describe(value: Any, index: Any, low: Any, high: Any, binary: bool) -> str:
+    *task, rollout = index
+    place = (
+        f"the return of task {describe_index(task)}, rollout {rollout}" if task else f"the return of rollout {rollout}"
+    )
+    if not np.isfinite(value):
+        return f"{place} is {value}; expected a finite number"
+    if binary:
+        return f"{place} is {value:.9g}; Clopper-Pearson expects binary returns, 0 or 1"
+    return f"{place} is {value:.9g}, outside the support ({low:.9g}, {high:.9g})"
+
+
+def describe_index(index: Any) -> str:
+    """3 or (0, 3)."""
+    parts = [str(int(i)) for i in index]
+    return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+def check_sums(x: jax.Array, where: jax.Array | None, support: Support) -> None:
+    """Raise ValueError if the returns of a task sum to more than the type can hold; only a wide support makes that."""
+    if not is_concrete(x, where, *support):
+        return
+    (low, high), largest = map(float, support), float(jnp.finfo(x.dtype).max)
+    if np.isinf(high) or high / largest - low / largest <= 1 / x.shape[-1]:
+        return
+    with np.errstate(over="ignore"):
+        excess = np.asarray(x, np.float64) - low
+        sums = np.sum(excess, axis=-1, where=True if where is None else np.asarray(where))
+    if np.any(sums >= largest):
+        task = describe_index(np.argwhere(sums >= largest)[0])
+        raise ValueError(
+            f"the returns of task {task} sum to more than {x.dtype} can hold; certify them in a larger unit"
+        )
+
+
+# --- swapped axes -------------------------------------------------------------------------------------------------
+
+
+def check_axes(returns: jax.Array, where: jax.Array | None) -> None:
+    """Raise ValueError if the columns of some [n, m] differ systematically and its rows do not.
+
+    Rows are tasks and may differ. Columns are rollouts, exchangeable across tasks, so that they differ by chance only.
+    If columns clearly differ, either the axes are swapped or rollouts share randomness across tasks; the certificate
+    does not hold in either case. The analysis of variance has a threshold far beyond chance; it needs at least three
+    rows and three columns.
+    """
+    *_, n, m = returns.shape
+    if min(n, m) < 3 or not is_concrete(returns, where):
+        return
+    if _any_swapped(returns, where):
+        raise ValueError(
+            f"returns of shape {returns.shape} look as if their axes were swapped: rollouts (the last axis) differ "
+            f"systematically, tasks do not; expected [..., num_tasks, num_rollouts]. If rollout j shares its "
+            "randomness across tasks, the tasks are not independent and nothing can be certified (validate=False "
+            "skips this check)"
+        )
+
+
+# Up to this many returns NumPy takes milliseconds.
+_SMALL = 2**20
+
+
+def _any_swapped(x: jax.Array, where: jax.Array | None) -> bool:
+    if x.size <= _SMALL:
+        # NumPy compiles nothing for a new shape. Double precision, because it adds the rows one after the other.
+        host = np.asarray(x, np.float64), None if where is None else np.asarray(where)
+        with np.errstate(all="ignore"):
+            return bool(np.any(_look_swapped(np, *host, float(jnp.finfo(x.dtype).eps))))
+    with jax.ensure_compile_time_eval():  # the returns may be concrete while something else is traced
+        return bool(_look_swapped_on_device(x, where).any())
+
+
+@jax.jit
+def _look_swapped_on_device(x: jax.Array, where: jax.Array | None) -> jax.Array:
+    return _look_swapped(jnp, x, where, float(jnp.finfo(x.dtype).eps))
+
+
+def _look_swapped(xp: ModuleType, x: Any, where: Any, eps: float) -> Any:
+    mask = xp.ones(x.shape, bool) if where is None else where
+    rows, row_spread = _variance_ratio(xp, x, mask, eps, axis=-1)
+    columns, column_spread = _variance_ratio(xp, x, mask, eps, axis=-2)
+    # About 12 standard deviations of the ratio under no effect, and more for few groups.
+    far_beyond_chance = 1 + 12 * column_spread + 30 * column_spread**2
+    return (columns > far_beyond_chance) & (rows < 1 + 3 * row_spread)
+
+
+def _variance_ratio(xp: ModuleType, x: Any, mask: Any, eps: float, *, axis: int) -> tuple[Any, Any]:
+    """The F ratio of a one-way analysis of variance, and roughly its standard deviation if the groups do not differ.
+
+    Each group lies along ``axis``. Empty groups are ignored; one or two groups count as equal.
+    """
+    x = xp.where(mask, x, xp.zeros((), x.dtype))
+    size = xp.sum(mask, axis=axis, dtype=x.dtype)
+    count = xp.sum(size, axis=-1)
+    others = xp.maximum(xp.sum(size > 0, axis=-1, dtype=x.dtype) - 1, 1)
+    means = xp.sum(x, axis=axis) / xp.maximum(size, 1)
+    grand_mean = xp.sum(x, axis=(-2, -1)) / xp.maximum(count, 1)
+    between = xp.sum(size * xp.square(means - grand_mean[..., None]), axis=-1) / others
+    spread = xp.where(mask, x - xp.expand_dims(means, axis), xp.zeros((), x.dtype))
+    within = xp.sum(xp.square(spread), axis=(-2, -1)) / xp.maximum(count - others - 1, 1)
+    # Equal returns must not show a variance that comes from rounding alone.
+    scale = xp.max(xp.abs(x), axis=(-2, -1))
+    noise = x.shape[axis] * xp.square(8 * eps * scale)
+    ratio = between / xp.maximum(within + noise, float(jnp.finfo(x.dtype).tiny))
+    return xp.where(others > 1, ratio, xp.zeros((), x.dtype)), xp.sqrt(2 / others)
