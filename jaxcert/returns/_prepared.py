@@ -3,6 +3,7 @@
 import functools
 from typing import Any, NamedTuple
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from jaxcert._validation import check_open_unit, is_concrete, require_real
 from jaxcert.numerics._rounding import Side, at_least, cast, cast_level, compute_dtype, convert, is_zero
 
-Support = tuple[Any, Any]
+Support = tuple[chex.Numeric, chex.Numeric]
 
 
 class Prepared(NamedTuple):
