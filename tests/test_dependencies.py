@@ -9,7 +9,6 @@ import pytest
 
 EXTRAS = {
     "brax",
-    "chex",
     "hypothesis",
     "gymnasium",
     "imageio",

@@ -9,7 +9,7 @@ certify, sweep, tasks, summaries, floors, growth
             as in ``python -m benchmarks.speed``, without the references that are not jaxcert's
 arb         with python-flint: fresh random arguments, as in ``python -m benchmarks.accuracy``
 
-Needs jax and numpy alone. What the minutes do not suffice for is left out and named. One CSV holds every row with the
+Needs no extra. What the minutes do not suffice for is left out and named. One CSV holds every row with the
 device, its driver and the versions. Ends with an error if a result lies on its wrong side.
 """
 

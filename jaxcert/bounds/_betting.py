@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import chex
 import jax
 import jax.numpy as jnp
 
@@ -13,11 +14,19 @@ from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._rounding import unit_roundoff
 from jaxcert.numerics._summation import sum_error, tree_sum_of
 from jaxcert.returns._prepared import Support
+from jaxcert.returns.summaries import Summary
 
 _NEWTON_STEPS = 5
 
 
-def betting(x: Any, beta: Any, *, support: Support, where: Any = None, validate: bool = True) -> jax.Array:
+def betting(
+    x: chex.Array | Summary,
+    beta: chex.Numeric,
+    *,
+    support: Support,
+    where: chex.Array | None = None,
+    validate: bool = True,
+) -> jax.Array:
     r"""Lower confidence bound on the mean return of each task, by betting against smaller means.
 
     .. math:: L = a + \sup \Big\{ \mu : \sup_{\lambda \in [0, 1]} \sum_j \ln(1 - \lambda + \lambda (X_j - a) / \mu)

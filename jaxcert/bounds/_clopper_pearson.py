@@ -1,8 +1,8 @@
 """The exact lower bound for binary returns."""
 
 import functools
-from typing import Any
 
+import chex
 import jax
 import jax.numpy as jnp
 
@@ -10,10 +10,16 @@ from jaxcert.bounds._bound import Bound, Rollouts
 from jaxcert.bounds._evaluate import apply_bound
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._prepared import Support
+from jaxcert.returns.summaries import Summary
 
 
 def clopper_pearson(
-    x: Any, beta: Any, *, support: Support = (0.0, 1.0), where: Any = None, validate: bool = True
+    x: chex.Array | Summary,
+    beta: chex.Numeric,
+    *,
+    support: Support = (0.0, 1.0),
+    where: chex.Array | None = None,
+    validate: bool = True,
 ) -> jax.Array:
     r"""Clopper-Pearson lower confidence bound on the success probability of each task.
 

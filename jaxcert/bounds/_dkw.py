@@ -1,8 +1,9 @@
 """Lower bounds on the mean from the Dvoretzky-Kiefer-Wolfowitz inequality."""
 
 import functools
-from typing import Any, Literal
+from typing import Literal
 
+import chex
 import jax
 import jax.numpy as jnp
 
@@ -12,17 +13,18 @@ from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._rounding import next_down, unit_roundoff
 from jaxcert.numerics._summation import sum_error, tree_sum
 from jaxcert.returns._prepared import Support
+from jaxcert.returns.summaries import Summary
 
 Form = Literal["integral", "discrete"]
 Constant = Literal["one-sided", "two-sided"]
 
 
 def dkw(
-    x: Any,
-    beta: Any,
+    x: chex.Array | Summary,
+    beta: chex.Numeric,
     *,
     support: Support,
-    where: Any = None,
+    where: chex.Array | None = None,
     form: Form = "integral",
     constant: Constant = "one-sided",
     validate: bool = True,

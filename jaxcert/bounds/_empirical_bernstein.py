@@ -1,7 +1,6 @@
 """Maurer and Pontil's empirical Bernstein lower bound."""
 
-from typing import Any
-
+import chex
 import jax
 import jax.numpy as jnp
 
@@ -10,9 +9,17 @@ from jaxcert.bounds._evaluate import apply_bound
 from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._rounding import unit_roundoff
 from jaxcert.returns._prepared import Support
+from jaxcert.returns.summaries import Summary
 
 
-def empirical_bernstein(x: Any, beta: Any, *, support: Support, where: Any = None, validate: bool = True) -> jax.Array:
+def empirical_bernstein(
+    x: chex.Array | Summary,
+    beta: chex.Numeric,
+    *,
+    support: Support,
+    where: chex.Array | None = None,
+    validate: bool = True,
+) -> jax.Array:
     r"""Empirical Bernstein lower confidence bound on the mean return of each task.
 
     .. math:: L = \bar X - \sqrt{2 V \ln(2/\beta) / m} - \frac{7 (b - a) \ln(2/\beta)}{3 (m - 1)},

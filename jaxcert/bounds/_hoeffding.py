@@ -1,7 +1,6 @@
 """Hoeffding's lower bound."""
 
-from typing import Any
-
+import chex
 import jax
 import jax.numpy as jnp
 
@@ -9,9 +8,17 @@ from jaxcert.bounds._bound import Averages, Bound, Rollouts, finish, mean_down, 
 from jaxcert.bounds._evaluate import apply_bound
 from jaxcert.numerics._rounding import unit_roundoff
 from jaxcert.returns._prepared import Support
+from jaxcert.returns.summaries import Summary
 
 
-def hoeffding(x: Any, beta: Any, *, support: Support, where: Any = None, validate: bool = True) -> jax.Array:
+def hoeffding(
+    x: chex.Array | Summary,
+    beta: chex.Numeric,
+    *,
+    support: Support,
+    where: chex.Array | None = None,
+    validate: bool = True,
+) -> jax.Array:
     r"""Hoeffding's lower confidence bound on the mean return of each task.
 
     .. math:: L = \bar X - (b - a) \sqrt{\ln(1/\beta) / (2m)}, \quad \text{at least } a.

@@ -1,8 +1,8 @@
 """The binomial certificate: from the number of violations to the certified risk."""
 
 import functools
-from typing import Any
 
+import chex
 import jax
 import jax.numpy as jnp
 
@@ -17,7 +17,14 @@ from jaxcert.numerics._rounding import complement_down, next_down, unit_roundoff
 _USUAL_BETA = 0.05
 
 
-def binomial_epsilon(num_violations: Any, num_tasks: Any, beta: Any, delta: Any, *, validate: bool = True) -> jax.Array:
+def binomial_epsilon(
+    num_violations: chex.Numeric,
+    num_tasks: chex.Numeric,
+    beta: chex.Numeric,
+    delta: chex.Numeric,
+    *,
+    validate: bool = True,
+) -> jax.Array:
     r"""Upper confidence bound on the risk from the number of tasks whose lower bound misses the threshold.
 
     .. math:: \hat\varepsilon = \min\Big(1, \frac{U(k; n, \delta)}{1 - \beta}\Big), \qquad

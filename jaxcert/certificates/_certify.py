@@ -1,6 +1,8 @@
 """From returns, or from lower bounds, to certificates at given thresholds."""
 
-from typing import Any
+from collections.abc import Sequence
+
+import chex
 
 from jaxcert.bounds._evaluate import lower_bounds, prepare, task_shape
 from jaxcert.bounds._registry import BOUNDS
@@ -8,19 +10,20 @@ from jaxcert.certificates._arguments import choose, prepare_lower_bounds, prepar
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._compiled import certify_given
 from jaxcert.certificates._registry import METHODS
-from jaxcert.returns._prepared import probability
+from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns.summaries import Summary
 
 
 def certify(
-    returns: Any,
-    thresholds: Any,
+    returns: chex.Array | Summary,
+    thresholds: chex.Numeric | Sequence[chex.Numeric],
     *,
-    support: tuple[Any, Any] | None = None,
-    delta: Any,
-    beta: Any = None,
+    support: Support | None = None,
+    delta: chex.Numeric,
+    beta: chex.Numeric | None = None,
     bound: str = "betting",
     method: str = "binomial",
-    where: Any = None,
+    where: chex.Array | None = None,
     validate: bool = True,
 ) -> Certificate:
     r"""Certify a policy from its returns on sampled tasks.
@@ -85,11 +88,11 @@ def certify(
 
 
 def certify_lower_bounds(
-    lower_bounds: Any,
-    thresholds: Any,
+    lower_bounds: chex.Array | Sequence[float],
+    thresholds: chex.Numeric | Sequence[chex.Numeric],
     *,
-    delta: Any,
-    beta: Any,
+    delta: chex.Numeric,
+    beta: chex.Numeric,
     method: str = "binomial",
     validate: bool = True,
 ) -> Certificate:

@@ -1,8 +1,9 @@
 """The performance certified on a given share of new tasks."""
 
 import functools
-from typing import Any
+from collections.abc import Sequence
 
+import chex
 import jax
 import jax.numpy as jnp
 
@@ -15,19 +16,20 @@ from jaxcert.certificates._method import Method, Solution
 from jaxcert.certificates._registry import METHODS
 from jaxcert.numerics._batches import counts_from_zero
 from jaxcert.numerics._rounding import complement_down, complement_up
-from jaxcert.returns._prepared import probability
+from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns.summaries import Summary
 
 
 def certify_safety_level(
-    returns: Any,
-    safety: Any,
+    returns: chex.Array | Summary,
+    safety: chex.Numeric | Sequence[float],
     *,
-    support: tuple[Any, Any] | None = None,
-    delta: Any,
-    beta: Any = None,
+    support: Support | None = None,
+    delta: chex.Numeric,
+    beta: chex.Numeric | None = None,
     bound: str = "betting",
     method: str = "binomial",
-    where: Any = None,
+    where: chex.Array | None = None,
     validate: bool = True,
 ) -> Certificate:
     r"""The performance certified on a given share of new tasks: a tolerance limit.

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+import chex
 import jax
 import jax.numpy as jnp
 
@@ -29,7 +30,12 @@ class ScenarioSolution(NamedTuple):
 
 
 def scenario_epsilon(
-    num_violations: Any, num_tasks: Any, beta: Any, delta: Any, *, validate: bool = True
+    num_violations: chex.Numeric,
+    num_tasks: chex.Numeric,
+    beta: chex.Numeric,
+    delta: chex.Numeric,
+    *,
+    validate: bool = True,
 ) -> ScenarioSolution:
     r"""The scenario certificate as printed: the smallest of the risks that solve, for K = 1, ..., n - k,
 

@@ -1,12 +1,15 @@
 """Floating-point types, and rounding to a stated side."""
 
 import functools
+from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
+import chex
 import jax
 import jax.core
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
 
 Side = Literal["down", "up", "nearest"]
 
@@ -31,7 +34,7 @@ def unit_roundoff(dtype: np.dtype) -> float:
     return float(jnp.finfo(dtype).eps) / 2
 
 
-def cast(value: Any, dtype: Any, side: Side, *, whole: bool = False) -> jax.Array:
+def cast(value: chex.Numeric | Sequence[float], dtype: DTypeLike, side: Side, *, whole: bool = False) -> jax.Array:
     """Convert to ``dtype``, rounding to the stated side.
 
     Subnormal numbers, which XLA treats as 0, become the smallest normal number or 0, whichever lies on that side. Where
@@ -40,7 +43,7 @@ def cast(value: Any, dtype: Any, side: Side, *, whole: bool = False) -> jax.Arra
     is taken as it is, so apply this function to it beforehand.
 
     Args:
-        value: a number, host array or device array of any real type; may be traced.
+        value: a number, a list of numbers, or a host or device array of any real type; may be traced.
         dtype: float32, or float64 where 64-bit types are on.
         side: "down" (result <= value), "up" (result >= value) or "nearest".
         whole: whether the values are integers; a float represents Python integers within its significand exactly.

@@ -3,6 +3,7 @@
 import functools
 from typing import Any, get_args
 
+import chex
 import jax
 import jax.numpy as jnp
 
@@ -14,7 +15,9 @@ from jaxcert.numerics._elementary import exp, expm1
 from jaxcert.numerics._rounding import Side, cast, cast_level, compute_dtype, next_down, next_up, unit_roundoff
 
 
-def binomial_cdf(num_successes: Any, num_trials: Any, probability: Any, *, side: Side = "nearest") -> jax.Array:
+def binomial_cdf(
+    num_successes: chex.Numeric, num_trials: chex.Numeric, probability: chex.Numeric, *, side: Side = "nearest"
+) -> jax.Array:
     r"""The lower binomial tail.
 
     .. math:: P[\mathrm{Bin}(n, p) \le k] = I_{1-p}(n - k, k + 1)
@@ -46,7 +49,9 @@ def binomial_cdf(num_successes: Any, num_trials: Any, probability: Any, *, side:
     return _tail(*_tail_arguments(num_successes, num_trials, probability, side, rises_with_p=False), side, True)
 
 
-def binomial_sf(num_successes: Any, num_trials: Any, probability: Any, *, side: Side = "nearest") -> jax.Array:
+def binomial_sf(
+    num_successes: chex.Numeric, num_trials: chex.Numeric, probability: chex.Numeric, *, side: Side = "nearest"
+) -> jax.Array:
     r"""The upper binomial tail, excluding k itself.
 
     .. math:: P[\mathrm{Bin}(n, p) > k] = I_p(k + 1, n - k)
@@ -74,7 +79,7 @@ def binomial_sf(num_successes: Any, num_trials: Any, probability: Any, *, side: 
     return _tail(*_tail_arguments(num_successes, num_trials, probability, side, rises_with_p=True), side, False)
 
 
-def clopper_pearson_upper(num_successes: Any, num_trials: Any, level: Any) -> jax.Array:
+def clopper_pearson_upper(num_successes: chex.Numeric, num_trials: chex.Numeric, level: chex.Numeric) -> jax.Array:
     r"""The exact upper confidence limit of a success probability, never below its exact value.
 
     .. math:: P[\mathrm{Bin}(n, U) \le k] = \text{level}, \qquad U = 1 \text{ at } k = n.
@@ -102,7 +107,7 @@ def clopper_pearson_upper(num_successes: Any, num_trials: Any, level: Any) -> ja
     return limit(*_limit_arguments(num_successes, num_trials, level, "up", "down"), upper=True)
 
 
-def clopper_pearson_lower(num_successes: Any, num_trials: Any, level: Any) -> jax.Array:
+def clopper_pearson_lower(num_successes: chex.Numeric, num_trials: chex.Numeric, level: chex.Numeric) -> jax.Array:
     r"""The exact lower confidence limit of a success probability, never above its exact value.
 
     .. math:: P[\mathrm{Bin}(n, L) \ge k] = \text{level}, \qquad L = 0 \text{ at } k = 0.

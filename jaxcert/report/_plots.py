@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import chex
 import numpy as np
 
 from jaxcert._extras import import_extra
@@ -20,7 +21,7 @@ _GREY = "#4a4a4a"
 def plot_certificates(
     certificates: Mapping[str, Certificate],
     *,
-    exact: tuple[np.ndarray, np.ndarray] | None = None,
+    exact: tuple[chex.Array, chex.Array] | None = None,
     points: Sequence[tuple[float, float]] = (),
     title: str = "",
 ) -> Any:

@@ -1,11 +1,12 @@
 """Returns as files that `read_returns` reads."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import chex
 import numpy as np
 
 from jaxcert._extras import import_extra
@@ -19,9 +20,9 @@ _TAKEN = {*COLUMNS, "about", "file", "returns", "where"}
 
 def write_returns(
     path: str | PathLike[str],
-    returns: Any,
+    returns: chex.Array,
     *,
-    tasks: Mapping[str, Any] | None = None,
+    tasks: Mapping[str, chex.Array | Sequence[float]] | None = None,
     facts: Mapping[str, Any] | None = None,
 ) -> None:
     """Write returns, completely or not at all; the file's suffix says how.

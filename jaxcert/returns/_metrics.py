@@ -1,15 +1,15 @@
 """Returns of rollouts: from rewards r_t [..., T] to one number per rollout [...]."""
 
+import chex
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 
 from jaxcert.numerics._compensated import Sum, add, add_product, add_reward, lower_end, nothing, plus, product
 from jaxcert.numerics._rounding import cast, unit_roundoff
 from jaxcert.returns._steps import as_rewards, as_scalar, check_same_shape, counted_steps
 
 
-def undiscounted_return(r_t: ArrayLike, done_t: ArrayLike | None = None) -> jax.Array:
+def undiscounted_return(r_t: chex.Array, done_t: chex.Array | None = None) -> jax.Array:
     r"""Sum of the rewards up to and including the step of the first done.
 
     .. math:: G = \sum_{k=0}^{H} r_k, \qquad H = \min\{k : done_k\} \cup \{T-1\}
@@ -43,7 +43,7 @@ def undiscounted_return(r_t: ArrayLike, done_t: ArrayLike | None = None) -> jax.
     return lower_end(_added_up(rewards, counted))
 
 
-def discounted_return(r_t: ArrayLike, done_t: ArrayLike | None = None, *, discount: ArrayLike) -> jax.Array:
+def discounted_return(r_t: chex.Array, done_t: chex.Array | None = None, *, discount: chex.Numeric) -> jax.Array:
     r"""Discounted sum of the rewards up to and including the step of the first done.
 
     .. math:: G = \sum_{k=0}^{H} \Big(\prod_{s<k} \gamma_s\Big) r_k,
@@ -85,7 +85,7 @@ def discounted_return(r_t: ArrayLike, done_t: ArrayLike | None = None, *, discou
 
 
 def truncated_return(
-    r_t: ArrayLike, done_t: ArrayLike | None = None, *, discount: ArrayLike, min_reward: ArrayLike
+    r_t: chex.Array, done_t: chex.Array | None = None, *, discount: chex.Numeric, min_reward: chex.Numeric
 ) -> jax.Array:
     r"""Discounted return of a prefix, plus the worst return that can still follow.
 
@@ -138,7 +138,7 @@ def truncated_return(
 
 
 def shifted_return(
-    r_t: ArrayLike, done_t: ArrayLike | None = None, *, discount: ArrayLike, min_reward: ArrayLike
+    r_t: chex.Array, done_t: chex.Array | None = None, *, discount: chex.Numeric, min_reward: chex.Numeric
 ) -> jax.Array:
     r"""Discounted return of the rewards raised by -r_min, which makes all of them non-negative.
 
@@ -189,7 +189,7 @@ def shifted_return(
     return jnp.where(_keeps_minimum(rewards, counted, lowest) & ~jnp.isnan(gamma), lower_end(total), jnp.nan)
 
 
-def threshold_shift(*, discount: ArrayLike, min_reward: ArrayLike) -> jax.Array:
+def threshold_shift(*, discount: chex.Numeric, min_reward: chex.Numeric) -> jax.Array:
     r"""Give the amount to add to thresholds on the discounted return if the rewards are shifted.
 
     .. math:: \frac{|r_{min}|}{1-\gamma}
@@ -222,7 +222,7 @@ def threshold_shift(*, discount: ArrayLike, min_reward: ArrayLike) -> jax.Array:
     return -lowest / (1 - gamma) * (1 + 4 * jnp.finfo(gamma.dtype).eps)
 
 
-def _factors(discount: ArrayLike, counted: jax.Array, dtype: jnp.dtype) -> jax.Array:
+def _factors(discount: chex.Numeric, counted: jax.Array, dtype: jnp.dtype) -> jax.Array:
     """The factors from each step's weight to the next one's, a scalar or [..., T]; NaN where not in [0, 1]."""
     if jnp.shape(discount) == ():
         return as_scalar("discount", discount, _in_unit, "in [0, 1]").astype(dtype)
@@ -276,7 +276,7 @@ def _tail(weight: Sum, gamma: jax.Array, lowest: jax.Array) -> Sum:
     return tail._replace(error=tail.error + jnp.abs(weight.high) * error)
 
 
-def _worst_case(discount: ArrayLike, min_reward: ArrayLike, dtype: jnp.dtype) -> tuple[jax.Array, jax.Array]:
+def _worst_case(discount: chex.Numeric, min_reward: chex.Numeric, dtype: jnp.dtype) -> tuple[jax.Array, jax.Array]:
     gamma = as_scalar("discount", discount, lambda g: (g >= 0) & (g < 1), "in [0, 1)")
 
     def valid(r):

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from jaxcert._validation import check_open_unit, is_concrete, require_real
 from jaxcert.numerics._rounding import Side, cast, cast_level, compute_dtype, convert
 
-Support = tuple[Any, Any]
+Support = tuple[chex.Numeric, chex.Numeric]
 
 
 class Prepared(NamedTuple):

@@ -1,13 +1,13 @@
 """Reachability: from events [..., T] to success 0 or 1 per rollout [...]."""
 
+import chex
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 
 from jaxcert.returns._steps import as_events, check_same_shape, counted_steps, first_index, step_index
 
 
-def reach(target_t: ArrayLike, done_t: ArrayLike | None = None) -> jax.Array:
+def reach(target_t: chex.Array, done_t: chex.Array | None = None) -> jax.Array:
     r"""1 if a target is reached at a step that counts, else 0.
 
     .. math:: G = \max_{k \le H} 1\{target_k\}, \qquad H = \min\{k : done_k\} \cup \{T-1\}
@@ -41,7 +41,7 @@ def reach(target_t: ArrayLike, done_t: ArrayLike | None = None) -> jax.Array:
     return jnp.any(target & counted, axis=-1).astype(jnp.float32)
 
 
-def reach_avoid(target_t: ArrayLike, avoid_t: ArrayLike, done_t: ArrayLike | None = None) -> jax.Array:
+def reach_avoid(target_t: chex.Array, avoid_t: chex.Array, done_t: chex.Array | None = None) -> jax.Array:
     r"""1 if a target is reached at a step that counts, with no avoided state until then, else 0.
 
     .. math:: G = \max_{k \le H} 1\{target_k\} \prod_{s \le k} (1 - 1\{avoid_s\}),

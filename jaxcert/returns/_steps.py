@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -34,7 +35,7 @@ def as_events(name: str, events: ArrayLike) -> jax.Array:
 
 
 def as_scalar(
-    name: str, value: ArrayLike, valid: Callable[[Any], Any], expected: str, side: Side = "nearest"
+    name: str, value: chex.Numeric, valid: Callable[[Any], Any], expected: str, side: Side = "nearest"
 ) -> jax.Array:
     """Check a scalar: an invalid one raises if it is concrete, and becomes NaN if it is traced."""
     dtype = jnp.result_type(float)

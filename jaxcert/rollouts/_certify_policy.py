@@ -2,8 +2,10 @@
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 from typing import Any
 
+import chex
 import jax
 import jax.numpy as jnp
 
@@ -15,7 +17,7 @@ from jaxcert.numerics._rounding import cast
 from jaxcert.returns._prepared import probability
 from jaxcert.rollouts._collect import collect
 from jaxcert.rollouts._multi_task import MultiTaskEnv
-from jaxcert.rollouts._policy import Policy, as_policy, key_apart
+from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, key_apart
 
 
 @functools.partial(
@@ -46,14 +48,14 @@ class PolicyCertificate:
 
 def certify_policy(
     env: MultiTaskEnv,
-    policy: Any,
-    key: jax.Array,
-    thresholds: Any,
+    policy: PolicyOrFunction,
+    key: chex.PRNGKey,
+    thresholds: chex.Numeric | Sequence[float],
     *,
     num_tasks: int,
     num_rollouts: int,
-    delta: Any,
-    beta: Any = None,
+    delta: chex.Numeric,
+    beta: chex.Numeric | None = None,
     bound: str = "betting",
     method: str = "binomial",
     max_bytes: int = 2**30,
@@ -140,7 +142,7 @@ def _certify_policy(
     num_tasks: int,
     num_rollouts: int,
     max_bytes: int,
-    **names: str,
+    **names: Any,
 ) -> PolicyCertificate:
     key_tasks, key_rollouts = jax.random.split(key_apart(key))
     tasks = env.sample_tasks(key_tasks, num_tasks)
@@ -150,7 +152,9 @@ def _certify_policy(
     return PolicyCertificate(certificate, returns, tasks, policy.deterministic)
 
 
-def _say_what_is_wrong(env: MultiTaskEnv, policy: Policy, key: jax.Array, found: PolicyCertificate, max_bytes: int):
+def _say_what_is_wrong(
+    env: MultiTaskEnv, policy: PolicyOrFunction, key: jax.Array, found: PolicyCertificate, max_bytes: int
+):
     """Collect and certify again, with the checks of values that a compiled call cannot make."""
     num_rollouts, key_rollouts = found.returns.shape[1], jax.random.split(key_apart(key))[1]
     collect(env, policy, found.tasks, key_rollouts, num_rollouts=num_rollouts, max_bytes=max_bytes)

@@ -4,15 +4,15 @@ import functools
 import math
 from typing import Any
 
+import chex
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 
 from jaxcert._validation import check_count, is_concrete
 from jaxcert.numerics._compensated import Sum, add_product, add_reward, as_rewards, lower_end, nothing, product
 from jaxcert.numerics._rounding import cast
 from jaxcert.rollouts._multi_task import MultiTaskEnv
-from jaxcert.rollouts._policy import Policy, as_policy, episode_key
+from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key
 
 # Memory for states, actions and temporaries of a step, as a multiple of a state.
 _STATES_AT_ONCE = 4
@@ -20,12 +20,12 @@ _STATES_AT_ONCE = 4
 
 def collect(
     env: MultiTaskEnv,
-    policy: Any,
+    policy: PolicyOrFunction,
     tasks: Any,
-    key: jax.Array,
+    key: chex.PRNGKey,
     *,
     num_rollouts: int,
-    discount: ArrayLike = 1.0,
+    discount: chex.Numeric = 1.0,
     max_bytes: int = 2**30,
     validate: bool = True,
 ) -> jax.Array:
@@ -192,7 +192,7 @@ def _collect(
     policy: Policy,
     tasks: Any,
     key: jax.Array,
-    discount: ArrayLike | None,
+    discount: chex.Numeric | None,
     num_rollouts: int,
     batch: int,
 ) -> tuple[jax.Array, jax.Array]:

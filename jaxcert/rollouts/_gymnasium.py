@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,14 +12,14 @@ from jaxcert._validation import check_count, is_count
 from jaxcert.numerics._compensated import add, lower_end_host, nothing
 from jaxcert.numerics._rounding import cast
 from jaxcert.rollouts._collect import count_tasks
-from jaxcert.rollouts._policy import Policy, as_policy, episode_key
+from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key
 
 
 def collect_gymnasium(
     make_envs: Callable[[Sequence[Any]], Any],
-    policy: Any,
+    policy: PolicyOrFunction,
     tasks: Any,
-    key: jax.Array,
+    key: chex.PRNGKey,
     *,
     num_rollouts: int,
     num_envs: int = 64,

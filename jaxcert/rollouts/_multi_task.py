@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, Protocol
 
+import chex
 import jax
 
 from jaxcert._validation import check_count
@@ -30,7 +31,7 @@ class Environment(Protocol):
     ``action_size``, the length of an action; with it, actions are checked to have the shape [action_size].
     """
 
-    def reset(self, rng: jax.Array, /) -> Any:
+    def reset(self, rng: chex.PRNGKey, /) -> Any:
         """A random initial state."""
         ...
 
@@ -68,7 +69,7 @@ class MultiTaskEnv:
     """
 
     environment: Callable[[Any], Environment]
-    sample_task: Callable[[jax.Array], Any]
+    sample_task: Callable[[chex.PRNGKey], Any]
     episode_length: int
     support: tuple[float, float]
     name: str = ""
@@ -80,7 +81,7 @@ class MultiTaskEnv:
             raise ValueError(f"support is {self.support!r}; expected the least and the largest return, (a, b)")
         object.__setattr__(self, "support", tuple(float(end) for end in self.support))  # arrays are not hashable
 
-    def sample_tasks(self, key: jax.Array, num_tasks: int) -> Any:
+    def sample_tasks(self, key: chex.PRNGKey, num_tasks: int) -> Any:
         """Independent tasks, one pytree with a leading axis [n].
 
         Raises:

@@ -8,6 +8,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import chex
 import jax
 
 
@@ -22,15 +23,19 @@ class Policy:
         deterministic: whether the action ignores the key, if known; it is recorded with results.
 
     Example:
+        >>> import jax
         >>> import jax.numpy as jnp
         >>> policy = Policy(lambda gain, obs, key: gain * obs[:1], jnp.float32(0.5), deterministic=True)
-        >>> print(policy.apply(policy.params, jnp.ones(3), None))
+        >>> print(policy.apply(policy.params, jnp.ones(3), jax.random.key(0)))
         [0.5]
     """
 
-    apply: Callable[[Any, Any, jax.Array], jax.Array]
+    apply: Callable[[Any, Any, chex.PRNGKey], Any]
     params: Any
     deterministic: bool | None = None
+
+
+PolicyOrFunction = Policy | Callable[[Any, chex.PRNGKey], Any]
 
 
 @dataclasses.dataclass(frozen=True)

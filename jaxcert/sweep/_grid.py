@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import chex
 import numpy as np
-from numpy.typing import ArrayLike
 
 from jaxcert._validation import check_finite, check_open_unit, is_count
 from jaxcert.bounds._registry import BOUNDS
@@ -48,11 +48,11 @@ class Grid:
 
     def __init__(
         self,
-        thresholds: ArrayLike,
+        thresholds: chex.Numeric | Sequence[float],
         bounds: str | Sequence[str] = "betting",
         methods: str | Sequence[str] = "binomial",
         betas: float | Sequence[float | None] | None = None,
-        deltas: ArrayLike = 0.01,
+        deltas: chex.Numeric | Sequence[float] = 0.01,
         budgets: Sequence[tuple[int, int]] | np.ndarray | None = None,
     ) -> None:
         axes = {

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import chex
 import jax
 import jax.numpy as jnp
 
@@ -38,7 +39,7 @@ class _Gymnax(NamedTuple):
 
 def from_gymnax(
     env: Any,
-    sample_params: Callable[[jax.Array], Any],
+    sample_params: Callable[[chex.PRNGKey], Any],
     *,
     episode_length: int,
     support: tuple[float, float],

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import chex
 import jax
 
 from jaxcert.rollouts._multi_task import MultiTaskEnv
@@ -36,7 +37,7 @@ def _read(time_step: Any) -> _State:
 
 
 def from_xland(
-    env: Any, params: Any, sample_ruleset: Callable[[jax.Array], Any], *, name: str = "xland_minigrid"
+    env: Any, params: Any, sample_ruleset: Callable[[chex.PRNGKey], Any], *, name: str = "xland_minigrid"
 ) -> MultiTaskEnv:
     """An environment of XLand-MiniGrid whose ruleset is the task.
 

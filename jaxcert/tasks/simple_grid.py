@@ -13,10 +13,10 @@ import dataclasses
 import functools
 from typing import NamedTuple
 
+import chex
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import ndtr
-from jax.typing import ArrayLike
 
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy
@@ -44,9 +44,9 @@ class SimpleGridParams:
         (0.03, 0.1)
     """
 
-    weights: ArrayLike | tuple[float, ...] = (0.8, 0.2)
-    means: ArrayLike | tuple[float, ...] = (0.03, 0.10)
-    stds: ArrayLike | tuple[float, ...] = (0.01, 0.01)
+    weights: chex.Numeric | tuple[float, ...] = (0.8, 0.2)
+    means: chex.Numeric | tuple[float, ...] = (0.03, 0.10)
+    stds: chex.Numeric | tuple[float, ...] = (0.01, 0.01)
     num_steps: int = 5
 
 
@@ -78,14 +78,14 @@ class SimpleGrid:
         num_steps: steps to survive.
     """
 
-    slip: ArrayLike
+    slip: chex.Numeric
     num_steps: int = _PAPER.num_steps
 
-    def reset(self, rng: jax.Array) -> State:
+    def reset(self, rng: chex.PRNGKey) -> State:
         """At the left end."""
         return State(jnp.int32(0), jnp.zeros_like(_as_probability(self.slip)), jnp.zeros((), bool), rng)
 
-    def step(self, state: State, action: ArrayLike) -> State:
+    def step(self, state: State, action: chex.Numeric) -> State:
         """A step to the right, whatever the action: there is no other."""
         slip = _as_probability(self.slip)
         key, now = jax.random.split(state.key)
@@ -126,13 +126,13 @@ def _env(params: SimpleGridParams) -> MultiTaskEnv:
     def environment(slip: jax.Array) -> SimpleGrid:
         return SimpleGrid(slip, params.num_steps)
 
-    def sample_task(key: jax.Array) -> jax.Array:
+    def sample_task(key: chex.PRNGKey) -> jax.Array:
         return _sample_task(key, params)
 
     return MultiTaskEnv(environment, sample_task, params.num_steps, (0.0, 1.0), name="simple_grid")
 
 
-def _sample_task(key: jax.Array, params: SimpleGridParams) -> jax.Array:
+def _sample_task(key: chex.PRNGKey, params: SimpleGridParams) -> jax.Array:
     weights, means, stds = _mixture(params)
     key_component, key_slip = jax.random.split(key)
     mass = _mass_below(jnp.ones_like(means), weights, means, stds)
@@ -149,7 +149,7 @@ ENV = _env(_PAPER)
 
 
 @jax.jit
-def performance(p: ArrayLike, *, params: SimpleGridParams = _PAPER) -> jax.Array:
+def performance(p: chex.Numeric, *, params: SimpleGridParams = _PAPER) -> jax.Array:
     """Success probability J of each task, in closed form: J = (1-p)^num_steps.
 
     Args:
@@ -170,7 +170,7 @@ def performance(p: ArrayLike, *, params: SimpleGridParams = _PAPER) -> jax.Array
 
 
 @jax.jit
-def safety(threshold: ArrayLike, *, params: SimpleGridParams = _PAPER) -> jax.Array:
+def safety(threshold: chex.Numeric, *, params: SimpleGridParams = _PAPER) -> jax.Array:
     r"""Exact safety S(B) = P[J >= B], the probability that a new task's performance is at least B.
 
     .. math:: S(B) = P\big[p \le 1 - B^{1/5}\big]
@@ -214,7 +214,7 @@ def _mass_below(slip: jax.Array, weight: jax.Array, mean: jax.Array, std: jax.Ar
     return weight * (ndtr((slip - mean) / std) - ndtr(-mean / std))
 
 
-def _as_probability(p: ArrayLike) -> jax.Array:
+def _as_probability(p: chex.Numeric) -> jax.Array:
     p = jnp.asarray(p)
     p = p if p.dtype == jnp.float64 else p.astype(jnp.float32)
     return jnp.where((p >= 0) & (p <= 1), p, jnp.nan)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -112,7 +113,7 @@ class CertificationHook:
     def __init__(
         self,
         env: MultiTaskEnv,
-        key: jax.Array,
+        key: chex.PRNGKey,
         *,
         thresholds: Sequence[float] = (),
         safeties: Sequence[float] = (),
@@ -124,7 +125,7 @@ class CertificationHook:
         method: str = "binomial",
         deterministic: bool = True,
         max_bytes: int = 2**30,
-        stop: Callable[[Checkpoint], bool] | None = None,
+        stop: Callable[[Checkpoint], bool | chex.Array] | None = None,
         writers: Sequence[Callable[[int, Scalars], None]] = (),
         log: str | Path | None = None,
     ) -> None:

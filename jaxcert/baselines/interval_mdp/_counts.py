@@ -2,6 +2,7 @@
 
 import functools
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,7 +14,7 @@ from jaxcert._validation import is_count
 _AT_ONCE = 2**22
 
 
-def count_transitions(trajectories: ArrayLike, successors: ArrayLike, *, max_visits: int | None) -> jax.Array:
+def count_transitions(trajectories: chex.Array, successors: chex.Array, *, max_visits: int | None) -> jax.Array:
     r"""How often each transition of a chain occurs, in all visits of a state or in the first ones.
 
     Visits are ordered by rollout, as if one were run after another, and within a rollout by step.

@@ -3,10 +3,10 @@
 import functools
 from typing import Literal, NamedTuple
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 
 from jaxcert.baselines.interval_mdp._counts import as_integers, check_max_visits
 from jaxcert.numerics import clopper_pearson_lower, clopper_pearson_upper
@@ -32,7 +32,7 @@ class Intervals(NamedTuple):
 
 
 def probability_intervals(
-    counts: ArrayLike, chain: Chain, beta: ArrayLike, *, kind: Kind = "clopper_pearson", max_visits: int | None
+    counts: chex.Array, chain: Chain, beta: chex.Numeric, *, kind: Kind = "clopper_pearson", max_visits: int | None
 ) -> Intervals:
     r"""Intervals that hold all transition probabilities of a task at once, with probability at least 1 - beta.
 

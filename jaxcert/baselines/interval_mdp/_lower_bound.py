@@ -1,8 +1,8 @@
 """The pessimistic value of a policy as a lower bound per task."""
 
+import chex
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 
 from jaxcert.baselines.interval_mdp._counts import as_integers, count_transitions
 from jaxcert.baselines.interval_mdp._intervals import Kind, probability_intervals
@@ -11,7 +11,12 @@ from jaxcert.tasks._markov_chain import Chain
 
 
 def lower_bound(
-    trajectories: ArrayLike, beta: ArrayLike, chain: Chain, *, max_visits: int | None, kind: Kind = "clopper_pearson"
+    trajectories: chex.Array,
+    beta: chex.Numeric,
+    chain: Chain,
+    *,
+    max_visits: int | None,
+    kind: Kind = "clopper_pearson",
 ) -> jax.Array:
     """Lower confidence bound on the performance of each task, from its trajectories and the known graph.
 

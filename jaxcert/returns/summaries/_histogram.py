@@ -1,13 +1,16 @@
 """Counts of returns on a fixed set of values, each return rounded down to one of them."""
 
 import dataclasses
-from typing import Any, Self
+from typing import Self
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
 
 from jaxcert._validation import is_count
+from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries._base import alike, float_dtype, read_batch, support_ends, task_shape
 
 
@@ -47,7 +50,14 @@ class Histogram:
     valid: jax.Array
 
     @classmethod
-    def empty(cls, num_tasks: Any, *, support: tuple[Any, Any], num_bins: int, dtype: Any = None) -> Self:
+    def empty(
+        cls,
+        num_tasks: int | tuple[int, ...] | list[int],
+        *,
+        support: Support,
+        num_bins: int,
+        dtype: DTypeLike | None = None,
+    ) -> Self:
         """A summary without rollouts.
 
         Args:
@@ -82,7 +92,7 @@ class Histogram:
         """Type of the computation."""
         return self.values.dtype
 
-    def update(self, returns: Any, *, where: Any = None, validate: bool = True) -> Self:
+    def update(self, returns: chex.Array, *, where: chex.Array | None = None, validate: bool = True) -> Self:
         """Add new rollouts of every task.
 
         Args:

@@ -3,12 +3,15 @@
 import dataclasses
 from typing import Any, NamedTuple, Self
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
 
 from jaxcert.numerics._rounding import unit_roundoff
 from jaxcert.numerics._summation import sum_error, tree_sum_of
+from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries._base import alike, float_dtype, read_batch, support_ends, task_shape
 
 
@@ -55,7 +58,9 @@ class Moments:
     valid: jax.Array
 
     @classmethod
-    def empty(cls, num_tasks: Any, *, support: tuple[Any, Any], dtype: Any = None) -> Self:
+    def empty(
+        cls, num_tasks: int | tuple[int, ...] | list[int], *, support: Support, dtype: DTypeLike | None = None
+    ) -> Self:
         """A summary without rollouts.
 
         Args:
@@ -76,7 +81,7 @@ class Moments:
         """Type of the computation."""
         return self.squares.dtype
 
-    def update(self, returns: Any, *, where: Any = None, validate: bool = True) -> Self:
+    def update(self, returns: chex.Array, *, where: chex.Array | None = None, validate: bool = True) -> Self:
         """Add new rollouts of every task, as ``Histogram.update`` does.
 
         Args:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -58,7 +59,7 @@ def _upwards(world: World, action: np.ndarray) -> np.ndarray:
     return np.where(world.bridge_of() > 0, UP, action).astype(np.int32)
 
 
-def table_policy(actions: ArrayLike, *, world: World = STANDARD) -> Policy:
+def table_policy(actions: chex.Array, *, world: World = STANDARD) -> Policy:
     """The policy that takes the action of its cell.
 
     Args:
@@ -73,8 +74,9 @@ def table_policy(actions: ArrayLike, *, world: World = STANDARD) -> Policy:
         ValueError: if there is not one action from 0 to 3 for each cell.
 
     Example:
+        >>> import jax
         >>> policy = table_policy(right_policy())
-        >>> int(policy.apply(policy.params, 71, None))
+        >>> int(policy.apply(policy.params, 71, jax.random.key(0)))
         0
     """
     return Policy(look_up, jnp.asarray(as_table(actions, world)), deterministic=True)

@@ -1,17 +1,17 @@
 """The Markov chain of a policy in the world."""
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 
 from jaxcert.tasks._markov_chain import Chain
 from jaxcert.tasks.bridge_world._actions import check_policy
-from jaxcert.tasks.bridge_world._transition import as_tasks, slip_probability
+from jaxcert.tasks.bridge_world._transition import Tasks, as_tasks, slip_probability
 from jaxcert.tasks.bridge_world._world import DOWN, LEFT, STANDARD, UP, World
 
 
-def chain(policy: ArrayLike, *, world: World = STANDARD) -> Chain:
+def chain(policy: chex.Array, *, world: World = STANDARD) -> Chain:
     """What is known in advance about every task: which cells can follow each cell, and the payoff of ending there.
 
     Args:
@@ -38,7 +38,7 @@ def chain(policy: ArrayLike, *, world: World = STANDARD) -> Chain:
     return Chain(successors, world.goal(), world.start_cell, world.horizon)
 
 
-def transition_probabilities(tasks: ArrayLike, policy: ArrayLike, *, world: World = STANDARD) -> jax.Array:
+def transition_probabilities(tasks: Tasks, policy: chex.Array, *, world: World = STANDARD) -> jax.Array:
     """The true probabilities of the successors of ``chain``.
 
     Args:

@@ -4,9 +4,9 @@ import dataclasses
 import functools
 from typing import Any, NamedTuple
 
+import chex
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.tasks.bridge_world._rollouts import simulate_world
@@ -39,15 +39,15 @@ class BridgeWorld:
         world: the map.
     """
 
-    slip: ArrayLike
+    slip: chex.Array
     world: World = STANDARD
 
-    def reset(self, rng: jax.Array) -> State:
+    def reset(self, rng: chex.PRNGKey) -> State:
         """In the start cell."""
         nothing = jnp.zeros((), jnp.result_type(float))
         return State(jnp.int32(self.world.start_cell), nothing, jnp.zeros((), bool), rng)
 
-    def step(self, state: State, action: ArrayLike) -> State:
+    def step(self, state: State, action: chex.Numeric) -> State:
         """A step to the right, down, left or up, for an action from 0 to 3."""
         key, now = jax.random.split(state.key)
         slip = as_tasks(self.slip)
@@ -82,7 +82,7 @@ def env(*, world: World = STANDARD) -> MultiTaskEnv:
 
 @functools.cache
 def _env(world: World) -> MultiTaskEnv:
-    def sample_task(key: jax.Array) -> jax.Array:
+    def sample_task(key: chex.PRNGKey) -> jax.Array:
         low, high = jnp.asarray(world.slip_ranges, jnp.result_type(float)).T
         return low + (high - low) * jax.random.uniform(key, (2,))
 

@@ -3,22 +3,22 @@
 import functools
 from typing import Literal
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 
 from jaxcert.numerics import binomial_cdf, clopper_pearson_upper
 from jaxcert.tasks.bridge_world._actions import left_policy, right_policy
 from jaxcert.tasks.bridge_world._chain import chain, transition_probabilities
-from jaxcert.tasks.bridge_world._transition import as_tasks, is_possible
+from jaxcert.tasks.bridge_world._transition import Tasks, as_tasks, is_possible
 from jaxcert.tasks.bridge_world._world import STANDARD, World
 
 Side = Literal["left", "right"]
 _POLICIES = {"left": left_policy, "right": right_policy}
 
 
-def performance(tasks: ArrayLike, policy: ArrayLike, *, world: World = STANDARD) -> jax.Array:
+def performance(tasks: Tasks, policy: chex.Array, *, world: World = STANDARD) -> jax.Array:
     r"""Success probability J of any policy in each task, by dynamic programming.
 
     .. math:: V_0 = 1_{\text{goal}}, \qquad V_{t+1}(s) = \sum_{s'} P(s' \mid s, \pi(s)) V_t(s') \text{ off the ends},
@@ -58,7 +58,7 @@ def _performance(probabilities: jax.Array, successors: jax.Array, payoff: jax.Ar
     return jax.lax.fori_loop(0, world.horizon, backup, start)[..., world.start_cell]
 
 
-def crossing_probability(slip: ArrayLike, *, world: World = STANDARD) -> jax.Array:
+def crossing_probability(slip: chex.Numeric, *, world: World = STANDARD) -> jax.Array:
     r"""Performance of the left or the right policy from the slip probability of its own bridge, in closed form.
 
     A crossing needs :math:`\ell` moves up and survives at most :math:`w` slips from the middle of a bridge that is
@@ -86,7 +86,7 @@ def crossing_probability(slip: ArrayLike, *, world: World = STANDARD) -> jax.Arr
     return binomial_cdf(spare, world.bridge_length + spare, slip)
 
 
-def safety(threshold: ArrayLike, side: Side, *, world: World = STANDARD) -> jax.Array:
+def safety(threshold: chex.Numeric, side: Side, *, world: World = STANDARD) -> jax.Array:
     r"""Exact safety S(B) = P[J >= B] of the left or the right policy.
 
     .. math:: S(B) = P[p \le p(B)], \qquad P[\mathrm{Bin}(\ell + w, p(B)) \le w] = B,

@@ -3,14 +3,14 @@
 import functools
 import math
 
+import chex
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 
 from jaxcert._validation import check_count
 from jaxcert.rollouts._policy import Policy, episode_key
 from jaxcert.tasks.bridge_world._actions import as_table, look_up
-from jaxcert.tasks.bridge_world._transition import as_tasks, is_possible, transition
+from jaxcert.tasks.bridge_world._transition import Tasks, as_tasks, is_possible, transition
 from jaxcert.tasks.bridge_world._world import STANDARD, World
 
 # Cell, chance, reward, flags and temporaries of one episode.
@@ -18,7 +18,7 @@ _BYTES = 40
 
 
 def simulate_world(
-    world: World, horizon: int, policy: Policy, tasks: ArrayLike, key: jax.Array, num_rollouts: int, max_bytes: int
+    world: World, horizon: int, policy: Policy, tasks: Tasks, key: jax.Array, num_rollouts: int, max_bytes: int
 ) -> jax.Array | None:
     """Returns [n, m] of a ``table_policy``; None for any other policy."""
     slip = as_tasks(tasks)
@@ -62,7 +62,7 @@ def _returns(
 
 
 def trajectories(
-    key: jax.Array, tasks: ArrayLike, num_rollouts: int, policy: ArrayLike, *, world: World = STANDARD
+    key: chex.PRNGKey, tasks: Tasks, num_rollouts: int, policy: chex.Array, *, world: World = STANDARD
 ) -> jax.Array:
     """The cells of every episode, from start to end.
 

@@ -1,14 +1,19 @@
 """The transition of one step, for any number of episodes."""
 
+from collections.abc import Sequence
+
+import chex
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 
 from jaxcert.tasks.bridge_world._world import DOWN, LEFT, UP, World
 
+# Slip probabilities of the left and the right bridge.
+Tasks = chex.Array | Sequence[float] | Sequence[Sequence[float]]
+
 
 def transition(
-    chance: jax.Array, cell: jax.Array, action: ArrayLike, slip: jax.Array, world: World
+    chance: jax.Array, cell: jax.Array, action: chex.Numeric, slip: jax.Array, world: World
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """The next cell, the reward, and whether the episode is over, each [...].
 
@@ -31,7 +36,7 @@ def transition(
     return after, jnp.where(possible, success.astype(slip.dtype), jnp.nan), success | fallen | ~possible
 
 
-def as_tasks(tasks: ArrayLike) -> jax.Array:
+def as_tasks(tasks: Tasks) -> jax.Array:
     """Slip probabilities as float[..., 2], or ValueError."""
     slip = jnp.asarray(tasks, jnp.result_type(float))
     if slip.ndim == 0 or slip.shape[-1] != 2:

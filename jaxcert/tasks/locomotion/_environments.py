@@ -5,6 +5,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -77,7 +78,7 @@ class Locomotion:
         """Number of motors."""
         return self.robot.model.nu
 
-    def reset(self, rng: jax.Array) -> State:
+    def reset(self, rng: chex.PRNGKey) -> State:
         """A random posture at rest."""
         mjx = import_extra("mujoco.mjx", "brax")
         fields = self.robot.scaled(self.task)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output, whole_file
 from jaxcert.rollouts._multi_task import MultiTaskEnv
-from jaxcert.rollouts._policy import as_policy
+from jaxcert.rollouts._policy import PolicyOrFunction, as_policy
 from jaxcert.tasks.locomotion._environments import Locomotion, Robot
 from jaxcert.tasks.locomotion._task import Task
 from jaxcert.tasks.locomotion._warnings import mujoco_warnings
@@ -26,9 +27,9 @@ _SHAPES = ("geom_size", "geom_pos", "body_pos")
 def render(
     path: str | Path,
     env: MultiTaskEnv,
-    policy: Any,
+    policy: PolicyOrFunction,
     task: Task,
-    key: jax.Array,
+    key: chex.PRNGKey,
     *,
     num_steps: int = 300,
     frames_per_second: int = 25,

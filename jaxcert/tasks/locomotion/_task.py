@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import chex
 import jax
 
 from jaxcert.tasks._scales import sample_scales
@@ -19,7 +20,7 @@ class Task(NamedTuple):
     size_scale: jax.Array
 
 
-def sample_task(key: jax.Array) -> Task:
+def sample_task(key: chex.PRNGKey) -> Task:
     """Both scales are 2^u with u uniform on (-1, 1), independent.
 
     Args:
