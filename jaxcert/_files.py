@@ -4,7 +4,7 @@ import contextlib
 import io
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -35,7 +35,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
 def whole_file(path: str | os.PathLike[str], *, replace: bool = True) -> Iterator[IO[bytes]]:
     """A new file beside `path`, moved there in one step once it is complete and on the disk.
 
-    An existing file is replaced or, with `replace=False`, a FileExistsError.
+    An existing file is replaced; with `replace=False` it is kept, and a FileExistsError raised.
     """
     target = Path(os.path.realpath(check_output(path)))  # follow a link, so that the link itself stays
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
@@ -63,7 +63,7 @@ def _place_new(temporary: Path, target: Path) -> None:
             file.write(temporary.read_bytes())
 
 
-def check_suffix(path: str | os.PathLike[str], suffixes: Iterable[str]) -> str:
+def check_suffix(path: str | os.PathLike[str], suffixes: Collection[str]) -> str:
     """The suffix of the path in lower case, if it is one of these."""
     suffix = Path(path).suffix
     if suffix.lower() not in suffixes:
@@ -88,7 +88,7 @@ def read_arrays(content: bytes, required: Sequence[str], others: Sequence[str] |
         raise ValueError(f"cannot be read as an .npz file, damaged or cut short ({error})") from error
     for name in required:
         if name not in arrays:
-            listed = ", ".join(repr(name[:40]) for name in names[:8]) or "no array at all"
+            listed = ", ".join(repr(other[:40]) for other in names[:8]) or "no array at all"
             raise ValueError(f"has no array {name!r}, found {listed}")
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray):  # NumPy gives other members of the archive as bytes
