@@ -1,15 +1,18 @@
 """`jaxcert certify`: from a file of returns to printed certificates."""
 
-import dataclasses
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+import typer
 
 import jaxcert
 from jaxcert._files import check_output
+from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate
+from jaxcert.certificates._registry import METHODS
 from jaxcert.cli import _console, _tables
+from jaxcert.cli._options import Quiet, Strict
 from jaxcert.report import (
     ReturnsFile,
     certificate_record,
@@ -21,117 +24,105 @@ from jaxcert.report import (
     write_certificates,
 )
 
-Fixed = Literal["threshold", "safety"]
+_Fixed = Literal["threshold", "safety"]
+_Asked = dict[_Fixed, list[float]]
+_BOUNDS = [f"{bound.name} (0/1 returns)" if bound.binary else bound.name for bound in BOUNDS.values()]
 
 
-@dataclasses.dataclass(frozen=True)
-class Settings:
-    """Arguments of `jaxcert.certify` besides returns and thresholds."""
-
-    support: tuple[float, float]
-    delta: float
-    beta: float | None = None
-    bound: str = "betting"
-    method: str = "binomial"
-
-
-@dataclasses.dataclass(frozen=True)
-class Request:
-    """What to read, certify and write."""
-
-    file: Path
-    thresholds: list[float]
-    safety: list[float]
-    json: Path | None
-    plot: Path | None
-    strict: bool
-
-
-@dataclasses.dataclass(frozen=True)
-class Result:
-    """The certificates, by what was fixed beforehand; the complete curve if nothing was requested."""
-
-    data: ReturnsFile
-    certificates: dict[Fixed, Certificate]
-    is_curve: bool
-
-
-def certify_file(request: Request, settings: Settings, *, quiet: bool) -> None:
-    """Read, certify, write the files, then print, so that a failure leaves no incomplete output."""
-    _check_outputs(request)
+def certify_file(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help=".npz with an array 'returns' [num_tasks, num_rollouts] (and a boolean array 'where'), or .parquet or"
+            " .csv with the columns task_id, episode_id, total_return.",
+        ),
+    ],
+    support: Annotated[
+        tuple[float, float],
+        typer.Option(metavar="A B", help="Smallest and largest possible return, known in advance."),
+    ],
+    delta: Annotated[float, typer.Option(metavar="D", help="Failure probability of the certificate.")],
+    threshold: Annotated[
+        list[float] | None,
+        typer.Option(metavar="X", help="Performance to certify (repeatable); without any, the curve."),
+    ] = None,
+    safety: Annotated[
+        list[float] | None,
+        typer.Option(metavar="S", help="Share of new tasks to certify a performance for (repeatable)."),
+    ] = None,
+    beta: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            help="Failure probability of one task's lower bound. By default 0.05 for thresholds, what costs nothing "
+            "for safeties, delta / num_tasks with scenario.",
+        ),
+    ] = None,
+    bound: Annotated[str, typer.Option(help=f"One of {', '.join(_BOUNDS)}.")] = "betting",
+    method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "binomial",
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result there.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw certified safety there (.png, .svg, .pdf).")
+    ] = None,
+    strict: Strict = False,
+    quiet: Quiet = False,
+) -> None:
+    """Certify the returns in FILE."""
+    _check_outputs(file, json, plot)
+    given: dict[_Fixed, list[float] | None] = {"threshold": threshold, "safety": safety}
+    asked: _Asked = {fixed: values for fixed, values in given.items() if values}
+    settings = {"support": support, "delta": delta, "beta": beta, "bound": bound, "method": method}
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
-        show(f"reading {request.file}")
-        data = read_returns(request.file, strict=request.strict)
+        show(f"reading {file}")
+        data = read_returns(file, strict=strict)
         show(f"certifying {len(data.returns)} tasks")
-        result = _certified(data, request, settings)
+        certificates = _certified(data, asked, settings)
         show("writing")
-        _write(result, request, settings)
-    _print(result, request, settings)
+        if plot:
+            save_figure(plot, _figure(file, certificates, is_curve=not asked))
+        if json:
+            found = certificates.items()
+            write_certificates(json, [certificate_record(c, support=support, data=data, fixed=f) for f, c in found])
+    # Last, so that a failure leaves no incomplete output.
+    _print(_tables.heading(data, support, certificates), asked, certificates)
 
 
-def _check_outputs(request: Request) -> None:
+def _check_outputs(file: Path, json: Path | None, plot: Path | None) -> None:
     """Raise beforehand for outputs that could not be written."""
-    if request.json:
-        check_output(request.json)
-    if request.plot:
-        check_figure_path(request.plot)
-    paths = [path.resolve() for path in (request.file, request.json, request.plot) if path]
+    if json:
+        check_output(json)
+    if plot:
+        check_figure_path(plot)
+    paths = [path.resolve() for path in (file, json, plot) if path]
     if len(set(paths)) < len(paths):
         raise ValueError("FILE, --json and --plot name the same file, expected different ones")
 
 
-def _certified(data: ReturnsFile, request: Request, settings: Settings) -> Result:
-    arguments: dict[str, Any] = dataclasses.asdict(settings) | {"where": data.where}
-    certificates: dict[Fixed, Certificate] = {}
-    if request.thresholds:
-        certificates["threshold"] = jaxcert.certify(data.returns, np.asarray(request.thresholds), **arguments)
-    if request.safety:
-        certificates["safety"] = jaxcert.certify_safety_level(data.returns, np.asarray(request.safety), **arguments)
-    is_curve = not certificates
-    if is_curve:
-        certificates["threshold"] = step_curve(jaxcert.certify(data.returns, settings.support[0], **arguments))
-    return Result(data, certificates, is_curve)
+def _certified(data: ReturnsFile, asked: _Asked, settings: dict[str, Any]) -> dict[_Fixed, Certificate]:
+    """The certificates, by what was fixed beforehand; the complete curve if nothing was."""
+    settings = {**settings, "where": data.where}
+    if not asked:
+        return {"threshold": step_curve(jaxcert.certify(data.returns, settings["support"][0], **settings))}
+    functions = {"threshold": jaxcert.certify, "safety": jaxcert.certify_safety_level}
+    return {fixed: functions[fixed](data.returns, np.asarray(values), **settings) for fixed, values in asked.items()}
 
 
-def _write(result: Result, request: Request, settings: Settings) -> None:
-    if request.plot:
-        save_figure(request.plot, _figure(result, request))
-    if request.json:
-        write_certificates(request.json, _records(result, settings))
-
-
-def _records(result: Result, settings: Settings) -> list[dict[str, Any]]:
-    return [
-        certificate_record(certificate, support=settings.support, data=result.data, fixed=fixed)
-        for fixed, certificate in result.certificates.items()
-    ]
-
-
-def _figure(result: Result, request: Request) -> Any:
+def _figure(file: Path, certificates: dict[_Fixed, Certificate], *, is_curve: bool) -> Any:
     """The curve, with the requested points."""
-    first = next(iter(result.certificates.values()))
-    curve = first if result.is_curve else step_curve(first)
-    label = f"{curve.bound}, {curve.method}, beta {float(curve.beta):.6g}"
-    title = f"{request.file.name}, {curve.num_tasks} tasks"
-    return plot_certificates({label: curve}, points=_points(result), title=title)
+    first, *_ = certificates.values()
+    curve = first if is_curve else step_curve(first)
+    requested = () if is_curve else certificates.values()
+    points = [pair for c in requested for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
+    title = f"{file.name}, {curve.num_tasks} tasks"
+    return plot_certificates({_tables.way(curve): curve}, points=points, title=title)
 
 
-def _points(result: Result) -> list[tuple[float, float]]:
-    asked = () if result.is_curve else result.certificates.values()
-    return [
-        pair
-        for certificate in asked
-        for pair in zip(certificate.thresholds.tolist(), certificate.safety.tolist(), strict=True)
-    ]
-
-
-def _print(result: Result, request: Request, settings: Settings) -> None:
+def _print(heading: str, asked: _Asked, certificates: dict[_Fixed, Certificate]) -> None:
     """The table and, unless it is the curve, the sentence of each row."""
     console = _console.output()
-    heading = _tables.heading(request.file, result.data, settings.support, result.certificates)
-    console.print(heading, soft_wrap=True)
-    for fixed, certificate in result.certificates.items():
-        given = request.thresholds if fixed == "threshold" else request.safety
+    console.print(heading)
+    for fixed, certificate in certificates.items():
         table = _tables.by_threshold if fixed == "threshold" else _tables.by_safety
-        console.print("", table(certificate, given), "", sep="\n")
-        console.print(_tables.CURVE_NOTE if result.is_curve else str(certificate), soft_wrap=True)
+        console.print("", table(certificate, asked.get(fixed, [])), "", sep="\n", soft_wrap=False)
+        console.print(str(certificate) if asked else _tables.CURVE_NOTE)

@@ -1,13 +1,15 @@
 """Output to stdout and to stderr."""
 
 import contextlib
+import functools
 import io
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
 from jaxcert.cli import _cache
 
@@ -16,14 +18,14 @@ _PIPE_WIDTH = 400
 
 
 def output() -> Console:
-    """The console of the result: plain and uncut if stdout is not a terminal."""
+    """The console of the result: lines are not cut, nor tables if stdout is not a terminal."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a file name may contain any character
     width = None if sys.stdout.isatty() else _PIPE_WIDTH
-    return Console(width=width, markup=False, highlight=False, emoji=False)
+    return Console(width=width, soft_wrap=True, markup=False, highlight=False, emoji=False)
 
 
-def errors() -> Console:
+def _errors() -> Console:
     """The console of everything else, on stderr."""
     return Console(stderr=True, markup=False, highlight=False, emoji=False)
 
@@ -31,12 +33,21 @@ def errors() -> Console:
 @contextlib.contextmanager
 def progress(quiet: bool) -> Iterator[Any]:
     """Give a function that shows the current step on stderr, if that is a terminal, unless `quiet`."""
-    console = errors()
+    console = _errors()
     if quiet or not console.is_terminal:
         yield lambda _: None
         return
     with console.status("starting") as status:
         yield status.update
+
+
+@contextlib.contextmanager
+def bar(description: str, *columns: ProgressColumn, quiet: bool) -> Iterator[Callable[..., None]]:
+    """Give a function that updates a progress bar on stderr, if that is a terminal, unless `quiet`."""
+    console = _errors()
+    columns = (TextColumn("{task.description}"), BarColumn(), *columns, TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as shown:
+        yield functools.partial(shown.update, shown.add_task(description, total=None))
 
 
 @contextlib.contextmanager

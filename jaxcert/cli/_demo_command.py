@@ -1,18 +1,19 @@
 """`jaxcert demo`: examples with a known answer, then two trained policies."""
 
-import dataclasses
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import typer
 from rich.console import Console
 
 import jaxcert
 from jaxcert.certificates import Certificate
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._cases import NAMES, Case, load_case
+from jaxcert.cli._options import Quiet
 from jaxcert.report import check_figure_path, plot_certificates, save_figure
 
 _SAFETY = 0.9
@@ -26,16 +27,18 @@ _EXPLANATION = (
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class _Certified:
+class _Certified(NamedTuple):
     """One case, certified in one way: at its own thresholds followed by a grid, and at one safety level."""
 
     at_thresholds: Certificate
     at_safety: Certificate
 
 
-def demo(out: Path, *, quiet: bool) -> None:
-    """Certify every case, then write the plots, then print."""
+def demo(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the plots.")] = Path("jaxcert-demo"),
+    quiet: Quiet = False,
+) -> None:
+    """Certify an example with a known answer, then two trained policies, each in two ways."""
     files = _files(out)
     with warnings.catch_warnings(), _console.progress(quiet) as show:
         warnings.simplefilter("ignore", UserWarning)  # about the paper's beta; the explanation mentions it
@@ -62,35 +65,32 @@ def _certified(case: Case, show: Callable[[str], Any]) -> dict[str, _Certified]:
     results = {}
     for label, settings in case.ways.items():
         show(f"certifying {case.name}: {label}")
-        thresholds = np.concatenate([case.thresholds, np.linspace(*settings.support, _GRID)])
-        arguments: dict[str, Any] = dataclasses.asdict(settings)
+        low, high = settings["support"]
+        thresholds = np.concatenate([case.thresholds, np.linspace(low, high, _GRID)])
         results[label] = _Certified(
-            jaxcert.certify(case.returns, thresholds, **arguments),
-            jaxcert.certify_safety_level(case.returns, _SAFETY, **arguments),
+            jaxcert.certify(case.returns, thresholds, **settings),
+            jaxcert.certify_safety_level(case.returns, _SAFETY, **settings),
         )
     return results
 
 
 def _figure(case: Case, results: dict[str, _Certified]) -> Any:
-    curves = {f"{label} ({_way(result)})": result.at_thresholds for label, result in results.items()}
+    curves = {
+        f"{label} ({_tables.way(result.at_thresholds)})": result.at_thresholds for label, result in results.items()
+    }
     return plot_certificates(curves, exact=case.exact, title=f"{case.name}, {len(case.returns)} tasks")
-
-
-def _way(result: _Certified) -> str:
-    certificate = result.at_thresholds
-    return f"{certificate.bound}, {certificate.method}, beta {float(certificate.beta):.6g}"
 
 
 def _print(console: Console, cases: list[Case], results: list[dict[str, _Certified]], files: list[Path]) -> None:
     for case, result in zip(cases, results, strict=True):
         n, m = case.returns.shape
-        console.print(f"{case.title}; {n} tasks, {m} rollouts each", soft_wrap=True)
+        console.print(f"{case.title}; {n} tasks, {m} rollouts each")
         for label, certified in result.items():
-            console.print(f"  {label}: {_way(certified)}", soft_wrap=True)
-        console.print("", _tables.plain_table(_columns(case, result)), "", sep="\n")
-    console.print(_EXPLANATION, soft_wrap=True)
+            console.print(f"  {label}: {_tables.way(certified.at_thresholds)}")
+        console.print("", _tables.plain_table(_columns(case, result)), "", sep="\n", soft_wrap=False)
+    console.print(_EXPLANATION)
     for file in files:
-        console.print(f"plot: {file}", soft_wrap=True)
+        console.print(f"plot: {file}")
 
 
 def _columns(case: Case, results: dict[str, _Certified]) -> dict[str, list[str]]:

@@ -1,7 +1,6 @@
 """Environments by name, and policies by file or name."""
 
 import hashlib
-from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
@@ -40,11 +39,11 @@ def shipped() -> list[str]:
 def environment(name: str, *, authors_version: bool = False) -> MultiTaskEnv:
     """One of those that `train` takes."""
     if name not in trainable():
-        raise ValueError(f"environment is {name!r}; expected one of {_listed(trainable())}")
+        raise ValueError(f"environment is {name!r}; expected one of {', '.join(trainable())}")
     wanted = name + _AUTHORS if authors_version else name
     if wanted not in ENVIRONMENTS:
         having = [other for other in trainable() if other + _AUTHORS in ENVIRONMENTS]
-        raise ValueError(f"{name} has no authors' version; expected one of {_listed(having)}")
+        raise ValueError(f"{name} has no authors' version; expected one of {', '.join(having)}")
     return ENVIRONMENTS[wanted].make()
 
 
@@ -56,10 +55,10 @@ def find(checkpoint: Path, *, deterministic: bool) -> Found:
     try:
         path = find_policy(checkpoint)
     except FileNotFoundError as error:
-        raise FileNotFoundError(f"{error}; expected a checkpoint, or one of {_listed(shipped())}") from error
+        raise FileNotFoundError(f"{error}; expected a checkpoint, or one of {', '.join(shipped())}") from error
     trained_on = policy_facts(path)["environment"]
     if trained_on not in ENVIRONMENTS:
-        raise ValueError(f"{path} holds a policy for {trained_on!r}; expected one of {_listed(ENVIRONMENTS)}")
+        raise ValueError(f"{path} holds a policy for {trained_on!r}; expected one of {', '.join(ENVIRONMENTS)}")
     env = ENVIRONMENTS[trained_on].make()
     policy = load_policy(path, environment=env.name, deterministic=deterministic)
     return Found(env, policy, str(path), _digest(path.read_bytes()))
@@ -76,10 +75,6 @@ def _shipped(name: str, *, deterministic: bool) -> Found:
         raise ValueError(f"{name} has no stochastic form; expected it without --stochastic")
     digest = _digest(name.encode() + b"".join(np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(policy.params)))
     return Found(entry.make(), policy, f"{name} (shipped)", digest)
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names)
 
 
 def _digest(content: bytes) -> str:

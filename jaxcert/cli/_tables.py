@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -19,9 +18,7 @@ CURVE_NOTE = (
 )
 
 
-def heading(
-    file: Path, data: ReturnsFile, support: tuple[float, float], certificates: Mapping[Any, Certificate]
-) -> str:
+def heading(data: ReturnsFile, support: tuple[float, float], certificates: Mapping[Any, Certificate]) -> str:
     """A description of what was certified and how; beta may depend on what was fixed beforehand."""
     certificate, *_ = certificates.values()
     betas = {fixed: f"{float(one.beta):.6g}" for fixed, one in certificates.items()}
@@ -30,11 +27,17 @@ def heading(
     counts = data.num_rollouts
     fewest, most = counts.min(), counts.max()
     rollouts = f"{most} rollouts each" if fewest == most else f"{fewest} to {most} rollouts, {counts.sum()} in all"
+    low, high = map(as_given, support)
     return (
-        f"{file}: {certificate.num_tasks} tasks, {rollouts}, support [{as_given(support[0])}, {as_given(support[1])}]\n"
+        f"{data.path}: {certificate.num_tasks} tasks, {rollouts}, support [{low}, {high}]\n"
         f"bound {certificate.bound}, method {certificate.method}, "
         f"beta {beta}, delta {ceil_figures(float(certificate.delta))}"
     )
+
+
+def way(certificate: Certificate) -> str:
+    """How it was certified, in a few words."""
+    return f"{certificate.bound}, {certificate.method}, beta {float(certificate.beta):.6g}"
 
 
 def by_threshold(certificate: Certificate, thresholds: Sequence[float]) -> Table:

@@ -3,17 +3,17 @@
 import dataclasses
 import math
 import time
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import jax
+import typer
 
 from jaxcert._extras import import_extra
 from jaxcert.certificates import floor_to
 from jaxcert.cli import _console, _policies
+from jaxcert.cli._options import Quiet
 from jaxcert.cli._tables import as_given
-from jaxcert.tasks import MultiTaskEnv
 from jaxcert.training import (
     PENDULUM,
     SMALL,
@@ -27,86 +27,102 @@ from jaxcert.training import (
 _SETTINGS = {"paper": PPOSettings(), "small": SMALL, "pendulum": PENDULUM}
 
 
-@dataclasses.dataclass(frozen=True)
-class Request:
-    """What to train, how, and where to write; entries of `changes` that are not None replace settings."""
-
-    name: str
-    out: Path
-    settings: str | None
-    changes: Mapping[str, Any]
-    authors_version: bool
-
-
-@dataclasses.dataclass(frozen=True)
-class Certified:
-    """The certificates wanted at every checkpoint."""
-
-    thresholds: Sequence[float]
-    safeties: Sequence[float]
-    num_tasks: int
-    num_rollouts: int
-    delta: float
-    until: float | None
-
-
-def train_policy(request: Request, certified: Certified, *, quiet: bool) -> None:
-    """Train, or resume the training in the folder."""
-    env = _policies.environment(request.name, authors_version=request.authors_version)
-    settings = _settings(request)
+def train_policy(
+    environment: Annotated[str, typer.Argument(metavar="ENVIRONMENT", help=f"{', '.join(_policies.trainable())}.")],
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder for checkpoints; training resumes from those in it.")
+    ],
+    settings: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Settings of PPO: paper (60 million steps), small (for a machine without a GPU) or pendulum; by"
+            " default those of the paper, or the pendulum's.",
+        ),
+    ] = None,
+    steps: Annotated[int | None, typer.Option(min=1, metavar="N", help="Steps of the environment.")] = None,
+    checkpoints: Annotated[
+        int | None, typer.Option(min=2, metavar="C", help="Number of checkpoints, the first before training.")
+    ] = None,
+    learning_rate: Annotated[float | None, typer.Option(metavar="R", help="Overrides that of the settings.")] = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**31, metavar="S", help="Of training.")] = 0,
+    authors_version: Annotated[
+        bool, typer.Option("--authors-version", help="The environment of the paper's authors, with its faults.")
+    ] = False,
+    threshold: Annotated[
+        list[float] | None,
+        typer.Option(metavar="X", help="Certify this return at every checkpoint (repeatable)."),
+    ] = None,
+    safety: Annotated[
+        list[float] | None,
+        typer.Option(metavar="S", help="Certify a return on this share of new tasks (repeatable)."),
+    ] = None,
+    tasks: Annotated[int, typer.Option(min=1, metavar="N", help="Tasks of each certificate.")] = 100,
+    rollouts: Annotated[int, typer.Option(min=1, metavar="M", help="Rollouts of each task.")] = 10,
+    delta: Annotated[float, typer.Option(metavar="D", help="Failure probability of all checkpoints together.")] = 0.01,
+    until: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Stop once the first threshold is certified on this share."),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Train a policy with Brax's PPO, with checkpoints and, on request, a certificate at each of them."""
+    env = _policies.environment(environment, authors_version=authors_version)
+    changes = {"num_timesteps": steps, "num_evals": checkpoints, "learning_rate": learning_rate, "seed": seed}
+    ppo = _settings(settings or ("pendulum" if environment == "pendulum" else "paper"), changes)
     import_extra("brax.training.agents.ppo.train", "brax")
-    hook = _hook(env, request, settings, certified)
-    request.out.mkdir(parents=True, exist_ok=True)
-    lines = _Lines(settings.num_timesteps, certified)
+    _check_until(until, threshold)
+    hook = None
+    if threshold or safety:
+        # An interrupted training has more checkpoints than planned, so their number is not fixed.
+        hook = CertificationHook(
+            env,
+            jax.random.key(ppo.seed),
+            thresholds=threshold or [],
+            safeties=safety or [],
+            num_tasks=tasks,
+            num_rollouts=rollouts,
+            budget=CheckpointBudget(delta),
+            stop=None if until is None else lambda checkpoint: _is_reached(checkpoint, until),
+        )
+    out.mkdir(parents=True, exist_ok=True)
+    lines = _Lines(ppo.num_timesteps, threshold or [], safety or [])
     with _console.warnings_on_stderr():
-        train(env, settings, hook=hook, checkpoints=request.out, progress_fn=(lambda *_: None) if quiet else lines.show)
+        train(env, ppo, hook=hook, checkpoints=out, progress_fn=(lambda *_: None) if quiet else lines.show)
     console = _console.output()
     if hook is not None and (step := hook.ledger.reached) is not None:
-        console.print(f"the wanted certificate was reached at step {step:,}", soft_wrap=True)
-    console.print(f"policies and checkpoints are in {request.out}", soft_wrap=True)
+        console.print(f"the wanted certificate was reached at step {step:,}")
+    console.print(f"policies and checkpoints are in {out}")
 
 
-def _settings(request: Request) -> PPOSettings:
-    name = request.settings or ("pendulum" if request.name == "pendulum" else "paper")
+def _settings(name: str, changes: dict[str, Any]) -> PPOSettings:
+    """The named settings; entries of `changes` that are not None replace theirs."""
     if name not in _SETTINGS:
         raise ValueError(f"settings is {name!r}; expected one of {', '.join(_SETTINGS)}")
-    changes = {name: value for name, value in request.changes.items() if value is not None}
+    changes = {name: value for name, value in changes.items() if value is not None}
     rate = changes.get("learning_rate", 1.0)
     if not (math.isfinite(rate) and rate > 0):
         raise ValueError(f"--learning-rate is {rate}; expected a positive number")
     return dataclasses.replace(_SETTINGS[name], **changes)
 
 
-def _hook(env: MultiTaskEnv, request: Request, settings: PPOSettings, certified: Certified) -> CertificationHook | None:
-    if certified.until is not None and not certified.thresholds:
+def _check_until(until: float | None, thresholds: list[float] | None) -> None:
+    if until is not None and not thresholds:
         raise ValueError("--until needs a --threshold, whose certified safety it waits for")
-    if certified.until is not None and not 0 < certified.until < 1:
-        raise ValueError(f"--until is {certified.until}; expected a number in (0, 1)")
-    if not certified.thresholds and not certified.safeties:
-        return None
-    # An interrupted training has more checkpoints than planned, so their number is not fixed.
-    return CertificationHook(
-        env,
-        jax.random.key(settings.seed),
-        thresholds=certified.thresholds,
-        safeties=certified.safeties,
-        num_tasks=certified.num_tasks,
-        num_rollouts=certified.num_rollouts,
-        budget=CheckpointBudget(certified.delta),
-        stop=None if certified.until is None else lambda checkpoint: _is_reached(checkpoint, certified.until),
-    )
+    if until is not None and not 0 < until < 1:
+        raise ValueError(f"--until is {until}; expected a number in (0, 1)")
 
 
-def _is_reached(checkpoint: Checkpoint, until: float | None) -> bool:
-    return checkpoint.safety is not None and until is not None and float(checkpoint.safety.safety[0]) >= until
+def _is_reached(checkpoint: Checkpoint, until: float) -> bool:
+    return checkpoint.safety is not None and float(checkpoint.safety.safety[0]) >= until
 
 
 class _Lines:
     """One line per evaluation."""
 
-    def __init__(self, total: int, certified: Certified) -> None:
-        self.total, self.certified = total, certified
-        self.first: tuple[float, int] | None = None
+    def __init__(self, total: int, thresholds: list[float], safeties: list[float]) -> None:
+        self.total, self.thresholds, self.safeties = total, thresholds, safeties
+        self.previous: tuple[float, int] | None = None
 
     def show(self, step: int, metrics: dict[str, Any]) -> None:
         """Show the metrics, the steps per second since the previous evaluation, and the remaining time at that pace."""
@@ -114,21 +130,22 @@ class _Lines:
         parts = [f"step {step:,} of {self.total:,}"]
         if "eval/episode_reward" in metrics:
             parts.append(f"mean return {float(metrics['eval/episode_reward']):.1f}")
-        for threshold in self.certified.thresholds:
-            safety = metrics.get(f"certify/safety@{threshold:.12g}")
-            parts += [] if safety is None else [f"at least {as_given(threshold)} on {floor_to(safety, 4)} of new tasks"]
-        for wanted in self.certified.safeties:
-            performance = metrics.get(f"certify/performance@{wanted:.12g}")
-            parts += (
-                []
-                if performance is None
-                else [f"at least {floor_to(performance, 2)} on {as_given(wanted)} of new tasks"]
-            )
-        if self.first is not None and step > self.first[1]:
-            pace = (step - self.first[1]) / (now - self.first[0])
+        parts += self._certified(metrics)
+        if self.previous is not None and step > self.previous[1]:
+            pace = (step - self.previous[1]) / (now - self.previous[0])
             parts += [f"{pace:,.0f} steps/s", f"{_duration((self.total - step) / pace)} left"]
-        self.first = (now, step)
-        _console.output().print(", ".join(parts), soft_wrap=True)
+        self.previous = (now, step)
+        _console.output().print(", ".join(parts))
+
+    def _certified(self, metrics: dict[str, Any]) -> list[str]:
+        """What is certified; not every evaluation has a certificate."""
+        safeties = [metrics.get(f"certify/safety@{x:.12g}") for x in self.thresholds]
+        performances = [metrics.get(f"certify/performance@{s:.12g}") for s in self.safeties]
+        rows = [(as_given(x), floor_to(s, 4)) for x, s in zip(self.thresholds, safeties, strict=True) if s is not None]
+        rows += [
+            (floor_to(x, 2), as_given(s)) for x, s in zip(performances, self.safeties, strict=True) if x is not None
+        ]
+        return [f"at least {threshold} on {share} of new tasks" for threshold, share in rows]
 
 
 def _duration(seconds: float) -> str:

@@ -1,6 +1,7 @@
 """Certified safety against the threshold, as a picture."""
 
 import io
+import itertools
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -10,7 +11,7 @@ import chex
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert._files import check_output, write_whole
+from jaxcert._files import check_output, check_suffix, write_whole
 from jaxcert.certificates import Certificate, confidence
 
 _CAPTION = "Each point holds by itself, for a threshold or a safety fixed before the data were seen."
@@ -59,7 +60,7 @@ def plot_certificates(
     if exact is not None:
         axes.plot(*exact, color=_GREY, linewidth=1.4, label="exact S(B)")
     left = min([float(certificate.thresholds.min()) for certificate in certificates.values()] + [x for x, _ in points])
-    for (label, certificate), colour in zip(certificates.items(), _cycled(len(certificates)), strict=True):
+    for (label, certificate), colour in zip(certificates.items(), itertools.cycle(_COLOURS), strict=False):
         axes.plot(*_steps(certificate, left), color=colour, linewidth=1.8, drawstyle="steps-pre", label=label)
     if points:
         axes.plot(*zip(*points, strict=True), "o", color=_GREY, markersize=5, zorder=3, label="requested")
@@ -105,10 +106,7 @@ def check_figure_path(path: str | PathLike[str]) -> Path:
         'curve.png'
     """
     bases = import_extra("matplotlib.backend_bases", "plot")
-    known = bases.FigureCanvasBase.get_supported_filetypes()
-    suffix = Path(path).suffix
-    if suffix[1:].lower() not in known:
-        raise ValueError(f"{path}: suffix {suffix!r}, expected one of {', '.join('.' + name for name in known)}")
+    check_suffix(path, [f".{name}" for name in bases.FigureCanvasBase.get_supported_filetypes()])
     return check_output(path)
 
 
@@ -123,10 +121,6 @@ def _claim(certificates: Mapping[str, Certificate]) -> str:
     if len(deltas) > 1:
         raise ValueError(f"certificates have confidence {', '.join(deltas)}, expected the same for all of one plot")
     return f"certified with confidence {deltas[0]}"
-
-
-def _cycled(count: int) -> list[str]:
-    return [_COLOURS[i % len(_COLOURS)] for i in range(count)]
 
 
 def _steps(certificate: Certificate, left: float) -> tuple[np.ndarray, np.ndarray]:

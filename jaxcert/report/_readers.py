@@ -8,12 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from jaxcert._files import check_suffix
 from jaxcert.report._archive import read_archive
 from jaxcert.report._episodes import read_csv, read_parquet
 
 _READERS = {".npz": read_archive, ".parquet": read_parquet, ".csv": read_csv}
-
-
 _AT_RANDOM = (
     "certificates hold only if whether a rollout is missing does not depend on its outcome; otherwise count it as the "
     "worst return, the lower end of the support"
@@ -102,10 +101,8 @@ def read_returns(path: str | PathLike[str], *, strict: bool = False) -> ReturnsF
         (3, 2)
     """
     path = Path(path)
-    reader = _READERS.get(path.suffix.lower())
     content = _content(path)
-    if reader is None:
-        raise ValueError(f"{path}: suffix {path.suffix!r}, expected one of {', '.join(_READERS)}")
+    reader = _READERS[check_suffix(path, _READERS)]
     try:
         returns, where = reader(content)
     except ValueError as error:

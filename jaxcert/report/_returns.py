@@ -10,8 +10,8 @@ import chex
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert._files import check_output, whole_file
-from jaxcert.report._frames import COLUMNS
+from jaxcert._files import check_output, check_suffix, whole_file
+from jaxcert.report._episodes import COLUMNS
 
 _SUFFIXES = (".npz", ".parquet")
 # Names with a meaning for readers, in either kind of file.
@@ -80,9 +80,7 @@ def check_returns_path(path: str | PathLike[str]) -> Path:
         '.npz'
     """
     target = check_output(path)
-    if target.suffix.lower() not in _SUFFIXES:
-        raise ValueError(f"{target}: suffix {target.suffix!r}, expected one of {', '.join(_SUFFIXES)}")
-    if target.suffix.lower() == ".parquet":
+    if check_suffix(target, _SUFFIXES) == ".parquet":
         import_extra("pyarrow.parquet", "io")
     return target
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert._files import whole_file
+from jaxcert._files import check_suffix, whole_file
 from jaxcert.sweep import SweepResult
 
 _FORMATS = (".parquet", ".csv")
@@ -39,7 +39,7 @@ def write_sweep(path: str | PathLike[str], result: SweepResult) -> None:
         ...     print(path.read_text().splitlines()[0][:40])
         "seed","num_tasks","num_rollouts","bound
     """
-    exact = check_table_path(path).suffix.lower() == ".csv"
+    exact = check_suffix(path, _FORMATS) == ".csv"
     module, writer = ("pyarrow.csv", "CSVWriter") if exact else ("pyarrow.parquet", "ParquetWriter")
     create = getattr(import_extra(module, "io"), writer)
     with whole_file(path) as file, create(file, _table(result, 0, exact).schema) as table:
@@ -60,10 +60,8 @@ def check_table_path(path: str | PathLike[str]) -> Path:
         >>> check_table_path("sweep.parquet").suffix
         '.parquet'
     """
-    path = Path(path)
-    if path.suffix.lower() not in _FORMATS:
-        raise ValueError(f"{path}: suffix {path.suffix!r}, expected one of {', '.join(_FORMATS)}")
-    return path
+    check_suffix(path, _FORMATS)
+    return Path(path)
 
 
 def _table(result: SweepResult, seed: int, exact: bool) -> Any:

@@ -17,7 +17,6 @@ from jaxcert.certificates import Certificate, Status, sentence
 from jaxcert.report._readers import ReturnsFile
 
 _FORMAT = {"format": "jaxcert certificates", "format_version": 1}
-_FIELDS = ("threshold", "safety", "epsilon", "num_violations", "num_valid", "status", "sentence")
 _NOTE = "Each row holds for a {} fixed before the data were seen, not for one chosen after a look at the rows."
 
 
@@ -110,16 +109,18 @@ def _data(data: ReturnsFile) -> dict[str, Any]:
 
 
 def _rows(certificate: Certificate) -> list[dict[str, Any]]:
-    columns = (
-        map(_number, certificate.thresholds),
-        map(_number, certificate.safety),
-        map(_number, certificate.epsilon),
-        certificate.num_violations.tolist(),
-        certificate.num_valid.tolist(),
-        [Status(code).name.lower() for code in certificate.status.tolist()],
-        [sentence(certificate, i) for i in range(certificate.safety.shape[0])],
-    )
-    return [dict(zip(_FIELDS, row, strict=True)) for row in zip(*columns, strict=True)]
+    return [
+        {
+            "threshold": _number(certificate.thresholds[i]),
+            "safety": _number(certificate.safety[i]),
+            "epsilon": _number(certificate.epsilon[i]),
+            "num_violations": int(certificate.num_violations[i]),
+            "num_valid": int(certificate.num_valid[i]),
+            "status": Status(int(certificate.status[i])).name.lower(),
+            "sentence": sentence(certificate, i),
+        }
+        for i in range(certificate.safety.shape[0])
+    ]
 
 
 def _number(value: Any) -> float | None:

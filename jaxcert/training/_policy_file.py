@@ -1,8 +1,6 @@
 """Compact policy files: the actor's arrays in a ``.npz``, without pickle."""
 
 import json
-import zipfile
-import zlib
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -11,24 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._files import whole_file
+from jaxcert._files import read_arrays, whole_file
 from jaxcert.rollouts import Policy
 
 _FORMAT = "jaxcert-policy-1"
 # Lower limits in Brax: of the normalisation, and of the noise of the tanh-normal distribution.
 _SMALLEST_STD, _LEAST_NOISE = 1e-6, 1e-3
-# Errors from reading a damaged archive; RuntimeError also if it is encrypted or nested too deeply.
-_DAMAGE = (
-    OSError,
-    zipfile.BadZipFile,
-    zlib.error,
-    ValueError,
-    TypeError,
-    KeyError,
-    EOFError,
-    RuntimeError,
-    MemoryError,
-)
 _SAMPLES = ("cheetah", "walker")
 
 
@@ -143,12 +129,11 @@ def sample_policy(name: str, *, deterministic: bool = True) -> Policy:
 
 def _read(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     try:
-        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        arrays = read_arrays(Path(path).read_bytes(), ["about"])
         about = json.loads(str(arrays.pop("about")))
     except FileNotFoundError as error:
         raise FileNotFoundError(f"{path}: no such file") from error
-    except _DAMAGE as error:
+    except (OSError, ValueError, RecursionError) as error:  # the last for JSON that is nested too deeply
         raise ValueError(f"{path} is no policy file, or damaged") from error
     if not isinstance(about, dict) or about.get("format") != _FORMAT or not isinstance(about.get("environment"), str):
         raise ValueError(f"{path} is no policy file of a known format")

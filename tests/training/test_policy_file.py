@@ -1,6 +1,7 @@
 """Policy files: a round trip, and errors for damaged or foreign files."""
 
 import itertools
+import zipfile
 from types import SimpleNamespace
 
 import jax
@@ -72,6 +73,13 @@ def test_pickled_objects_are_never_loaded(tmp_path):
         load_policy(path, environment="pendulum")
 
 
+def test_what_is_no_array_is_refused(file):
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.writestr("w9", "hello")
+    with pytest.raises(ValueError, match="is no policy file, or damaged"):
+        load_policy(file, environment="pendulum")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -84,6 +92,7 @@ def test_pickled_objects_are_never_loaded(tmp_path):
         ({"more": np.zeros(1)}, "expected the layers of one network"),
         ({"about": np.array('{"format": "other"}')}, "no policy file of a known format"),
         ({"about": np.array("[")}, "or damaged"),
+        ({"about": np.array("[" * 100_000)}, "or damaged"),
     ],
 )
 def test_what_does_not_fit_is_refused(file, change, message):

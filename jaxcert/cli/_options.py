@@ -1,0 +1,19 @@
+"""Options that several commands have."""
+
+from typing import Annotated
+
+import typer
+
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress, only the result.")]
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Refuse a file in which some tasks have fewer rollouts than others. A task "
+        "without any row cannot be noticed.",
+    ),
+]
+CHECKPOINT = (
+    "A folder of `jaxcert train` (its last checkpoint), one checkpoint of it, or a policy file (.npz); or a policy "
+    "shipped with the package: "
+)
