@@ -1,6 +1,8 @@
 """The grid of a sweep: the settings whose combinations are certified."""
 
+import collections
 import dataclasses
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -10,9 +12,6 @@ import numpy as np
 from jaxcert._validation import check_finite, check_open_unit, is_count
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._registry import METHODS
-
-# The order of the axes of every result.
-AXES = ("seed", "budget", "bound", "method", "beta", "delta", "threshold")
 
 
 @dataclasses.dataclass(frozen=True, init=False)
@@ -59,11 +58,14 @@ class Grid:
             "thresholds": _numbers("thresholds", thresholds),
             "bounds": _names("bounds", bounds, tuple(BOUNDS)),
             "methods": _names("methods", methods, tuple(METHODS)),
-            "betas": _betas(betas),
+            "betas": _numbers("betas", betas, none=True),
             "deltas": _numbers("deltas", deltas),
             "budgets": None if budgets is None else _budgets(budgets),
         }
         for name, values in axes.items():
+            twice = [value for value, count in collections.Counter(values).items() if count > 1]
+            if twice:
+                raise ValueError(f"{name} of the grid holds {twice[0]!r} twice; expected each value once")
             object.__setattr__(self, name, values)
         check_finite("thresholds", self.thresholds)
         check_open_unit("deltas", self.deltas)
@@ -72,9 +74,8 @@ class Grid:
     @property
     def num_settings(self) -> int:
         """Certificates per seed."""
-        budgets = 1 if self.budgets is None else len(self.budgets)
-        axes = (self.thresholds, self.bounds, self.methods, self.betas, self.deltas)
-        return budgets * int(np.prod([len(axis) for axis in axes]))
+        axes = (self.budgets or (None,), self.thresholds, self.bounds, self.methods, self.betas, self.deltas)
+        return math.prod(map(len, axes))
 
 
 def _entries(name: str, values: Any) -> tuple:
@@ -87,17 +88,8 @@ def _entries(name: str, values: Any) -> tuple:
     return entries
 
 
-def _distinct(name: str, entries: tuple) -> tuple:
-    seen = set()
-    for entry in entries:
-        if entry in seen:
-            raise ValueError(f"{name} of the grid holds {entry!r} twice; expected each value once")
-        seen.add(entry)
-    return entries
-
-
-def _numbers(name: str, values: Any) -> tuple[float, ...]:
-    return _distinct(name, tuple(_number(name, entry) for entry in _entries(name, values)))
+def _numbers(name: str, values: Any, *, none: bool = False) -> tuple[float | None, ...]:
+    return tuple(None if none and entry is None else _number(name, entry) for entry in _entries(name, values))
 
 
 def _number(name: str, value: Any) -> float:
@@ -109,17 +101,12 @@ def _number(name: str, value: Any) -> float:
         raise ValueError(f"{name} of the grid holds {value!r}; expected numbers") from None
 
 
-def _betas(values: Any) -> tuple[float | None, ...]:
-    entries = _entries("betas", values)
-    return _distinct("betas", tuple(None if entry is None else _number("betas", entry) for entry in entries))
-
-
 def _names(name: str, values: str | Sequence[str], known: tuple[str, ...]) -> tuple[str, ...]:
     entries = _entries(name, values)
     for entry in entries:
         if entry not in known:
             raise ValueError(f"{name} of the grid holds {entry!r}; expected {', '.join(known)}")
-    return _distinct(name, entries)
+    return entries
 
 
 def _budgets(values: Iterable[Any]) -> tuple[tuple[int, int], ...]:
@@ -128,4 +115,4 @@ def _budgets(values: Iterable[Any]) -> tuple[tuple[int, int], ...]:
         if np.shape(entry) != (2,) or not all(map(is_count, entry)):
             raise ValueError(f"budgets of the grid holds {entry!r}; expected pairs (num_tasks, num_rollouts)")
         pairs.append((int(entry[0]), int(entry[1])))
-    return _distinct("budgets", tuple(pairs))
+    return tuple(pairs)

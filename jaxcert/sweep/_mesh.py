@@ -1,7 +1,8 @@
 """Returns sharded over the devices of a mesh, in one process or several."""
 
 import functools
-from collections.abc import Callable
+import math
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -13,7 +14,7 @@ from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import check_returns, evaluate, prepare
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.numerics._rounding import convert_host
-from jaxcert.sweep._chunked import Source
+from jaxcert.sweep._chunked import Progress, Source
 from jaxcert.sweep._plan import Pass, Plan
 
 _AXES = ("num_seeds", "num_tasks", "num_rollouts")
@@ -24,25 +25,39 @@ def is_sharded(array: Any) -> bool:
     return isinstance(array, jax.Array) and len(array.sharding.device_set) > 1
 
 
-def check_sharding(shape: tuple[int, ...], sharding: Any) -> NamedSharding:
-    """The sharding, if it divides tasks and seeds evenly and keeps the rollouts of a task together.
+def sharded_bounds(
+    source: Source, sharding: NamedSharding | None, plan: Plan, progress: Progress
+) -> Iterator[np.ndarray]:
+    """[betas, seeds, tasks] for each pass, computed on the devices of the returns, then gathered by every process."""
+    on_device = isinstance(source.returns, jax.Array)
+    sharding = _checked(sharding or source.returns.sharding, source.returns.shape)
+    bounds = [BOUNDS[each.bound] for each in plan.passes]
+    if source.validate and not on_device:
+        for bound in {(each.binary, each.min_rollouts): each for each in bounds}.values():
+            _check_returns(source, sharding, bound)
+    x = _place(source.returns, sharding, source.dtype)
+    where = None if source.where is None else _place(source.where, sharding, np.dtype(bool))
+    progress(0, len(bounds))
+    for done, (bound, each) in enumerate(zip(bounds, plan.passes, strict=True), 1):
+        lower = _lower(source, each, x, where)
+        # Returns on the devices are fetched only if some of them are invalid.
+        if source.validate and on_device and np.isneginf(lower).any():
+            _check_returns(source, sharding, bound)
+        progress(done, len(bounds))
+        yield lower if x.ndim == 3 else lower[:, None]
 
-    Raises:
-        ValueError: if it does not.
-    """
+
+def _checked(sharding: Any, shape: tuple[int, ...]) -> NamedSharding:
+    """The sharding, or ValueError if it divides tasks or seeds unevenly, or splits the rollouts of a task."""
     if not isinstance(sharding, NamedSharding):
         raise ValueError(f"sharding is {sharding!r}; expected a jax.sharding.NamedSharding")
-    for name, size, parts in zip(_AXES[-len(shape) :], shape, _parts(sharding, len(shape)), strict=True):
+    for name, size, axes in zip(_AXES[-len(shape) :], shape, _mesh_axes(sharding, len(shape)), strict=True):
+        parts = math.prod(sharding.mesh.shape[axis] for axis in axes)
         if parts > 1 and name == "num_rollouts":
             raise ValueError("sharding splits the rollouts of a task; expected a split over seeds or tasks")
         if size % parts:
             raise ValueError(f"sharding splits {name} = {size} into {parts} parts; expected a mesh that divides it")
     return sharding
-
-
-def _parts(sharding: NamedSharding, ndim: int) -> list[int]:
-    """Into how many parts each array axis is split."""
-    return [int(np.prod([sharding.mesh.shape[name] for name in names])) for names in _mesh_axes(sharding, ndim)]
 
 
 def _mesh_axes(sharding: NamedSharding, ndim: int) -> list[tuple[str, ...]]:
@@ -51,71 +66,31 @@ def _mesh_axes(sharding: NamedSharding, ndim: int) -> list[tuple[str, ...]]:
     return [() if axes is None else (axes,) if isinstance(axes, str) else tuple(axes) for axes in spec]
 
 
-class ShardedLowerBounds:
-    """Lower bounds computed on the devices that hold the returns, then gathered by every process."""
-
-    def __init__(
-        self,
-        source: Source,
-        sharding: NamedSharding | None,
-        plan: Plan,
-        support: Any,
-        progress: Callable[[int, int], None],
-        validate: bool,
-    ) -> None:
-        self._source, self._plan, self._support = source, plan, support
-        self._validate, self._progress = validate, progress
-        self._on_device = isinstance(source.returns, jax.Array)
-        self._sharding = check_sharding(tuple(source.returns.shape), sharding or source.returns.sharding)
-        if validate and not self._on_device:
-            for bound in {(each.binary, each.min_rollouts): each for each in self._bounds()}.values():
-                self._check(bound)
-        self._x = _place(source.returns, self._sharding, source.dtype)
-        self._where = None if source.where is None else _place(source.where, self._sharding, np.dtype(bool))
-        self._done = 0
-        progress(0, len(plan.passes))
-
-    def compute(self, each: Pass) -> np.ndarray:
-        """[betas, seeds, tasks] on the host."""
-        bound = BOUNDS[each.bound]
-        betas = np.asarray(each.betas, self._plan.dtype)
-        x, low, high, where = prepare(bound, self._x, self._support, self._where, False)
-        # Host values, which every process has, instead of arrays on a device of this process alone.
-        low, high = np.asarray(low), np.asarray(high)
-        rows = each.seeds_per_chunk * each.tasks_per_chunk
-        lower = np.asarray(_on_mesh(bound, self._x.sharding, each.num_rollouts, rows, x, betas, low, high, where))
-        # Returns on the devices are fetched only if some of them are invalid.
-        if self._validate and self._on_device and np.isneginf(lower).any():
-            self._check(bound)
-        self._done += 1
-        self._progress(self._done, len(self._plan.passes))
-        return lower if self._x.ndim == 3 else lower[:, None]
-
-    def _bounds(self) -> list[Bound]:
-        return [BOUNDS[each.bound] for each in self._plan.passes]
-
-    def _check(self, bound: Bound) -> None:
-        """Check the original returns part by part; every process checks all parts, so that all raise the same error."""
-        x: Any = self._source.returns
-        where: Any = self._source.where
-        if is_concrete(x, where):
-            x, where = (np.asarray(array) if isinstance(array, jax.Array) else array for array in (x, where))
-            parts = self._sharding.devices_indices_map(tuple(x.shape)).values()
-            for first, part in {tuple(axis.start or 0 for axis in part): part for part in parts}.items():
-                mask = None if where is None else np.asarray(where[part])
-                check_returns(bound, np.asarray(x[part]), self._support, mask, first=first)
+def _check_returns(source: Source, sharding: NamedSharding, bound: Bound) -> None:
+    """Check the original returns part by part; every process checks all parts, so that all raise the same error."""
+    if is_concrete(source.returns, source.where):
+        x, where = (np.asarray(a) if isinstance(a, jax.Array) else a for a in (source.returns, source.where))
+        parts = sharding.devices_indices_map(tuple(x.shape)).values()
+        for first, part in {tuple(axis.start or 0 for axis in part): part for part in parts}.items():
+            mask = None if where is None else np.asarray(where[part])
+            check_returns(bound, np.asarray(x[part]), source.support, mask, first=first)
 
 
 def _place(array: Any, sharding: NamedSharding, dtype: np.dtype) -> jax.Array:
     """The array on the devices of a mesh; each process holds all of it and places its own part, rounded down."""
     if isinstance(array, jax.Array):
         return jax.device_put(array, sharding)
+    shape = tuple(array.shape)
+    return jax.make_array_from_callback(shape, sharding, lambda i: convert_host(np.asarray(array[i]), dtype, "down"))
 
-    def part(index: Any) -> np.ndarray:
-        host = np.asarray(array[index])
-        return convert_host(host, dtype, "down")
 
-    return jax.make_array_from_callback(tuple(array.shape), sharding, part)
+def _lower(source: Source, each: Pass, x: jax.Array, where: jax.Array | None) -> np.ndarray:
+    """[betas, ..., tasks] on the host, from all returns and their mask on the mesh."""
+    bound, betas, sharding = BOUNDS[each.bound], np.asarray(each.betas, source.dtype), x.sharding
+    x, low, high, where = prepare(bound, x, source.support, where, False)
+    # Host values, which every process has, instead of arrays on a device of this process alone.
+    low, high = np.asarray(low), np.asarray(high)
+    return np.asarray(_on_mesh(bound, sharding, each.num_rollouts, math.prod(each.chunk), x, betas, low, high, where))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
@@ -143,7 +118,7 @@ def _blocks(bound: Bound, m: int, rows: int, low, high, beta, x, where) -> jax.A
         return evaluate(bound, x[..., :m], beta, low, high, None if where is None else where[..., :m])
 
     shape = x.shape[:-1]
-    if int(np.prod(shape)) <= rows:
+    if math.prod(shape) <= rows:
         return evaluate_first(x, where)
     flat = jax.tree.map(lambda a: a.reshape(-1, a.shape[-1]), (x, where))
     return jax.lax.map(lambda one: evaluate_first(*one), flat, batch_size=rows).reshape(shape)

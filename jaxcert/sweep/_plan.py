@@ -1,87 +1,45 @@
-"""The plan of a sweep, made before anything is computed: passes over the returns, chunks, certificates, bytes."""
+"""The plan of a sweep, made before anything is computed: passes over the returns, and calls that fit into memory."""
 
+import bisect
 import dataclasses
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+import itertools
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from jaxcert._validation import check_count, check_finite, check_open_unit
 from jaxcert.bounds._evaluate import bound_support
 from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._compiled import SORT_FROM
 from jaxcert.certificates._registry import METHODS
+from jaxcert.numerics._batches import block_size
 from jaxcert.numerics._rounding import cast_host
 from jaxcert.sweep._grid import Grid
-from jaxcert.sweep._memory import bound_size, check_table, lookup_size
 
-
-def field_types(dtype: np.dtype) -> dict[str, Any]:
-    """The arrays of a result and their types."""
-    whole = ("num_violations", "num_valid", "status")
-    return {"epsilon": dtype, "safety": dtype, **dict.fromkeys(whole, np.int32)}
-
-
-class Chunk(NamedTuple):
-    """Seeds [first_seed, last_seed) and tasks [first_task, last_task), computed in one call."""
-
-    first_seed: int
-    last_seed: int
-    first_task: int
-    last_task: int
-
-    @property
-    def seeds(self) -> slice:
-        """Its seeds."""
-        return slice(self.first_seed, self.last_seed)
-
-    @property
-    def tasks(self) -> slice:
-        """Its tasks."""
-        return slice(self.first_task, self.last_task)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of seeds and of tasks."""
-        return self.last_seed - self.first_seed, self.last_task - self.first_task
+Tile = tuple[slice, slice]
 
 
 @dataclasses.dataclass(frozen=True)
 class Pass:
-    """One bound on the first m rollouts of every task, at all its betas at once.
+    """One bound on the first m rollouts of every task, at all its betas at once, and the look-ups of its results.
 
     Attributes:
         bound: its name.
         num_tasks: the largest number of tasks in any budget with this m.
         num_rollouts: m.
-        betas: the distinct failure probabilities, in the type of the computation.
-        seeds_per_chunk, tasks_per_chunk: size of one call.
-        bytes_per_call: the most that one call is expected to take.
+        betas: the distinct failure probabilities in increasing order, in the type of the computation.
+        chunk: for how many seeds and tasks one call evaluates the bound.
+        piece: for how many seeds and thresholds one call looks up epsilon.
+        bytes_per_call: the most that any call is expected to take.
     """
 
     bound: str
     num_tasks: int
     num_rollouts: int
     betas: tuple[float, ...]
-    seeds_per_chunk: int
-    tasks_per_chunk: int
-    bytes_per_call: int
-
-
-@dataclasses.dataclass(frozen=True)
-class Lookup:
-    """From the lower bounds of one budget to its certificates, for one bound and one method at a time.
-
-    Attributes:
-        num_tasks: n.
-        num_rollouts: m.
-        seeds_per_call, thresholds_per_call: size of one call that looks up epsilon.
-        bytes_per_call: the most that any call is expected to take.
-    """
-
-    num_tasks: int
-    num_rollouts: int
-    seeds_per_call: int
-    thresholds_per_call: int
+    chunk: tuple[int, int]
+    piece: tuple[int, int]
     bytes_per_call: int
 
 
@@ -90,92 +48,90 @@ class Plan:
     """The work of a sweep.
 
     Attributes:
+        grid: the settings.
         num_seeds: length of the leading axis.
         dtype: type of the computation.
-        passes: one per bound and number of rollouts.
+        budgets: pairs (n, m).
         table_size: length of the tables of epsilon, the same for all budgets.
-        lookups: one per budget, in their order.
-        num_certificates: seeds × budgets × bounds × methods × betas × deltas × thresholds.
-        result_bytes: memory of the result on the host.
-        device_bytes: the most that one call is expected to hold on the device.
+        passes: one per bound and number of rollouts.
     """
 
+    grid: Grid
     num_seeds: int
     dtype: np.dtype
-    passes: tuple[Pass, ...]
+    budgets: tuple[tuple[int, int], ...]
     table_size: int
-    lookups: tuple[Lookup, ...]
-    num_certificates: int
-    result_bytes: int
-    device_bytes: int
+    passes: tuple[Pass, ...]
 
     @property
-    def budgets(self) -> tuple[tuple[int, int], ...]:
-        """Pairs (n, m)."""
-        return tuple((each.num_tasks, each.num_rollouts) for each in self.lookups)
+    def num_certificates(self) -> int:
+        """Seeds × budgets × bounds × methods × betas × deltas × thresholds."""
+        return self.num_seeds * self.grid.num_settings
+
+    @property
+    def num_chunks(self) -> int:
+        """Calls that evaluate a bound."""
+        return sum(len(tiles((self.num_seeds, each.num_tasks), each.chunk)) for each in self.passes)
+
+    @property
+    def result_bytes(self) -> int:
+        """Memory of the result on the host."""
+        return self.num_certificates * sum(np.dtype(each).itemsize for each in field_types(self.dtype).values())
+
+    @property
+    def device_bytes(self) -> int:
+        """The most that one call is expected to hold on the device."""
+        return max(each.bytes_per_call for each in self.passes)
 
     @property
     def largest_pass(self) -> Pass:
         """The first pass among those that read the most returns."""
         return max(self.passes, key=lambda each: each.num_tasks * each.num_rollouts)
 
-    @property
-    def num_chunks(self) -> int:
-        """Calls that evaluate a bound."""
-        return sum(1 for each in self.passes for _ in chunks(each, self.num_seeds))
+
+def field_types(dtype: np.dtype) -> dict[str, Any]:
+    """The arrays of a result and their types."""
+    whole = ("num_violations", "num_valid", "status")
+    return {"epsilon": dtype, "safety": dtype, **dict.fromkeys(whole, np.int32)}
+
+
+def tiles(shape: tuple[int, int], size: tuple[int, int]) -> list[Tile]:
+    """Slices of one size that cover two axes; the last ones overlap others, so that nothing is compiled twice."""
+    axes = []
+    for length, step in zip(shape, size, strict=True):
+        starts = [min(start, length - step) for start in range(0, length, step)]
+        axes.append([slice(start, start + step) for start in starts])
+    return list(itertools.product(*axes))
 
 
 def make_plan(shape: tuple[int, ...], dtype: np.dtype, grid: Grid, support: Any, max_bytes: int) -> Plan:
-    """The plan for returns of shape [seeds, n, m].
-
-    Raises:
-        ValueError: for budgets beyond the returns, bounds that need more rollouts or another support, or a
-            limit on memory that does not hold one call.
-    """
+    """The plan for returns of shape [seeds, n, m], or ValueError for settings that do not fit them, or the memory."""
     if not isinstance(grid, Grid):
         raise ValueError(f"grid is {grid!r}; expected a jaxcert.sweep.Grid")
     check_count("max_bytes", max_bytes)
     seeds, tasks, rollouts = shape
     budgets = ((tasks, rollouts),) if grid.budgets is None else grid.budgets
     _check_budgets(budgets, tasks, rollouts, grid)
-    check_grid(grid, budgets, dtype)
+    _check_levels(budgets, grid, dtype)
     for name in grid.bounds:
         bound_support(BOUNDS[name], support)
-    table = 1 + max(n for n, _ in budgets)
-    passes: list[Pass] = []
-    lookups: dict[tuple[int, int], Lookup] = {}
-    for m in dict.fromkeys(m for _, m in budgets):
-        sizes = [n for n, other in budgets if other == m]
-        betas = _betas_in_use(grid, sizes, dtype)
-        size = bound_size(seeds, max(sizes), m, len(betas), dtype, max_bytes)
-        passes += [Pass(name, max(sizes), m, betas, *size) for name in grid.bounds]
-        lookups |= {(n, m): _lookup(n, m, table, seeds, grid, len(betas), dtype, max_bytes) for n in sizes}
-    count = seeds * len(budgets) * grid.num_settings // (1 if grid.budgets is None else len(budgets))
-    return Plan(
-        num_seeds=seeds,
-        dtype=dtype,
-        passes=tuple(passes),
-        table_size=table,
-        lookups=tuple(lookups[budget] for budget in budgets),
-        num_certificates=count,
-        result_bytes=count * sum(np.dtype(each).itemsize for each in field_types(dtype).values()),
-        device_bytes=max(each.bytes_per_call for each in (*passes, *lookups.values())),
-    )
+    plan = Plan(grid, seeds, dtype, budgets, 1 + max(n for n, _ in budgets), ())
+    passes = (_passes(plan, m, max_bytes) for m in dict.fromkeys(m for _, m in budgets))
+    return dataclasses.replace(plan, passes=tuple(itertools.chain(*passes)))
 
 
-def _lookup(n: int, m: int, table: int, seeds: int, grid: Grid, num_betas: int, dtype: np.dtype, most: int) -> Lookup:
-    pairs = len(grid.betas) * len(grid.deltas)
-    solving = check_table(pairs, table, dtype, most)
-    per_call, thresholds, looking_up = lookup_size(seeds, len(grid.thresholds), n, num_betas, pairs, table, dtype, most)
-    return Lookup(n, m, per_call, thresholds, max(solving, looking_up))
+def _check_budgets(budgets: tuple[tuple[int, int], ...], tasks: int, rollouts: int, grid: Grid) -> None:
+    for n, m in budgets:
+        if n > tasks or m > rollouts:
+            raise ValueError(
+                f"budgets of the grid holds ({n}, {m}); the returns have {tasks} tasks with {rollouts} rollouts"
+            )
+        for name in grid.bounds:
+            if m < BOUNDS[name].min_rollouts:
+                raise ValueError(f"{name} needs at least {BOUNDS[name].min_rollouts} rollouts per task, found {m}")
 
 
-def _betas_in_use(grid: Grid, sizes: list[int], dtype: np.dtype) -> tuple[float, ...]:
-    """The distinct betas for budgets with these numbers of tasks, in increasing order."""
-    return tuple(sorted({float(beta) for n in sizes for beta in beta_values(grid, n, dtype).ravel()}))
-
-
-def check_grid(grid: Grid, budgets: tuple[tuple[int, int], ...], dtype: np.dtype) -> None:
+def _check_levels(budgets: tuple[tuple[int, int], ...], grid: Grid, dtype: np.dtype) -> None:
     """Raise ValueError for levels and thresholds that the type of the computation cannot hold."""
     check_finite("thresholds", grid.thresholds, dtype=dtype)
     check_open_unit("deltas", grid.deltas, dtype=dtype)
@@ -198,24 +154,50 @@ def delta_values(grid: Grid, dtype: np.dtype) -> np.ndarray:
     return cast_host(np.asarray(grid.deltas), dtype, "down")
 
 
-def chunks(each: Pass, num_seeds: int) -> Iterator[Chunk]:
-    """Chunks of one size; the last ones overlap the previous ones, so that nothing is compiled twice."""
-    for seed in starts(num_seeds, each.seeds_per_chunk):
-        for task in starts(each.num_tasks, each.tasks_per_chunk):
-            yield Chunk(seed, seed + each.seeds_per_chunk, task, task + each.tasks_per_chunk)
+def _passes(plan: Plan, m: int, max_bytes: int) -> list[Pass]:
+    """One for each bound on the first m rollouts; the bounds share the sizes of their calls."""
+    grid, dtype, seeds, size = plan.grid, plan.dtype, plan.num_seeds, plan.table_size
+    sizes = [n for n, other in plan.budgets if other == m]
+    betas = tuple(np.unique([beta_values(grid, n, dtype) for n in sizes]).tolist())
+    n, num_betas, pairs = max(sizes), len(betas), len(grid.betas) * len(grid.deltas)
+
+    def evaluating(seeds: int, tasks: int) -> int:
+        return bound_bytes(seeds * tasks, m, num_betas, dtype)
+
+    def looking_up(seeds: int, thresholds: int) -> int:
+        piece = lookup_bytes(seeds, thresholds, n, num_betas, pairs, size, dtype)
+        return max(table_bytes(pairs, size, dtype), piece)
+
+    chunk = _fit(max_bytes, evaluating, seeds, n, f"one task with {m} rollouts at {num_betas} betas")
+    what = f"epsilon for each number of violations among {size - 1} tasks"
+    piece = _fit(max_bytes, looking_up, seeds, len(grid.thresholds), what)
+    most = max(evaluating(*chunk), looking_up(*piece))
+    return [Pass(name, n, m, betas, chunk, piece, most) for name in grid.bounds]
 
 
-def starts(length: int, step: int) -> list[int]:
-    """Where pieces of one size begin; the last one overlaps the previous one."""
-    return [min(start, length - step) for start in range(0, length, step)]
+def _fit(max_bytes: int, needed: Callable[[int, int], int], rows: int, columns: int, what: str) -> tuple[int, int]:
+    """The most rows and columns for which a call fits into memory: whole rows if one fits, else a part of one."""
+    if needed(1, 1) > max_bytes:
+        raise ValueError(f"max_bytes is {max_bytes}; expected at least {needed(1, 1)}, what {what} needs")
+    rows = bisect.bisect(range(1, rows + 1), max_bytes, key=lambda some: needed(some, columns)) or 1
+    return rows, bisect.bisect(range(1, columns + 1), max_bytes, key=lambda some: needed(rows, some))
 
 
-def _check_budgets(budgets: tuple[tuple[int, int], ...], tasks: int, rollouts: int, grid: Grid) -> None:
-    for n, m in budgets:
-        if n > tasks or m > rollouts:
-            raise ValueError(
-                f"budgets of the grid holds ({n}, {m}); the returns have {tasks} tasks with {rollouts} rollouts"
-            )
-        for name in grid.bounds:
-            if m < BOUNDS[name].min_rollouts:
-                raise ValueError(f"{name} needs at least {BOUNDS[name].min_rollouts} rollouts per task, found {m}")
+# --- bytes of a call, bounds on XLA's allocations: a test compares them with its own analysis of each compiled call ---
+
+
+def bound_bytes(rows: int, m: int, num_betas: int, dtype: np.dtype) -> int:
+    """Of one evaluation of a bound, for ``rows`` tasks with m rollouts: some copies of the returns for every beta."""
+    return rows * dtype.itemsize * (m * (5 + 4 * num_betas) + 64 * num_betas)
+
+
+def table_bytes(pairs: int, size: int, dtype: np.dtype) -> int:
+    """Of solving for epsilon at ``size`` values of k for each pair of beta and delta, a block at a time."""
+    return dtype.itemsize * (80 * min(pairs * size, block_size()) + 12 * pairs * size)
+
+
+def lookup_bytes(seeds: int, thresholds: int, n: int, num_betas: int, pairs: int, size: int, dtype: np.dtype) -> int:
+    """Of counting violations of bounds [num_betas, seeds, n] and looking up epsilon in tables [pairs, size]."""
+    # Each bound is compared with each of a few thresholds, or sorted.
+    counting = num_betas * (n * (4 + min(thresholds, SORT_FROM)) + 3 * thresholds)
+    return dtype.itemsize * (seeds * (counting + 12 * pairs * thresholds) + 4 * pairs * size)

@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert.certificates._certificate import Status
-from jaxcert.sweep._grid import AXES, Grid
+from jaxcert.sweep._grid import Grid
 from jaxcert.sweep._plan import Plan, beta_values, field_types
 
 if TYPE_CHECKING:
@@ -84,7 +84,8 @@ class SweepResult:
         xarray.
         """
         xarray = import_extra("xarray", "io")
-        variables: dict[str, Any] = {name: (AXES, getattr(self, name)) for name in field_types(self.epsilon.dtype)}
+        axes = tuple(self.coordinates())
+        variables: dict[str, Any] = {name: (axes, getattr(self, name)) for name in field_types(self.epsilon.dtype)}
         variables["beta_used"] = (("budget", "method", "beta", "delta"), self.beta)
         sizes = np.asarray(self.budgets)
         labels = {**self.coordinates(), "num_tasks": ("budget", sizes[:, 0]), "num_rollouts": ("budget", sizes[:, 1])}
@@ -127,8 +128,9 @@ class SweepResult:
         return {name: np.broadcast_to(column, shape).ravel() for name, column in columns.items()}
 
 
-def allocate(grid: Grid, plan: Plan, support: Any) -> SweepResult:
+def allocate(plan: Plan, support: Any) -> SweepResult:
     """An empty result."""
+    grid = plan.grid
     axes = (grid.bounds, grid.methods, grid.betas, grid.deltas, grid.thresholds)
     shape = (plan.num_seeds, len(plan.budgets), *map(len, axes))
     arrays = {name: np.empty(shape, dtype) for name, dtype in field_types(plan.dtype).items()}

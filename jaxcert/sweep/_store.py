@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,24 @@ import jax
 import numpy as np
 
 import jaxcert._version as version
-from jaxcert._files import whole_file, write_whole
-from jaxcert.sweep._grid import Grid
-from jaxcert.sweep._plan import Chunk, Pass, Plan
+from jaxcert._files import read_arrays, whole_file, write_whole
+from jaxcert.sweep._plan import Pass, Plan, Tile
 
 _SETTINGS = "sweep.json"
+
+
+def settings_of(plan: Plan, shape: tuple[int, ...], support: Any, validate: bool) -> dict[str, Any]:
+    """Everything that must not change when a sweep is resumed, as values for JSON."""
+    return {
+        "jaxcert": version.__version__,
+        "jax": jax.__version__,
+        "device": jax.devices()[0].device_kind,
+        "shape": list(shape),
+        "dtype": str(plan.dtype),
+        "support": [float(end) for end in support],
+        "validate": validate,
+        "grid": dataclasses.asdict(plan.grid),
+    }
 
 
 class Store:
@@ -34,82 +48,69 @@ class Store:
             with whole_file(path, replace=False) as file:
                 file.write(self._settings)
         except FileExistsError:
-            self._join(path, settings, resume)
+            if not resume:
+                raise ValueError(
+                    f"{self._folder}: holds a sweep already; ask to resume it, or choose another folder (nothing was "
+                    "changed)"
+                ) from None
+            _check_settings(path, json.loads(self._settings))
 
-    def _join(self, path: Path, settings: dict[str, Any], resume: bool) -> None:
-        """Resume the sweep in the folder, or raise ValueError."""
-        if not resume:
-            raise ValueError(
-                f"{self._folder}: holds a sweep already; ask to resume it, or choose another folder (nothing was "
-                "changed)"
-            )
-        _compare(self._folder, _read_settings(path), json.loads(json.dumps(settings)))
+    def recall(self, each: Pass, chunk: Tile, x: Any, where: Any, compute: Callable[[], np.ndarray]) -> np.ndarray:
+        """The lower bounds of a chunk with these returns and mask: from its file, else computed and stored."""
+        seeds, tasks = chunk
+        place = f"seeds{seeds.start}_{seeds.stop}-tasks{tasks.start}_{tasks.stop}"
+        path = self._folder / f"{each.bound}-m{each.num_rollouts}-{place}.npz"
+        digest = self._digest(each, chunk, x, where)
+        lower = _load(path, digest)
+        if lower is None or lower.shape != (len(each.betas), seeds.stop - seeds.start, tasks.stop - tasks.start):
+            lower = compute()
+            content = io.BytesIO()
+            np.savez(content, digest=np.asarray(digest), lower=lower)
+            write_whole(path, content.getvalue())
+        return lower
 
-    def digest(self, each: Pass, chunk: Chunk, x: Any, where: Any) -> str:
-        """A hash of everything that determines the lower bounds of a chunk: settings, position, returns and mask."""
-        place = f"{each.bound} {each.num_rollouts} {chunk}".encode()
-        return _digest(np.frombuffer(self._settings + place, np.uint8), x, where)
-
-    def load(self, each: Pass, chunk: Chunk, digest: str) -> np.ndarray | None:
-        """The lower bounds of a finished chunk; None if there are none, or if their file is damaged.
-
-        Raises:
-            ValueError: if they were computed from other returns, or for another chunk or sweep.
-        """
-        path = self._path(each, chunk)
-        try:
-            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as archive:
-                stored, lower = str(archive["digest"]), archive["lower"]
-        except Exception:  # any error of the parsers, for a missing or truncated file
-            return None
-        if stored != digest:
-            raise ValueError(
-                f"{path}: was computed from other returns, or for another chunk or sweep; expected what the sweep was "
-                "started with (nothing was changed)"
-            )
-        fits = lower.shape == (len(each.betas), *chunk.shape) and lower.dtype.kind == "f" and not np.isnan(lower).any()
-        return lower if fits else None
-
-    def save(self, each: Pass, chunk: Chunk, digest: str, lower: np.ndarray) -> None:
-        """Store the lower bounds of a finished chunk."""
-        content = io.BytesIO()
-        np.savez(content, digest=np.asarray(digest), lower=lower)
-        write_whole(self._path(each, chunk), content.getvalue())
-
-    def _path(self, each: Pass, chunk: Chunk) -> Path:
-        seeds, tasks = (f"{part.start}_{part.stop}" for part in (chunk.seeds, chunk.tasks))
-        return self._folder / f"{each.bound}-m{each.num_rollouts}-seeds{seeds}-tasks{tasks}.npz"
+    def _digest(self, each: Pass, chunk: Tile, x: Any, where: Any) -> str:
+        """A hash of everything that determines the lower bounds of a chunk: settings, place, returns and mask."""
+        words = self._settings + f"{each.bound} {each.num_rollouts} {chunk}".encode()
+        state = hashlib.blake2b(digest_size=16)
+        for array in (np.frombuffer(words, np.uint8), x, where):
+            if array is None:
+                state.update(b"none")
+            else:
+                host = np.ascontiguousarray(array)
+                state.update(f"{host.dtype}{host.shape}".encode())
+                state.update(host.reshape(-1).view(np.uint8).data)
+        return state.hexdigest()
 
 
-def settings_of(grid: Grid, plan: Plan, shape: tuple[int, ...], support: Any, validate: bool) -> dict[str, Any]:
-    """Everything that must not change when a sweep is resumed, as values for JSON."""
-    return {
-        "jaxcert": version.__version__,
-        "jax": jax.__version__,
-        "device": jax.devices()[0].device_kind,
-        "shape": list(shape),
-        "dtype": str(plan.dtype),
-        "support": [float(end) for end in support],
-        "validate": validate,
-        "grid": dataclasses.asdict(grid),
-    }
+def _load(path: Path, digest: str) -> np.ndarray | None:
+    """Lower bounds from a file, or None if there is none or it is damaged; ValueError if they are other ones."""
+    try:
+        arrays = read_arrays(path.read_bytes(), ["digest", "lower"])
+    except (OSError, ValueError):
+        return None
+    if str(arrays["digest"]) != digest:
+        raise ValueError(
+            f"{path}: was computed from other returns, or for another chunk or sweep; expected what the sweep was "
+            "started with (nothing was changed)"
+        )
+    lower = arrays["lower"]
+    return lower if lower.dtype.kind == "f" and not np.isnan(lower).any() else None
 
 
-def _read_settings(path: Path) -> dict[str, Any]:
+def _check_settings(path: Path, wanted: dict[str, Any]) -> None:
+    """Raise ValueError that names the first setting in which the sweep in that folder differs."""
     try:
         found = json.loads(path.read_bytes())
     except ValueError as error:
         raise ValueError(f"{path}: is damaged ({error}); expected the settings of a sweep") from error
     if not isinstance(found, dict):
         raise ValueError(f"{path}: expected the settings of a sweep")
-    return found
-
-
-def _compare(folder: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    found = _flat(found)
     for name, value in _flat(wanted).items():
-        if _flat(found).get(name) != value:
+        if found.get(name) != value:
             raise ValueError(
-                f"{folder}: the sweep there has {name} = {_flat(found).get(name)!r}, this one {value!r}; expected "
+                f"{path.parent}: the sweep there has {name} = {found.get(name)!r}, this one {value!r}; expected "
                 "the same (nothing was changed)"
             )
 
@@ -118,16 +119,3 @@ def _flat(settings: dict[str, Any]) -> dict[str, Any]:
     """The settings, with the entries of the grid at the top level."""
     grid = settings.get("grid")
     return {**(grid if isinstance(grid, dict) else {}), **settings, "grid": None}
-
-
-def _digest(*arrays: Any) -> str:
-    """A hash of the values, to detect changes; None for no array."""
-    state = hashlib.blake2b(digest_size=16)
-    for array in arrays:
-        if array is None:
-            state.update(b"none")
-        else:
-            host = np.ascontiguousarray(array)
-            state.update(f"{host.dtype}{host.shape}".encode())
-            state.update(host.reshape(-1).view(np.uint8).data)
-    return state.hexdigest()

@@ -9,12 +9,12 @@ import jax.core
 from jax.sharding import NamedSharding
 
 from jaxcert.returns._prepared import split_support
-from jaxcert.sweep._chunked import ChunkedLowerBounds, Source
+from jaxcert.sweep._chunked import Source, chunked_bounds
 from jaxcert.sweep._grid import Grid
-from jaxcert.sweep._lookup import Cells, Lookups, Piece
-from jaxcert.sweep._mesh import ShardedLowerBounds, is_sharded
+from jaxcert.sweep._lookup import certificates
+from jaxcert.sweep._mesh import is_sharded, sharded_bounds
 from jaxcert.sweep._plan import Plan, make_plan
-from jaxcert.sweep._result import SweepResult, allocate
+from jaxcert.sweep._result import SweepResult
 from jaxcert.sweep._store import Store, settings_of
 
 
@@ -85,17 +85,17 @@ def sweep(
         raise ValueError("checkpoint is empty; expected the name of a folder")
     if resume and checkpoint is None:
         raise ValueError("resume goes on with the chunks in a checkpoint; expected its folder")
-    source = Source(returns, where)
+    source = Source(returns, where, support, validate)
     plan = make_plan(source.shape, source.dtype, grid, support, max_bytes)
     step = progress or (lambda done, total: None)
     if sharding is not None or is_sharded(returns):
         if checkpoint is not None:
             raise ValueError("checkpoint keeps chunks, and sharded returns are not chunked; expected one of the two")
-        return _assemble(grid, plan, support, ShardedLowerBounds(source, sharding, plan, support, step, validate))
+        return certificates(plan, support, sharded_bounds(source, sharding, plan, step))
     store = None
     if checkpoint is not None:
-        store = Store(checkpoint, settings_of(grid, plan, source.shape, support, validate), resume=resume)
-    return _assemble(grid, plan, support, ChunkedLowerBounds(source, plan, support, store, step, validate))
+        store = Store(checkpoint, settings_of(plan, source.shape, support, validate), resume=resume)
+    return certificates(plan, support, chunked_bounds(source, plan, store, step))
 
 
 def plan_sweep(returns: Any, grid: Grid, *, support: tuple[float, float], max_bytes: int = 2**30) -> Plan:
@@ -119,27 +119,5 @@ def plan_sweep(returns: Any, grid: Grid, *, support: tuple[float, float], max_by
         >>> plan.num_certificates, plan.num_chunks
         (40, 2)
     """
-    source = Source(returns, None)
+    source = Source(returns, None, support, validate=False)
     return make_plan(source.shape, source.dtype, grid, support, max_bytes)
-
-
-def _assemble(grid: Grid, plan: Plan, support: Any, bounds: ChunkedLowerBounds | ShardedLowerBounds) -> SweepResult:
-    """From lower bounds to certificates; tables of epsilon are shared by the bounds."""
-    result = allocate(grid, plan, support)
-    lookups = Lookups(grid, plan)
-    for each in plan.passes:
-        lower = bounds.compute(each)
-        for budget, sizes in enumerate(plan.lookups):
-            if sizes.num_rollouts == each.num_rollouts:
-                for method in range(len(grid.methods)):
-                    place = (budget, grid.bounds.index(each.bound), method)
-                    for piece, cells in lookups.certificates(method, sizes, each.betas, lower):
-                        _fill(result, place, piece, cells)
-    return result
-
-
-def _fill(result: SweepResult, place: tuple[int, int, int], piece: Piece, cells: Cells) -> None:
-    """Copy certificates [seeds, betas, deltas, thresholds] of a budget, bound and method into the result."""
-    seeds, thresholds = piece
-    for name in Cells._fields:
-        getattr(result, name)[(seeds, *place, ..., thresholds)] = getattr(cells, name)

@@ -13,9 +13,9 @@ from conftest import x64_context
 
 import jaxcert
 from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._method import Solution
 from jaxcert.certificates._registry import METHODS
-from jaxcert.sweep import Grid, _chunked, _lookup, _memory, sweep
-from jaxcert.sweep._plan import make_plan
+from jaxcert.sweep import Grid, _chunked, _lookup, _plan, plan_sweep, sweep
 
 FIELDS = ("epsilon", "safety", "num_violations", "num_valid", "status")
 RNG = np.random.default_rng(0)
@@ -72,7 +72,7 @@ def test_chunks_do_not_change_the_certificates(size, where, precision):
     grid = Grid(GRID.thresholds, betas=(0.1, 0.2), bounds=("betting", "dkw", "hoeffding"))
     whole = sweep(x, grid, support=(0, 1), where=where)
     parts = sweep(x, grid, support=(0, 1), where=where, max_bytes=max_bytes)
-    plan = make_plan(x.shape, x.dtype, grid, (0, 1), max_bytes)
+    plan = plan_sweep(x, grid, support=(0, 1), max_bytes=max_bytes)
     assert plan.num_chunks > 3
     assert plan.device_bytes <= max_bytes
     # A bound may move by its last bit where the compiler lays out a chunk differently; thresholds lie elsewhere.
@@ -135,7 +135,7 @@ def shaped(*shape: int, dtype=np.float32) -> jax.ShapeDtypeStruct:
 def test_a_bound_takes_no_more_memory_than_planned(bound, masked, num_betas, num_rollouts, dtype):
     with x64_context(dtype == np.float64):
         lowered = lowered_bound(bound, masked, num_betas, num_rollouts, dtype)
-        assert total_bytes(lowered) <= _memory.bound_bytes(100, num_rollouts, num_betas, np.dtype(dtype))
+        assert total_bytes(lowered) <= _plan.bound_bytes(100, num_rollouts, num_betas, np.dtype(dtype))
 
 
 def lowered_bound(bound, masked, num_betas, num_rollouts, dtype):
@@ -148,21 +148,20 @@ def lowered_bound(bound, masked, num_betas, num_rollouts, dtype):
 @pytest.mark.slow
 @pytest.mark.parametrize(("method", "size"), [("binomial", 20_000), ("scenario", 300), ("scenario", 20_000)])
 def test_a_table_takes_no_more_memory_than_planned(method, size):
-    pairs = shaped(2, 3)
-    lowered = _lookup.solve_tables.lower(METHODS[method], size, shaped(), pairs, pairs)
-    assert total_bytes(lowered) <= _memory.table_bytes(6, size, np.dtype(np.float32))
+    lowered = _lookup.solve_tables.lower(METHODS[method], size, shaped(), shaped(2, 3), shaped(3))
+    assert total_bytes(lowered) <= _plan.table_bytes(6, size, np.dtype(np.float32))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [20, 2000])
 @pytest.mark.parametrize("num_thresholds", [5, 63, 2000])
 def test_a_lookup_takes_no_more_memory_than_planned(n, num_thresholds):
-    lower, levels, chosen = shaped(3, 4, n), shaped(2, 3), shaped(2, 3, dtype=np.int32)
+    lower, chosen, *levels = shaped(3, 4, n), shaped(2, 3, dtype=np.int32), shaped(2, 3), shaped(3)
     column = (2, 3, n + 100)
-    table = _lookup.Table(shaped(*column), shaped(*column, dtype=np.int32), shaped(*column, dtype=bool))
+    table = Solution(shaped(*column), shaped(*column, dtype=np.int32), shaped(*column, dtype=bool))
     scenario, thresholds = METHODS["scenario"], shaped(num_thresholds)
-    lowered = _lookup.look_up.lower(scenario, lower, chosen, table, levels, levels, thresholds)
-    assert total_bytes(lowered) <= _memory.lookup_bytes(4, num_thresholds, n, 3, 6, n + 100, np.dtype(np.float32))
+    lowered = _lookup.look_up.lower(scenario, lower, chosen, table, *levels, thresholds)
+    assert total_bytes(lowered) <= _plan.lookup_bytes(4, num_thresholds, n, 3, 6, n + 100, np.dtype(np.float32))
 
 
 @pytest.mark.parametrize(
