@@ -24,6 +24,7 @@ DOCUMENTED = [
     "jaxcert.report",
     "jaxcert.rollouts",
     "jaxcert.rollouts.summaries",
+    "jaxcert.sequential",
     "jaxcert.sweep",
     "jaxcert.tasks",
     "jaxcert.tasks.bridge_world",

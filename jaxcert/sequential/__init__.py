@@ -1,0 +1,18 @@
+"""Rollouts one after another, until each task is decided."""
+
+from jaxcert.sequential._experiment import certificate, init, update
+from jaxcert.sequential._file import load, save
+from jaxcert.sequential._recorded import certify_sequential
+from jaxcert.sequential._sequential_certificate import SequentialCertificate
+from jaxcert.sequential._wealth import SequentialState
+
+__all__ = [
+    "SequentialCertificate",
+    "SequentialState",
+    "certificate",
+    "certify_sequential",
+    "init",
+    "load",
+    "save",
+    "update",
+]

@@ -1,0 +1,189 @@
+"""Sequential certificates: what they use, what they say, how often they fail, and what they refuse."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+import jaxcert
+from jaxcert import Status, certify
+from jaxcert.returns.summaries import Histogram
+from jaxcert.sequential import certify_sequential
+
+RNG = np.random.default_rng(0)
+X = RNG.beta(8, 2, (60, 50)).astype(np.float32)
+SETTINGS = {"support": (0.0, 1.0), "delta": 0.05}
+
+
+def test_rollouts_that_were_not_used_change_nothing():
+    found = certify_sequential(X, 0.7, **SETTINGS)
+    used = np.asarray(found.num_rollouts_used)
+    assert 5 < used.mean() < 40
+    unused = np.arange(50) >= used
+    for other in (np.where(unused, 0, X), np.where(unused, 1, X)):
+        again = certify_sequential(other, 0.7, **SETTINGS)
+        np.testing.assert_array_equal(again.num_rollouts_used, used)
+        np.testing.assert_array_equal(again.epsilon, found.epsilon)
+    masked = certify_sequential(X, 0.7, where=~unused, **SETTINGS)
+    np.testing.assert_array_equal(masked.epsilon, found.epsilon)
+
+
+def test_masked_rollouts_are_skipped_whatever_they_hold():
+    keep = RNG.random(X.shape) < 0.6
+    keep[:, 0] = True
+    spoilt = np.where(keep, X, np.nan).astype(np.float32)
+    found = certify_sequential(spoilt, 0.7, where=keep, **SETTINGS)
+    for i in range(0, 60, 7):
+        alone = certify_sequential(X[i][keep[i]][None], 0.7, **SETTINGS)
+        assert int(found.num_rollouts_used[i, 0]) == int(alone.num_rollouts_used[0, 0])
+        assert bool(found.lower_bounds[i] >= 0.7) == (int(alone.num_violations[0]) == 0)
+
+
+def test_more_thresholds_never_hurt_one_of_them():
+    thresholds = np.linspace(0.3, 0.9, 25)
+    together = certify_sequential(X, thresholds, **SETTINGS)
+    alone = [certify_sequential(X, b, **SETTINGS) for b in thresholds[::6]]
+    assert np.all(np.diff(np.asarray(together.num_violations)) >= 0)
+    for position, single in zip(range(0, 25, 6), alone, strict=True):
+        assert int(together.num_violations[position]) <= int(single.num_violations[0])
+        np.testing.assert_array_equal(together.num_rollouts_used[:, position], single.num_rollouts_used[:, 0])
+
+
+def test_giving_up_saves_rollouts_and_loses_no_soundness():
+    patient, hasty = (certify_sequential(X, 0.8, give_up=level, **SETTINGS) for level in (0.0, 0.9))
+    assert int(hasty.num_rollouts_used.sum()) < int(patient.num_rollouts_used.sum())
+    assert int(hasty.num_violations[0]) >= int(patient.num_violations[0])
+
+
+def test_blocks_of_thresholds_change_nothing(monkeypatch):
+    thresholds = np.linspace(0.1, 0.9, 13)
+    whole = certify_sequential(X, thresholds, **SETTINGS)
+    jax.clear_caches()
+    monkeypatch.setattr("jaxcert.sequential._recorded._BLOCK_BYTES", 60 * 4 * 4 * 3 * 4)
+    parts = certify_sequential(X, thresholds, **SETTINGS)
+    jax.clear_caches()
+    for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(parts), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_jit_vmap_and_batches(precision):
+    x = jnp.asarray(X.reshape(3, 20, 50), precision)
+    call = lambda x: certify_sequential(x, [0.5, 0.7], **SETTINGS)  # noqa: E731
+    batch, mapped, compiled = call(x), jax.vmap(call)(x), jax.jit(call)(x)
+    for other in (mapped, compiled):
+        np.testing.assert_array_equal(batch.num_rollouts_used, other.num_rollouts_used)
+        np.testing.assert_allclose(batch.epsilon, other.epsilon, rtol=1e-5)
+    assert batch.epsilon.dtype == precision
+    assert batch.num_rollouts_used.shape == (3, 20, 2)
+
+
+def test_thresholds_up_to_the_lower_end_need_no_rollouts():
+    found = certify_sequential(X, [-1.0, 0.0, 0.5], **SETTINGS)
+    assert np.asarray(found.num_rollouts_used)[:, :2].max() == 0
+    assert np.asarray(found.num_violations)[:2].tolist() == [0, 0]
+
+
+def test_invalid_returns_never_pass():
+    spoilt = X.copy()
+    spoilt[3, 0], spoilt[4, 2], spoilt[5, 1] = np.nan, 1.5, -0.1
+    found = certify_sequential(spoilt, [0.0, 0.5], validate=False, **SETTINGS)
+    assert np.isneginf(np.asarray(found.lower_bounds)[3:6]).all()
+    assert np.all(np.asarray(found.status) == Status.INVALID_INPUT)
+    assert int(found.num_violations[0]) == 3
+
+
+@pytest.mark.parametrize("name", ["cheetah", "walker"])
+def test_on_the_sample_returns_a_tenth_of_the_rollouts_suffices(name):
+    """Against the default on all rollouts, over permutations of their order."""
+    returns = jaxcert.sample_returns(name)
+    thresholds, most = {"cheetah": ([400.0, 500.0, 600.0], [8, 13, 21]), "walker": ([500.0, 600.0], [9, 15])}[name]
+    wanted = certify(returns, thresholds, support=(0, 1000), delta=0.01)
+    rng, epsilon, used = np.random.default_rng(0), [], []
+    for _ in range(20):
+        found = certify_sequential(rng.permuted(returns, axis=1), thresholds, support=(0, 1000), delta=0.01)
+        epsilon.append(np.asarray(found.epsilon))
+        used.append(np.asarray(found.num_rollouts_used).mean(axis=0))
+    assert np.all(np.mean(epsilon, axis=0) <= 1.15 * np.asarray(wanted.epsilon))
+    assert np.all(np.mean(used, axis=0) <= most)
+
+
+# --- how often it fails -------------------------------------------------------------------------------------------
+
+NUM_TASKS, NUM_ROLLOUTS, NUM_REPEATS, DELTA, BETA, THRESHOLD, RISK = 40, 150, 4000, 0.1, 0.3, 0.5, 0.5
+COIN = {"support": (0, 1), "delta": DELTA, "beta": BETA, "give_up": 0.0, "validate": False}
+
+
+@pytest.fixture(scope="module")
+def coins():
+    """Returns [repeats, n, m]: 1 in good tasks, and coins in bad ones, whose J is just below the threshold."""
+    rng = np.random.default_rng(2)
+    bad = rng.random((NUM_REPEATS, NUM_TASKS)) < RISK
+    chance = np.where(bad, THRESHOLD * 0.999, 1.0)[..., None]
+    return (rng.random((NUM_REPEATS, NUM_TASKS, NUM_ROLLOUTS)) < chance).astype(np.float32)
+
+
+def failures(epsilon) -> int:
+    return int(np.sum(np.asarray(epsilon) < RISK))
+
+
+def is_at_most(count: int, level: float) -> bool:
+    return bool(stats.binomtest(count, NUM_REPEATS, level, alternative="greater").pvalue > 1e-4)
+
+
+def test_it_fails_at_most_with_delta(coins):
+    count = failures(certify_sequential(coins, THRESHOLD, **COIN).epsilon)
+    assert count > 0.1 * DELTA * NUM_REPEATS
+    assert is_at_most(count, DELTA)
+
+
+def test_leaving_out_unfinished_tasks_fails_more_often(coins):
+    """A planted mistake: n is the number of tasks that were decided before a deadline."""
+    found = certify_sequential(coins[..., :15], THRESHOLD, **{**COIN, "give_up": 0.02})
+    passed = np.asarray(found.lower_bounds) >= THRESHOLD
+    decided = passed | (np.asarray(found.num_rollouts_used)[..., 0] < 15)
+    violations = np.sum(~passed & decided, axis=1)
+    epsilon = jaxcert.binomial_epsilon(violations, np.maximum(decided.sum(axis=1), 1), BETA, DELTA)
+    assert not is_at_most(failures(epsilon), DELTA)
+
+
+def test_replacing_episodes_that_broke_off_fails_more_often(coins):
+    """A planted mistake: half of the failed episodes are lost, and the next one takes their place."""
+    lost = (coins == 0) & (np.random.default_rng(3).random(coins.shape) < 0.5)
+    assert not is_at_most(failures(certify_sequential(coins, THRESHOLD, where=~lost, **COIN).epsilon), DELTA)
+
+
+def test_episodes_that_broke_off_count_as_the_worst_return(coins):
+    lost = np.random.default_rng(3).random(coins.shape) < 0.2
+    worst = np.where(lost, 0, coins).astype(np.float32)
+    assert is_at_most(failures(certify_sequential(worst, THRESHOLD, **COIN).epsilon), DELTA)
+
+
+# --- refusals -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"give_up": 1.0}, r"give_up is 1.0; expected a number in \[0, 1\)"),
+        ({"give_up": float("nan")}, "give_up is nan"),
+        ({"returns": Histogram.empty(5, support=(0, 1), num_bins=4)}, "a summary keeps no order"),
+        ({"returns": X[0]}, r"returns have shape \(50,\)"),
+        ({"returns": X + 1}, "outside the support"),
+        ({"delta": 1.5}, "delta is 1.5"),
+        ({"beta": 0.0}, "beta is 0"),
+        ({"thresholds": np.nan}, "thresholds is nan"),
+        ({"where": np.ones((60, 49), bool)}, "where has shape"),
+        ({"support": None}, "support is None"),
+    ],
+)
+def test_what_is_refused(arguments, message):
+    given = {"returns": X, "thresholds": 0.5, **SETTINGS, **arguments}
+    with pytest.raises(ValueError, match=message):
+        certify_sequential(given.pop("returns"), given.pop("thresholds"), **given)
+
+
+def test_a_certificate_reads_like_the_others():
+    found = certify_sequential(X, 0.5, **SETTINGS)
+    assert str(found).startswith("With confidence 0.95: on a new task")
+    assert "bound='sequential'" in repr(found)

@@ -1,0 +1,85 @@
+"""The wealth against exact rational arithmetic, and how often a task with J < B passes."""
+
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from jaxcert.sequential import certify_sequential
+from jaxcert.sequential._wealth import BETS, advance, mean_wealth, start
+
+SUPPORTS = [(0.0, 1.0), (-5.0, 3.0), (1e6, 1e6 + 1), (0.0, 1e-3), (0.0, 1000.0)]
+
+
+def exact_wealth(x, threshold, low) -> list[Fraction]:
+    """After each rollout, the mean over the bets."""
+    wealth, found = [Fraction(1)] * len(BETS), []
+    for value in x:
+        ratio = (Fraction(float(value)) - low) / (Fraction(float(threshold)) - low)
+        wealth = [w * (1 - Fraction(bet) + Fraction(bet) * ratio) for w, bet in zip(wealth, BETS, strict=True)]
+        found.append(sum(wealth) / len(BETS))
+    return found
+
+
+def computed_wealth(x, threshold, support, precision) -> list[float]:
+    dtype = np.dtype(precision)
+    low, high = (jnp.asarray(end, dtype) for end in support)
+    state = start((), jnp.asarray([threshold], dtype), low, high, jnp.asarray(1e-30, dtype))
+    found = []
+    for value in x:
+        state = advance(state, jnp.asarray(value, dtype), jnp.asarray(True), jnp.asarray(0, dtype))
+        found.append(float(mean_wealth(state.wealth)[0]))
+    return found
+
+
+@pytest.mark.parametrize("support", SUPPORTS)
+def test_wealth_is_never_above_the_exact_one_and_close_to_it(precision, support):
+    rng, dtype = np.random.default_rng(0), np.dtype(precision)
+    low, high = (dtype.type(end) for end in support)
+    for share in (0.2, 0.5, 0.9):
+        x = (low + (high - low) * rng.beta(6, 3, 30)).astype(dtype).clip(low, high)
+        threshold = dtype.type(low + (high - low) * dtype.type(share))
+        exact = exact_wealth(x, threshold, Fraction(float(low)))
+        found = computed_wealth(x, threshold, support, precision)
+        for j, (value, truth) in enumerate(zip(found, exact, strict=True), start=1):
+            assert Fraction(value) <= truth
+            assert value >= float(truth) * (1 - 24 * j * np.finfo(dtype).eps)
+
+
+def test_a_return_at_the_lower_end_ends_the_boldest_bet_alone(precision):
+    found = computed_wealth([0.0, 1.0], 0.5, (0.0, 1.0), precision)
+    assert found[0] == pytest.approx((0.75 + 0.5) / 3, rel=1e-5)
+    assert found[1] == pytest.approx((0.75 * 1.25 + 0.5 * 1.5) / 3, rel=1e-5)
+
+
+def test_wealth_beyond_the_type_stays_and_passes():
+    x = np.full((1, 200), 1.0, np.float32)
+    found = certify_sequential(x, 1e-6, support=(0, 1), delta=0.5, beta=0.05)
+    assert int(found.num_violations[0]) == 0
+    assert int(found.num_rollouts_used[0, 0]) == 1
+
+
+@pytest.mark.parametrize("kind", ["coins", "uniform"])
+def test_a_task_just_below_the_threshold_passes_at_most_with_beta_at_any_time(kind):
+    """And nearly as often, so that a larger beta than stated would be seen; just above it passes far more often."""
+    num_tasks, beta = 20_000, 0.05
+    rng = np.random.default_rng(1)
+    x = rng.random((num_tasks, 400), np.float32)
+    x = (x < 0.8).astype(np.float32) if kind == "coins" else x
+    mean = 0.8 if kind == "coins" else 0.5
+    settings = {"support": (0, 1), "delta": 0.1, "beta": beta, "give_up": 0.0, "validate": False}
+    found = certify_sequential(x, [mean * 0.8, mean, mean * 1.0001], **settings)
+    passed = num_tasks - np.asarray(found.num_violations)
+    assert stats.binomtest(int(passed[2]), num_tasks, beta, alternative="greater").pvalue > 1e-4
+    assert passed[2] > 0.3 * beta * num_tasks
+    assert passed[0] > 0.9 * num_tasks
+
+
+def test_bets_are_a_mixture():
+    assert all(0 < bet <= 1 for bet in BETS)
+    state = start((2,), jnp.asarray([0.5]), jnp.float32(0), jnp.float32(1), jnp.float32(0.05))
+    assert jax.tree.leaves(state)[0].shape == (2, 1, len(BETS))
+    assert float(mean_wealth(state.wealth).max()) <= 1
