@@ -142,7 +142,7 @@ def lowered_bound(bound, masked, num_betas, num_rollouts, dtype):
     shape = (1, 100, num_rollouts)
     where = shaped(*shape, dtype=bool) if masked else None
     betas, end = shaped(num_betas, dtype=dtype), shaped(dtype=dtype)
-    return _chunked.lower_bounds.lower(BOUNDS[bound], shaped(*shape, dtype=dtype), betas, end, end, where)
+    return _chunked.lower_bounds.lower(BOUNDS[bound], shaped(*shape, dtype=dtype), end, end, where, betas)
 
 
 @pytest.mark.slow
