@@ -72,7 +72,7 @@ def check_suffix(path: str | os.PathLike[str], suffixes: Collection[str]) -> str
 
 
 def read_arrays(content: bytes, required: Sequence[str], others: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-    """The arrays of an `.npz` file: the required ones and, if they are there, the others, by default all.
+    """The arrays of an `.npz` file: the required ones, and those of ``others`` that are there (all if None).
 
     Nothing is ever unpickled, and damage of any kind is a ValueError.
     """
@@ -92,5 +92,5 @@ def read_arrays(content: bytes, required: Sequence[str], others: Sequence[str] |
             raise ValueError(f"has no array {name!r}, found {listed}")
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray):  # NumPy gives other members of the archive as bytes
-            raise ValueError(f"array {name!r} has no array in it")
+            raise ValueError(f"{name!r} is no array; expected plain arrays")
     return arrays

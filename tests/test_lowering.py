@@ -9,6 +9,7 @@ from conftest import x64_context
 import jaxcert
 from benchmarks.jaxprs import inner_programs
 from jaxcert import bounds, numerics
+from jaxcert.rollouts import discounted_return
 from jaxcert.rollouts.summaries import Histogram, Moments
 
 SUPPORT = (0.0, 1.0)
@@ -47,6 +48,7 @@ FUNCTIONS = {
         name: (getattr(numerics, name), (ROW, ROW, ROW))
         for name in ("binomial_cdf", "binomial_sf", "clopper_pearson_lower", "clopper_pearson_upper")
     },
+    "discounted_return": (lambda x: discounted_return(x, discount=0.99), (X,)),
     "Histogram": (lambda x: Histogram.empty(20, support=SUPPORT, num_bins=8).update(x).counts, (X,)),
     "Moments": (lambda x: Moments.empty(20, support=SUPPORT).update(x).standard_deviation_up(), (X,)),
 }

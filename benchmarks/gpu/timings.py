@@ -52,7 +52,7 @@ def steps() -> Iterator[Row]:
         yield Row("steps", name, size, count_trips(call, *arguments), "trips")
         if jax.default_backend() == "gpu":
             events = _on_the_gpu(jax.jit(call), *arguments)
-            copies = sum(event.name.startswith("Memcpy") for event in events)
+            copies = sum(event.name.startswith(("Memcpy", "Memset")) for event in events)
             yield Row("steps", name, size, len(events) - copies, "kernels")
             yield Row("steps", name, size, copies, "copies")
             yield Row("steps", name, size, sum(event.duration_ns for event in events) / 1e6, "ms busy")

@@ -51,7 +51,7 @@ def prepare(
             f"returns have {num_rollouts} rollout per task; {bound.name} needs at least {bound.min_rollouts}"
         )
     if validate:
-        _check_range(ends, prepared.returns.dtype)
+        check_range(ends, prepared.returns.dtype)
         # Host values are checked before the transfer, whose rounding would move some into the support.
         check_returns(bound, x if isinstance(x, jax.Array) else np.asarray(x), ends, prepared.where, first=first)
     if validate and certificate:
@@ -61,7 +61,7 @@ def prepare(
 
 
 def task_shape(prepared: Prepared) -> tuple[int, ...]:
-    """[..., n]."""
+    """The shape [..., n] of the tasks."""
     x = prepared.returns
     return x.valid.shape if isinstance(x, Summary) else x.shape[:-1]
 
@@ -84,7 +84,8 @@ def bound_support(bound: Bound, support: Any) -> Support:
     return low, high
 
 
-def _check_range(support: Support, dtype: np.dtype) -> None:
+def check_range(support: Support, dtype: np.dtype) -> None:
+    """Raise ValueError for ends of the support that the type cannot hold."""
     if is_concrete(*support):
         for end in support:
             if np.isfinite(float(end)) and abs(float(end)) > float(jnp.finfo(dtype).max):

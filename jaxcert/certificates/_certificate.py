@@ -96,9 +96,9 @@ class Certificate:
         shape = getattr(self.safety, "shape", None)
         settings = f"num_tasks={self.num_tasks}, bound={self.bound!r}, method={self.method!r}"
         if not _readable(self):
-            return f"Certificate(safety of shape {shape}, {settings})"
+            return f"{type(self).__name__}(safety of shape {shape}, {settings})"
         return (
-            f"Certificate(thresholds={_row(self.thresholds)}, safety={_row(self.safety)}, "
+            f"{type(self).__name__}(thresholds={_row(self.thresholds)}, safety={_row(self.safety)}, "
             f"beta={float(self.beta):.6g}, delta={ceil_figures(float(self.delta))}, {settings})"
         )
 

@@ -18,7 +18,7 @@ _PIPE_WIDTH = 400
 
 
 def output() -> Console:
-    """The console of the result: lines are not cut, nor tables if stdout is not a terminal."""
+    """The console of the result: lines are never cut; tables only on a terminal."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a file name may contain any character
     width = None if sys.stdout.isatty() else _PIPE_WIDTH

@@ -88,7 +88,7 @@ def _log_point_probability(k, n, p, q, excess, factor) -> tuple[jax.Array, jax.A
     stirling = _stirling_error(n) - _stirling_error(inner) - _stirling_error(n - k)
     deviance = _deviance(inner, n * p, -excess) + _deviance(n - k, n * q, excess)
     size = jnp.sqrt(n / ((n - k) * inner * np.asarray(2 * np.pi, p.dtype)))
-    # n log(1 - p), corrected for the rounding of q = 1 - p.
+    # n log(1 - p), corrected for the rounding of q = 1 - p; XLA simplifies (c + p) - c, but not c - (c - p).
     all_fail = n * (log(q) + ((1 - q) - p) / q)
     value = jnp.where(k > 0, stirling - deviance, all_fail) + log(jnp.where(k > 0, size, 1) * factor)
     return value, point_error(value, k, n, excess)

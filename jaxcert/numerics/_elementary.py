@@ -30,7 +30,7 @@ def log1p(x: jax.Array) -> jax.Array:
     # One bit short of the type: XLA would simplify (1 + x) - 1 to x, and on a GPU also drops a rounding to the type.
     whole = 1 + jnp.where(near, 1, x)
     total = jnp.where(whole < 2.0**60, jax.lax.reduce_precision(whole, info.nexp, info.nmant - 1), whole)
-    # Exactly what rounding has taken from 1 + x.
+    # What rounding has taken from 1 + x, up to 2**-40 of it; beyond 2**60, rounding could overflow and 1 is nothing.
     lost = jnp.where(x > 1, 1 - (total - x), x - (total - 1))
     mantissa, exponent = _split(total)
     correction = jnp.where((total > 0) & (total < jnp.inf), lost / total, 0)

@@ -109,17 +109,20 @@ def _data(data: ReturnsFile) -> dict[str, Any]:
 
 
 def _rows(certificate: Certificate) -> list[dict[str, Any]]:
+    columns = {
+        name: np.asarray(getattr(certificate, field)).tolist()
+        for name, field in (("threshold", "thresholds"), ("safety", "safety"), ("epsilon", "epsilon"))
+    }
+    counts = (np.asarray(certificate.num_violations), np.asarray(certificate.num_valid), np.asarray(certificate.status))
     return [
         {
-            "threshold": _number(certificate.thresholds[i]),
-            "safety": _number(certificate.safety[i]),
-            "epsilon": _number(certificate.epsilon[i]),
-            "num_violations": int(certificate.num_violations[i]),
-            "num_valid": int(certificate.num_valid[i]),
-            "status": Status(int(certificate.status[i])).name.lower(),
+            **{name: _number(column[i]) for name, column in columns.items()},
+            "num_violations": int(violations),
+            "num_valid": int(valid),
+            "status": Status(int(status)).name.lower(),
             "sentence": sentence(certificate, i),
         }
-        for i in range(certificate.safety.shape[0])
+        for i, (violations, valid, status) in enumerate(zip(*counts, strict=True))
     ]
 
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from jaxcert._validation import check_count, is_concrete, require_real
 from jaxcert.bounds._betting import BETTING
-from jaxcert.bounds._evaluate import bound_support
+from jaxcert.bounds._evaluate import bound_support, check_range
 from jaxcert.certificates._arguments import prepare_thresholds
 from jaxcert.numerics._rounding import cast, compute_dtype, convert
+from jaxcert.returns._checks import possible
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.sequential._sequential_certificate import SequentialCertificate, certificate_of
 from jaxcert.sequential._wealth import SequentialState, advance, start
@@ -45,28 +46,30 @@ def init(
     check_count("num_tasks", num_tasks)
     dtype = compute_dtype(thresholds)
     low, high = bound_support(BETTING, support)  # betting asks the same of it
+    check_range((low, high), dtype)
     ends = cast(low, dtype, "down"), cast(high, dtype, "up")
     beta = probability("beta", beta, dtype, "nearest", validate=True, scalar=True)
     return start((num_tasks,), prepare_thresholds(thresholds, dtype, True), *ends, beta)
 
 
-def update(state: SequentialState, returns: chex.Array, tasks: chex.Array) -> SequentialState:
+def update(state: SequentialState, returns: chex.Array, tasks: chex.Array, *, validate: bool = True) -> SequentialState:
     """Take in finished rollouts, in the order in which they were started.
 
-    A return that is not finite or outside the support makes its task a violation for good. So does a task that occurs
-    twice in one call, and an index of n or more makes all tasks violations, where these cannot be refused because they
-    are traced.
+    What is invalid but cannot be refused, because it is traced, counts against the certificate: a return that is not
+    finite or outside the support makes its task a violation for good, as does a task that occurs twice in one call, and
+    a number that is no task makes all tasks violations.
 
     Args:
         state: of the experiment so far.
         returns: float[s]; a rollout that broke off counts as a, if it is not run again with the same randomness.
         tasks: int[s], the task of each rollout, no task twice; -1 for none (its return does not count).
+        validate: raise for impossible returns that are concrete.
 
     Returns:
-        The state after them.
+        The state after them. Tasks that have passed a threshold stay as they are there.
 
     Raises:
-        ValueError: for other shapes or types, an index of n or more, or the same task twice.
+        ValueError: for other shapes or types, a number that is no task, the same task twice, an impossible return.
 
     Example:
         >>> import jax.numpy as jnp
@@ -77,15 +80,19 @@ def update(state: SequentialState, returns: chex.Array, tasks: chex.Array) -> Se
         3
     """
     require_real("returns", returns)
-    tasks = jnp.asarray(tasks)
-    if not jnp.issubdtype(tasks.dtype, jnp.integer) or tasks.ndim != 1 or np.shape(returns) != tasks.shape:
+    require_real("tasks", tasks)
+    tasks = tasks if isinstance(tasks, jax.Array) else np.asarray(tasks)
+    if tasks.dtype.kind not in "iu" or tasks.ndim != 1 or np.shape(returns) != tasks.shape:
         raise ValueError(
             f"returns of shape {np.shape(returns)} with tasks {tasks.dtype} of shape {tasks.shape}; expected returns "
             "[s] and integers [s]"
         )
-    n = state.valid.shape[-1]
     if is_concrete(tasks):
-        _check_tasks(np.asarray(tasks), n)
+        tasks = _checked_tasks(np.asarray(tasks), state.valid.shape[-1])
+        if validate and is_concrete(state, returns):
+            _check_returns(state, np.asarray(returns, np.float64), tasks)
+    elif tasks.dtype in (jnp.uint32, jnp.uint64):
+        raise ValueError(f"tasks have dtype {tasks.dtype}; expected signed integers")
     return _update(state, convert(returns, state.wealth.dtype, "down"), tasks)
 
 
@@ -109,19 +116,34 @@ def certificate(state: SequentialState, delta: chex.Numeric) -> SequentialCertif
     return certificate_of(state, probability("delta", delta, state.beta.dtype, "down", validate=True, scalar=True))
 
 
-def _check_tasks(tasks: np.ndarray, n: int) -> None:
-    if tasks.size and tasks.max() >= n:
-        raise ValueError(f"tasks hold {tasks.max()}; expected numbers below {n}, or -1 for none")
+def _checked_tasks(tasks: np.ndarray, n: int) -> np.ndarray:
+    """The same in 32 bits; ValueError for numbers that are no task, or one that occurs twice."""
+    bad = np.flatnonzero((tasks >= n) | ((tasks < -1) if tasks.dtype.kind == "i" else False))
+    if bad.size:
+        raise ValueError(f"tasks hold {tasks[bad[0]]}; expected numbers below {n}, or -1 for none")
     numbers, counts = np.unique(tasks[tasks >= 0], return_counts=True)
     if (counts > 1).any():
         raise ValueError(f"tasks hold {numbers[counts > 1][0]} twice; expected one rollout of a task per call")
+    return tasks.astype(np.int32)
+
+
+def _check_returns(state: SequentialState, returns: np.ndarray, tasks: np.ndarray) -> None:
+    low, high = float(state.low), float(state.high)
+    bad = np.flatnonzero(~possible(returns, low, high, False) & (tasks >= 0))
+    if bad.size:
+        value, task = returns[bad[0]], tasks[bad[0]]
+        raise ValueError(
+            f"the return of task {task} is {value:.9g}; expected a number in the support ({low:g}, {high:g})"
+        )
 
 
 @jax.jit
 def _update(state: SequentialState, returns: jax.Array, tasks: jax.Array) -> SequentialState:
     n = state.valid.shape[-1]
+    tasks = tasks.astype(jnp.promote_types(tasks.dtype, jnp.int32))
     place = jnp.where(tasks < 0, n, tasks)  # n is dropped; negative indices would count from the end
     x = jnp.zeros(n, returns.dtype).at[place].set(returns, mode="drop")
     times = jnp.zeros(n, jnp.int32).at[place].add(1, mode="drop")
-    state = advance(state, x, times > 0, jnp.zeros((), x.dtype))
-    return state._replace(valid=state.valid & (times <= 1) & jnp.all(tasks < n))
+    known = jnp.all((tasks >= -1) & (tasks < n))
+    state = state._replace(valid=state.valid & (times <= 1) & known)
+    return advance(state, x, times > 0, jnp.zeros((), x.dtype))

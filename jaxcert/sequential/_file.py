@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._files import read_arrays, write_whole
+from jaxcert._validation import is_concrete
 from jaxcert.sequential._wealth import BETS, SequentialState
 
 
@@ -19,16 +20,21 @@ def save(path: str | os.PathLike[str], state: SequentialState) -> None:
         state: of the experiment so far.
 
     Raises:
-        ValueError: if no file can be written there.
+        ValueError: if no file can be written there, or for anything else than one concrete state.
 
     Example:
+        >>> import tempfile
         >>> from jaxcert.sequential import init
-        >>> save("experiment.npz", init(20, 0.5, support=(0, 1)))
-        >>> load("experiment.npz").valid.shape
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save(f"{folder}/experiment.npz", init(20, 0.5, support=(0, 1)))
+        ...     load(f"{folder}/experiment.npz").valid.shape
         (20,)
     """
+    if not isinstance(state, SequentialState) or not is_concrete(state):
+        raise ValueError(f"state is a {type(state).__name__}, or traced; expected a concrete SequentialState")
     content = io.BytesIO()
     arrays: dict[str, Any] = {name: np.asarray(array) for name, array in state._asdict().items()}
+    _check(arrays)
     np.savez(content, **arrays)
     write_whole(path, content.getvalue())
 
@@ -68,7 +74,9 @@ def _check(arrays: dict[str, np.ndarray]) -> None:
         raise ValueError(f"array 'wealth' has dtype {dtype}, expected float32 or float64")
     if dtype == np.float64 and jnp.result_type(float) != np.float64:
         raise ValueError("holds numbers of 64 bits; expected jax_enable_x64 to be on, as when it was written")
-    n, t = np.shape(arrays["valid"])[:1] or (0,), np.shape(arrays["thresholds"])[:1] or (0,)
+    n, t = arrays["valid"].shape, arrays["thresholds"].shape
+    if len(n) != 1 or len(t) != 1 or 0 in (*n, *t):
+        raise ValueError(f"holds tasks of shape {n} and thresholds of shape {t}; expected those of one experiment")
     expected = {
         "wealth": (dtype, (*n, *t, len(BETS))),
         **dict.fromkeys(("passed", "is_open"), (np.dtype(bool), (*n, *t))),
@@ -81,6 +89,12 @@ def _check(arrays: dict[str, np.ndarray]) -> None:
         if (arrays[name].dtype, arrays[name].shape) != (kind, shape):
             found = f"{arrays[name].dtype} of shape {arrays[name].shape}"
             raise ValueError(f"array {name!r} is {found}, expected {kind} of shape {shape}")
-    wealth, low, high, beta = (arrays[name] for name in ("wealth", "low", "high", "beta"))
-    if not (np.all((wealth >= 0) & np.isfinite(wealth)) and np.isfinite(low) and low < high and 0 < beta < 1):
+    if not _is_possible(arrays):
         raise ValueError("holds numbers that no experiment gives")
+
+
+def _is_possible(arrays: dict[str, np.ndarray]) -> bool:
+    wealth, low, beta, used = (arrays[name] for name in ("wealth", "low", "beta", "num_rollouts_used"))
+    numbers = np.all(np.isfinite(wealth) & (wealth >= 0)) and np.all(np.isfinite(arrays["thresholds"]))
+    decided = not np.any(arrays["passed"] & arrays["is_open"]) and np.all(used >= 0)
+    return bool(numbers and decided and np.isfinite(low) and low < arrays["high"] and 0 < beta < 1)

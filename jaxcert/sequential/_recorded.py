@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import chex
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._evaluate import prepare, task_shape
@@ -46,7 +47,8 @@ def certify_sequential(
         support: (a, b), which holds every possible return, declared before the data are seen; b may be infinite.
         delta: failure probability of each certificate, in (0, 1); a scalar.
         beta: probability with which a task with J < B may pass, in (0, 1), fixed before the data; 0.05 by default.
-        where: bool[..., n, m], which rollouts were made; all by default. At least one per task.
+        where: bool[..., n, m], which rollouts were made; all by default. At least one per task. It is not for rollouts
+            that broke off.
         give_up: the wealth at which a task is left, in [0, 1); 0 leaves none.
         validate: raise for invalid values that are concrete; otherwise their tasks count as violations.
 
@@ -68,7 +70,7 @@ def certify_sequential(
     """
     if isinstance(returns, Summary):
         raise ValueError("a summary keeps no order of rollouts; expected returns [..., num_tasks, num_rollouts]")
-    if not 0 <= give_up < 1:
+    if not (isinstance(give_up, int | float | np.floating) and 0 <= give_up < 1):
         raise ValueError(f"give_up is {give_up!r}; expected a number in [0, 1)")
     # Betting asks the same of returns.
     prepared = prepare(BETTING, returns, support, where, validate, certificate=True)
@@ -95,17 +97,9 @@ def _run(prepared: Prepared, thresholds: jax.Array, beta: jax.Array, give_up: ja
 
     block = max(1, _BLOCK_BYTES // (x[..., 0].size * x.dtype.itemsize * 4 * len(BETS)))
     state = jax.lax.map(run, thresholds, batch_size=block)
-    return state._replace(
-        wealth=jnp.moveaxis(state.wealth[..., 0, :], 0, -2),
-        passed=_last(state.passed),
-        is_open=_last(state.is_open),
-        valid=state.valid[0],
-        num_rollouts_used=_last(state.num_rollouts_used),
-        thresholds=thresholds,
-        low=low,
-        high=high,
-        beta=beta,
-    )
+    wealth = jnp.moveaxis(state.wealth[..., 0, :], 0, -2)
+    passed, is_open, used = map(_last, (state.passed, state.is_open, state.num_rollouts_used))
+    return SequentialState(wealth, passed, is_open, state.valid[0], used, thresholds, low, high, beta)
 
 
 def _last(column: jax.Array) -> jax.Array:

@@ -156,20 +156,20 @@ def delta_values(grid: Grid, dtype: np.dtype) -> np.ndarray:
 
 def _passes(plan: Plan, m: int, max_bytes: int) -> list[Pass]:
     """One for each bound on the first m rollouts; the bounds share the sizes of their calls."""
-    grid, dtype, seeds, size = plan.grid, plan.dtype, plan.num_seeds, plan.table_size
-    sizes = [n for n, other in plan.budgets if other == m]
-    betas = tuple(np.unique([beta_values(grid, n, dtype) for n in sizes]).tolist())
-    n, num_betas, pairs = max(sizes), len(betas), len(grid.betas) * len(grid.deltas)
+    grid, dtype, seeds, table = plan.grid, plan.dtype, plan.num_seeds, plan.table_size
+    tasks = [n for n, other in plan.budgets if other == m]
+    betas = tuple(np.unique([beta_values(grid, n, dtype) for n in tasks]).tolist())
+    n, num_betas, pairs = max(tasks), len(betas), len(grid.betas) * len(grid.deltas)
 
     def evaluating(seeds: int, tasks: int) -> int:
         return bound_bytes(seeds * tasks, m, num_betas, dtype)
 
     def looking_up(seeds: int, thresholds: int) -> int:
-        piece = lookup_bytes(seeds, thresholds, n, num_betas, pairs, size, dtype)
-        return max(table_bytes(pairs, size, dtype), piece)
+        piece = lookup_bytes(seeds, thresholds, n, num_betas, pairs, table, dtype)
+        return max(table_bytes(pairs, table, dtype), piece)
 
     chunk = _fit(max_bytes, evaluating, seeds, n, f"one task with {m} rollouts at {num_betas} betas")
-    what = f"epsilon for each number of violations among {size - 1} tasks"
+    what = f"one threshold, with epsilon for each number of violations among {table - 1} tasks,"
     piece = _fit(max_bytes, looking_up, seeds, len(grid.thresholds), what)
     most = max(evaluating(*chunk), looking_up(*piece))
     return [Pass(name, n, m, betas, chunk, piece, most) for name in grid.bounds]

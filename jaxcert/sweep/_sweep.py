@@ -8,7 +8,7 @@ import jax
 import jax.core
 from jax.sharding import NamedSharding
 
-from jaxcert.returns._prepared import split_support
+from jaxcert.returns._prepared import Support, split_support
 from jaxcert.sweep._chunked import Source, chunked_bounds
 from jaxcert.sweep._grid import Grid
 from jaxcert.sweep._lookup import certificates
@@ -22,7 +22,7 @@ def sweep(
     returns: Any,
     grid: Grid,
     *,
-    support: tuple[float, float],
+    support: Support,
     where: Any = None,
     sharding: NamedSharding | None = None,
     max_bytes: int = 2**30,
@@ -98,7 +98,7 @@ def sweep(
     return certificates(plan, support, chunked_bounds(source, plan, store, step))
 
 
-def plan_sweep(returns: Any, grid: Grid, *, support: tuple[float, float], max_bytes: int = 2**30) -> Plan:
+def plan_sweep(returns: Any, grid: Grid, *, support: Support, max_bytes: int = 2**30) -> Plan:
     """The plan of ``sweep`` for these arguments: numbers of certificates, chunks and bytes; nothing is computed.
 
     Args:

@@ -73,10 +73,12 @@ def test_the_way_of_the_returns_is_short_and_no_argument_is_read_twice():
         if any(getattr(v, "shape", ()) == returns.shape for v in given):
             seen.add((code.co_filename, code.co_name))
 
-    for profile in (None, note):
-        sys.setprofile(profile)
-        jaxcert.certify(returns, [400.0, 500.0], support=(0.0, 1000.0), delta=0.01)
-    sys.setprofile(None)
+    try:
+        for profile in (None, note):
+            sys.setprofile(profile)
+            jaxcert.certify(returns, [400.0, 500.0], support=(0.0, 1000.0), delta=0.01)
+    finally:
+        sys.setprofile(None)
     assert len(seen) <= 20
     assert len({file for file, _ in seen}) <= 6
     # Returns, two ends of the support, delta, beta and thresholds.

@@ -223,3 +223,12 @@ def test_complement_stays_in_the_unit_interval(precision):
     _, down, up = complements(precision)
     assert down.min() == 0
     assert up.max() == 1
+
+
+def test_the_rounding_of_a_complement_can_be_seen(precision):
+    """Compilers must not simplify 1 - (1 - p) to p."""
+    p = jnp.asarray([1e-4, 0.1, 1e-9], precision)
+    lost = np.asarray(jax.jit(lambda p: (1 - (1 - p)) - p)(p))
+    exact = [float((1 - Fraction(float(1 - value))) - Fraction(float(value))) for value in np.asarray(p)]
+    np.testing.assert_array_equal(lost, np.array(exact, precision))
+    assert np.all(lost != 0)

@@ -247,7 +247,7 @@ def test_bad_npz(tmp_path, arrays, words):
 def test_npz_whose_member_is_no_array(tmp_path):
     with zipfile.ZipFile(tmp_path / "r.npz", "w") as file:
         file.writestr("returns", "hello")
-    refused(tmp_path / "r.npz", "no array in it")
+    refused(tmp_path / "r.npz", "'returns' is no array")
 
 
 class _Trap:

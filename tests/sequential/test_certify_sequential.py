@@ -167,6 +167,7 @@ def test_episodes_that_broke_off_count_as_the_worst_return(coins):
     [
         ({"give_up": 1.0}, r"give_up is 1.0; expected a number in \[0, 1\)"),
         ({"give_up": float("nan")}, "give_up is nan"),
+        ({"give_up": "a"}, "give_up is 'a'"),
         ({"returns": Histogram.empty(5, support=(0, 1), num_bins=4)}, "a summary keeps no order"),
         ({"returns": X[0]}, r"returns have shape \(50,\)"),
         ({"returns": X + 1}, "outside the support"),
@@ -186,4 +187,5 @@ def test_what_is_refused(arguments, message):
 def test_a_certificate_reads_like_the_others():
     found = certify_sequential(X, 0.5, **SETTINGS)
     assert str(found).startswith("With confidence 0.95: on a new task")
+    assert repr(found).startswith("SequentialCertificate(")
     assert "bound='sequential'" in repr(found)

@@ -75,7 +75,10 @@ def test_a_certificate_only_grows_while_returns_are_possible():
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -0.1, 1.1])
 def test_an_impossible_return_makes_its_task_a_violation_for_good(value):
-    state = sequential.update(begin(), jnp.asarray([value, 1.0]), jnp.asarray([3, 4]))
+    returns, tasks = jnp.asarray([value, 1.0]), jnp.asarray([3, 4])
+    with pytest.raises(ValueError, match="the return of task 3 is"):
+        sequential.update(begin(), returns, tasks)
+    state = sequential.update(begin(), returns, tasks, validate=False)
     for _ in range(30):
         state = sequential.update(state, jnp.ones(12), jnp.arange(12))
     assert np.asarray(state.passed[3]).tolist() == [False, False]
@@ -89,7 +92,52 @@ def test_what_cannot_be_refused_under_a_trace_makes_violations():
     update = jax.jit(sequential.update)
     twice = update(begin(), jnp.ones(2), jnp.asarray([5, 5]))
     assert np.flatnonzero(~np.asarray(twice.valid)).tolist() == [5]
-    assert not bool(update(begin(), jnp.ones(1), jnp.asarray([12])).valid.any())
+    assert not np.asarray(twice.is_open)[5].any()
+    for number in (12, -2):
+        state = update(begin(), jnp.ones(1), jnp.asarray([number]))
+        assert not bool(state.valid.any() | state.is_open.any() | state.passed.any())
+    with pytest.raises(ValueError, match="tasks have dtype uint32"):
+        update(begin(), jnp.ones(1), jnp.asarray([3], jnp.uint32))
+
+
+@pytest.mark.parametrize("low", [2.0, np.inf, np.nan])
+def test_a_traced_support_that_is_none_certifies_nothing(low):
+    call = lambda low: sequential.certificate(sequential.init(20, 0.5, support=(low, 1.0)), 0.1).safety  # noqa: E731
+    assert float(jax.jit(call)(low)[0]) == 0
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "int32", "int64", "uint64"])
+def test_integers_of_any_type_name_tasks(kind):
+    state = sequential.init(200, 0.5, support=SUPPORT)
+    updated = sequential.update(state, np.ones(2), np.array([3, 100], kind))
+    assert np.flatnonzero(np.asarray(updated.num_rollouts_used)).tolist() == [3, 100]
+
+
+def test_many_experiments_at_once():
+    states = jax.vmap(lambda b: sequential.init(12, b, support=SUPPORT, beta=0.1))(jnp.asarray(THRESHOLDS)[:, None])
+    for j in range(5):
+        update = lambda state: sequential.update(state, X[:, j], np.arange(12))  # noqa: B023, E731
+        states = jax.vmap(update)(states)
+    found = jax.vmap(lambda state: sequential.certificate(state, 0.1))(states)
+    together = begin()
+    for j in range(5):
+        together = sequential.update(together, X[:, j], np.arange(12))
+    np.testing.assert_array_equal(states.passed[..., 0].T, together.passed)
+    assert found.safety.shape == (2, 1)
+
+
+def test_a_file_of_what_load_refuses_is_not_written(tmp_path):
+    many = jax.vmap(lambda b: sequential.init(5, b, support=SUPPORT))(jnp.asarray([[0.3], [0.6]]))
+    for state, message in ((many, "those of one experiment"), ({}, "expected a concrete SequentialState")):
+        with pytest.raises(ValueError, match=message):
+            sequential.save(tmp_path / "file.npz", state)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="or traced"):
+        jax.jit(lambda b: sequential.save(tmp_path / "file.npz", sequential.init(5, b, support=SUPPORT)))(0.5)
+    assert not list(tmp_path.iterdir())
+
+
+def test_idle_slots_change_nothing():
+    update = jax.jit(sequential.update)
     assert_same(update(begin(), jnp.full(1, np.nan), jnp.asarray([-1])), begin())
 
 
@@ -98,6 +146,9 @@ def test_what_cannot_be_refused_under_a_trace_makes_violations():
     [
         ([0.5, 0.5], [1, 1], "tasks hold 1 twice"),
         ([0.5], [12], "tasks hold 12; expected numbers below 12"),
+        ([0.5], [-2], "tasks hold -2; expected numbers below 12, or -1 for none"),
+        ([0.5], [2**32 + 3], "tasks hold 4294967299"),
+        ([0.5], ["a"], "tasks has dtype"),
         ([0.5, 0.5], [1], "expected returns"),
         ([0.5], [1.0], "expected returns"),
         ([0.5 + 1j], [1], "returns has dtype complex"),
@@ -114,6 +165,7 @@ def test_what_update_refuses(returns, tasks, message):
         ({"num_tasks": 0}, "num_tasks is 0"),
         ({"thresholds": np.inf}, "thresholds is inf"),
         ({"support": (1, 0)}, "expected a < b"),
+        ({"support": (-1e39, 1)}, "expected numbers within the range of float32"),
         ({"beta": 1.0}, "beta is 1"),
     ],
 )
@@ -159,6 +211,10 @@ def test_files_that_hold_something_else_are_refused(tmp_path):
         ("passed", arrays["passed"].astype(int), "array 'passed' is int64"),
         ("beta", np.float32(1.5), "numbers that no experiment gives"),
         ("valid", np.array([object()]), "pickled objects"),
+        ("valid", np.ones(0, bool), "those of one experiment"),
+        ("thresholds", np.full(2, np.nan, np.float32), "numbers that no experiment gives"),
+        ("num_rollouts_used", -1 - arrays["num_rollouts_used"], "numbers that no experiment gives"),
+        ("passed", ~arrays["passed"], "numbers that no experiment gives"),
     ):
         np.savez(tmp_path / "other.npz", **{**arrays, name: value})
         with pytest.raises(ValueError, match=message):

@@ -6,10 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from conftest import x64_context
 from scipy import stats
 
+from jaxcert.numerics import _elementary
 from jaxcert.sequential import certify_sequential
-from jaxcert.sequential._wealth import BETS, advance, mean_wealth, start
+from jaxcert.sequential._wealth import BETS, advance, start
 
 SUPPORTS = [(0.0, 1.0), (-5.0, 3.0), (1e6, 1e6 + 1), (0.0, 1e-3), (0.0, 1000.0)]
 
@@ -31,7 +33,7 @@ def computed_wealth(x, threshold, support, precision) -> list[float]:
     found = []
     for value in x:
         state = advance(state, jnp.asarray(value, dtype), jnp.asarray(True), jnp.asarray(0, dtype))
-        found.append(float(mean_wealth(state.wealth)[0]))
+        found.append(float(state.mean_wealth[0]))
     return found
 
 
@@ -82,4 +84,56 @@ def test_bets_are_a_mixture():
     assert all(0 < bet <= 1 for bet in BETS)
     state = start((2,), jnp.asarray([0.5]), jnp.float32(0), jnp.float32(1), jnp.float32(0.05))
     assert jax.tree.leaves(state)[0].shape == (2, 1, len(BETS))
-    assert float(mean_wealth(state.wealth).max()) <= 1
+    assert float(state.mean_wealth.max()) <= 1
+
+
+@pytest.mark.parametrize("support", [(0.0, 1.0), (-1e38, 1e38), (-3e38, 3e38), (0.0, np.inf), (1.0, 1 + 4e-7)])
+def test_whoever_passes_has_the_exact_wealth(precision, support):
+    """Also where it is close: beta is set next to the inverse of the exact wealth, on both sides."""
+    dtype, rng = np.dtype(precision), np.random.default_rng(3)
+    low, high = (dtype.type(end) for end in support)
+    top = high if np.isfinite(high) else dtype.type(9)
+    for _ in range(20):
+        share = rng.beta(6, 2, 12).astype(dtype)
+        x = np.clip(low * (1 - share) + top * share, low, top).astype(dtype)
+        threshold = dtype.type(low / 2 + top / 2)
+        exact = max(exact_wealth(x, threshold, Fraction(float(low))))
+        if exact <= 1:
+            continue
+        for factor, passes in ((1 - 1e-3, False), (1 - 1e-7, False), (1 + 1e-3, True)):
+            beta = dtype.type(factor / float(exact))
+            found = certify_sequential(
+                x[None], threshold, support=support, delta=0.5, beta=beta, give_up=0.0, validate=False
+            )
+            if int(found.num_violations[0]) == 0:
+                assert exact * Fraction(float(beta)) >= 1
+            else:
+                assert not passes or top / 2 - low / 2 > np.finfo(dtype).max / 2  # differences that overflow count less
+
+
+@pytest.mark.parametrize(("precision", "unit"), [("float32", 1e-38), ("float64", 1e-308)])
+def test_a_width_that_a_device_reads_as_0_passes_nobody(precision, unit):
+    with x64_context(precision == "float64"):
+        x = np.full((50, 1), 3 * unit, precision)
+        threshold, low = (np.asarray(v * unit, precision) for v in (3.2, 3.0))
+        found = certify_sequential(x * 2, threshold, support=(low, 1.0), delta=0.1)
+        assert int(found.num_violations[0]) == 50
+
+
+def test_a_small_width_with_the_quotient_of_a_gpu(monkeypatch):
+    """It is computed from products of halves, which underflow for the smallest numbers."""
+    monkeypatch.setattr("jaxcert.sequential._wealth.quotient", _elementary._corrected_quotient)
+    rng = np.random.default_rng(0)
+    for exponent in (-120, -112, -104, -99, -90, -60, 0):
+        width = np.float32(2.0**exponent * rng.uniform(1, 2))
+        x = (width * rng.uniform(0, 2, 8)).astype(np.float32)
+        exact = exact_wealth(x, width, Fraction(0))
+        for value, truth in zip(computed_wealth(x, width, (0.0, 4.0), "float32"), exact, strict=True):
+            assert Fraction(value) <= truth
+
+
+def test_wealth_stays_a_number():
+    state = start((), jnp.asarray([2e-38]), jnp.float32(0), jnp.float32(1000), jnp.float32(0.05))
+    for value in (0.0, 1000.0, 0.0, 1000.0):
+        state = advance(state, jnp.float32(value), jnp.asarray(True), jnp.float32(0))
+        assert np.isfinite(np.asarray(state.wealth)).all()
