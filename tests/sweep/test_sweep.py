@@ -166,7 +166,10 @@ def test_a_lookup_takes_no_more_memory_than_planned(n, num_thresholds):
 
 @pytest.mark.parametrize(
     ("max_bytes", "message"),
-    [(1000, "one task with 16 rollouts at 6 betas"), (4000, "epsilon for each number of violations among 24 tasks")],
+    [
+        (1000, "one task with 16 rollouts at 6 betas"),
+        (4000, "one threshold, with epsilon for each number of violations among 24 tasks,"),
+    ],
 )
 def test_a_memory_budget_that_holds_no_call_is_refused(max_bytes, message):
     with pytest.raises(ValueError, match=f"max_bytes is {max_bytes}; expected at least .*{message} needs"):
