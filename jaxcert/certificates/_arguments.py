@@ -13,6 +13,7 @@ from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._registry import METHODS
 from jaxcert.numerics._rounding import cast, compute_dtype
+from jaxcert.returns._prepared import probability
 
 Described = TypeVar("Described", Bound, Method)
 
@@ -22,6 +23,16 @@ def choose(kind: str, name: str, registry: dict[str, Described]) -> Described:
     if name not in registry:
         raise ValueError(f"{kind} is {name!r}; expected one of {', '.join(registry)}")
     return registry[name]
+
+
+def prepare_levels(
+    method: Method, delta: Any, beta: Any, num_tasks: int, dtype: np.dtype, validate: bool
+) -> tuple[jax.Array, jax.Array]:
+    """Delta rounded down, and beta to nearest, since the rounded one is used; by default that of the method."""
+    checks = {"validate": validate, "scalar": True}
+    delta = probability("delta", delta, dtype, "down", **checks)
+    beta = method.default_beta(delta, num_tasks) if beta is None else beta
+    return delta, probability("beta", beta, dtype, "nearest", **checks)
 
 
 def prepare_lower_bounds(lower_bounds: Any, validate: bool) -> jax.Array:

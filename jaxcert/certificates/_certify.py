@@ -6,7 +6,7 @@ import chex
 
 from jaxcert.bounds._evaluate import lower_bounds, prepare, task_shape
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._arguments import choose, prepare_lower_bounds, prepare_thresholds, warned
+from jaxcert.certificates._arguments import choose, prepare_levels, prepare_lower_bounds, prepare_thresholds, warned
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._compiled import certify_given
 from jaxcert.certificates._registry import METHODS
@@ -76,11 +76,8 @@ def certify(
     """
     per_task, chosen = choose("bound", bound, BOUNDS), choose("method", method, METHODS)
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)
-    dtype, n = prepared.low.dtype, task_shape(prepared)[-1]
-    checks = {"validate": validate, "scalar": True}
-    delta = probability("delta", delta, dtype, "down", **checks)
-    beta = chosen.default_beta(delta, n) if beta is None else beta
-    beta = probability("beta", beta, dtype, "nearest", **checks)
+    dtype = prepared.low.dtype
+    delta, beta = prepare_levels(chosen, delta, beta, task_shape(prepared)[-1], dtype, validate)
     thresholds = prepare_thresholds(thresholds, dtype, validate)
     lower = lower_bounds(per_task, prepared, beta)
     certificate = certify_given(bound, chosen, lower, thresholds, beta, delta)

@@ -14,6 +14,7 @@ from jaxcert.certificates import floor_to
 from jaxcert.cli import _console, _policies
 from jaxcert.cli._options import Quiet
 from jaxcert.cli._tables import as_given
+from jaxcert.rollouts import MultiTaskEnv
 from jaxcert.training import (
     PENDULUM,
     SMALL,
@@ -72,21 +73,13 @@ def train_policy(
     ppo = _settings(settings or ("pendulum" if environment == "pendulum" else "paper"), changes)
     import_extra("brax.training.agents.ppo.train", "brax")
     _check_until(until, threshold)
-    hook = None
-    if threshold or safety:
-        # An interrupted training has more checkpoints than planned, so their number is not fixed.
-        hook = CertificationHook(
-            env,
-            jax.random.key(ppo.seed),
-            thresholds=threshold or [],
-            safeties=safety or [],
-            num_tasks=tasks,
-            num_rollouts=rollouts,
-            budget=CheckpointBudget(delta),
-            stop=None if until is None else lambda checkpoint: _is_reached(checkpoint, until),
-        )
+    asked, sizes = (
+        {"thresholds": threshold or [], "safeties": safety or []},
+        {"num_tasks": tasks, "num_rollouts": rollouts},
+    )
+    hook = _hook(env, ppo.seed, delta, until, **asked, **sizes) if threshold or safety else None
     out.mkdir(parents=True, exist_ok=True)
-    lines = _Lines(ppo.num_timesteps, threshold or [], safety or [])
+    lines = _Lines(ppo.num_timesteps, **asked)
     with _console.warnings_on_stderr():
         train(env, ppo, hook=hook, checkpoints=out, progress_fn=(lambda *_: None) if quiet else lines.show)
     console = _console.output()
@@ -104,6 +97,12 @@ def _settings(name: str, changes: dict[str, Any]) -> PPOSettings:
     if not (math.isfinite(rate) and rate > 0):
         raise ValueError(f"--learning-rate is {rate}; expected a positive number")
     return dataclasses.replace(_SETTINGS[name], **changes)
+
+
+def _hook(env: MultiTaskEnv, seed: int, delta: float, until: float | None, **settings: Any) -> CertificationHook:
+    stop = None if until is None else lambda checkpoint: _is_reached(checkpoint, until)
+    # An interrupted training has more checkpoints than planned, so their number is not fixed.
+    return CertificationHook(env, jax.random.key(seed), budget=CheckpointBudget(delta), stop=stop, **settings)
 
 
 def _check_until(until: float | None, thresholds: list[float] | None) -> None:

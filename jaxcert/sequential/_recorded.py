@@ -9,9 +9,9 @@ import numpy as np
 
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._evaluate import prepare, task_shape
-from jaxcert.certificates._arguments import prepare_thresholds
+from jaxcert.certificates._arguments import prepare_levels, prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.returns._prepared import Prepared, Support, probability
+from jaxcert.returns._prepared import Prepared, Support
 from jaxcert.returns.summaries import Summary
 from jaxcert.sequential._sequential_certificate import SequentialCertificate, certificate_of
 from jaxcert.sequential._wealth import BETS, SequentialState, advance, start
@@ -66,7 +66,7 @@ def certify_sequential(
         >>> print(f"{found.safety[0]:.3f} from {found.num_rollouts_used.mean():.1f} of 100 rollouts per task")
         0.976 from 6.9 of 100 rollouts per task
 
-    Reference: the theory page, section on adaptive rollouts.
+    Reference: the theory page, section 8; its equation (8.1).
     """
     if isinstance(returns, Summary):
         raise ValueError("a summary keeps no order of rollouts; expected returns [..., num_tasks, num_rollouts]")
@@ -74,11 +74,8 @@ def certify_sequential(
         raise ValueError(f"give_up is {give_up!r}; expected a number in [0, 1)")
     # Betting asks the same of returns.
     prepared = prepare(BETTING, returns, support, where, validate, certificate=True)
-    dtype, n = prepared.low.dtype, task_shape(prepared)[-1]
-    checks = {"validate": validate, "scalar": True}
-    delta = probability("delta", delta, dtype, "down", **checks)
-    beta = BINOMIAL.default_beta(delta, n) if beta is None else beta
-    beta = probability("beta", beta, dtype, "nearest", **checks)
+    dtype = prepared.low.dtype
+    delta, beta = prepare_levels(BINOMIAL, delta, beta, task_shape(prepared)[-1], dtype, validate)
     thresholds = prepare_thresholds(thresholds, dtype, validate)
     state = _run(prepared, thresholds, beta, jnp.asarray(give_up, dtype))
     return certificate_of(state, delta)

@@ -111,7 +111,8 @@ def test_subnormal_levels_certify_nothing(precision):
     wanted = jax.jit(lambda s: certify_safety_level(jnp.ones((50, 20), precision), s, support=SUPPORT, delta=0.1))(
         small
     )
-    assert float(wanted.safety[0]) <= tiny(precision)  # 0, or rounded up where subnormal numbers are read as they are
+    # Rounded up where subnormal numbers are read as they are.
+    assert float(wanted.safety[0]) in ((0,) if jax.default_backend() == "cpu" else (0, tiny(precision)))
     assert float(binomial_sf(0, 5, small, side="up")) > 0
 
 
