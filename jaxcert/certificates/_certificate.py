@@ -37,8 +37,8 @@ _ADVICE = {
     Status.INFEASIBLE: "the scenario certificate has no solution: choose beta at most delta / num_tasks, or more tasks",
     Status.INVALID_INPUT: "some values were not finite, outside the support or out of range, and counted against the "
     "certificate: call outside of jit and vmap to have them named",
-    Status.OUT_OF_RANGE: "beta > delta / num_tasks, where the scenario theorem alone is not sound: the value reported "
-    "is the larger of it and the binomial certificate, which holds",
+    Status.OUT_OF_RANGE: "beta > sqrt(2 delta) / num_tasks, where the scenario theorem alone may not be sound: the "
+    "value reported is the larger of it and the binomial certificate, which holds",
 }
 
 

@@ -46,7 +46,7 @@ def certify(
             delta / n for "scenario".
         bound: the name of one of ``jaxcert.bounds``; "clopper_pearson" is for binary returns.
         method: "binomial", or "scenario", the paper's Theorem 5.1. The latter reports the larger of both risks, which
-            is sound for every beta; the theorem alone is sound only up to beta = delta / n.
+            is sound for every beta; the theorem alone is so only up to beta = sqrt(2 delta) / n.
         where: bool[..., n, m], which rollouts count; all by default. At least one per task.
         validate: raise for invalid values that are concrete. Otherwise, and for traced values, they count against the
             certificate, and the status says so.
@@ -62,7 +62,7 @@ def certify(
         ValueError: for invalid shapes, names or values, with their name and index; also if the axes look swapped.
 
     Warns:
-        UserWarning: "scenario" with beta > delta / n.
+        UserWarning: "scenario" with beta > sqrt(2 delta) / n.
 
     Example:
         >>> import jax.numpy as jnp

@@ -26,7 +26,7 @@ def certify_given(bound: str, method: Method, lower, thresholds, beta, delta) ->
     direct = size <= n
     length = padded_length(size, lower, thresholds, beta, delta)
     violations, k = _violations(lower, thresholds, length=length if direct else None)
-    counts = (k, _number(n, k)) if direct else counts_from_zero(n, beta, delta)
+    counts = (k, _number(n, k)) if direct else counts_from_zero(n, lower, beta, delta)
     solution = method.solve(*counts, beta, delta)
     fields = _certificates(method, thresholds, lower, violations, solution, beta, delta, direct, bound == "given")
     settings = {"num_tasks": n, "bound": bound, "method": method.name}

@@ -82,7 +82,7 @@ def certify_safety_level(
     beta = probability("beta", beta, dtype, "nearest", **checks)
     lower = lower_bounds(per_task, prepared, beta)
     if solution is None:
-        solution = chosen.solve(*counts_from_zero(n, beta, delta), beta, delta)
+        solution = chosen.solve(*counts_from_zero(n, lower, beta, delta), beta, delta)
     fields = _levels(chosen, wanted, lower, solution, beta, delta, prepared.low, prepared.high)
     settings = {"num_tasks": n, "bound": bound, "method": method}
     certificate = Certificate(**fields, lower_bounds=lower, beta=beta, delta=delta, **settings)

@@ -5,7 +5,9 @@ from typing import Any, NamedTuple
 import chex
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from jaxcert._validation import is_concrete
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._epsilon_arguments import epsilon_arguments, whole
 from jaxcert.certificates._method import Method, Solution
@@ -45,9 +47,9 @@ def scenario_epsilon(
     Epsilon is 1 where no K has a positive left side (infeasible) and at k = n. The search is exact: it starts at the
     largest K with a positive left side and stops when no smaller K can win (theory page).
 
-    The theorem is one-sided, at confidence 1 - delta. It is not sound for every beta: beyond beta = delta / n its
-    failure probability can exceed delta by far. ``certify`` therefore reports the larger of this and
-    ``binomial_epsilon``; this function is the theorem itself.
+    The theorem is one-sided, at confidence 1 - delta. It is sound up to beta = sqrt(2 delta) / n; beyond, its failure
+    probability can exceed delta by far. ``certify`` therefore reports the larger of this and ``binomial_epsilon``
+    there; this function is the theorem itself.
 
     Args:
         num_violations: k, integers in 0..n.
@@ -124,7 +126,13 @@ def _with_derivative_jvp(primals: tuple, tangents: tuple) -> tuple[jax.Array, ja
 
 def _solve_soundly(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> Solution:
     """The larger of the theorem's risk and the binomial one, which is sound for every beta."""
-    return _larger(solve_scenario(k, n, beta, delta), BINOMIAL.solve(k, n, beta, delta))
+    printed = solve_scenario(k, n, beta, delta)
+    if not is_concrete(n, beta, delta):
+        # Where the theorem is sound, its risk is the larger one; at k = 0 the other takes no search.
+        k = jnp.where(_in_range(beta, delta, n), 0.0, k)
+    elif np.all(_in_range(*jax.device_get((beta, delta, n)))):
+        return Solution(*printed)
+    return _larger(printed, BINOMIAL.solve(k, n, beta, delta))
 
 
 @jax.jit
@@ -132,20 +140,19 @@ def _larger(printed: ScenarioSolution, sound: Solution) -> Solution:
     return Solution(jnp.maximum(printed.epsilon, sound.epsilon), printed.num_valid, printed.feasible)
 
 
-def _in_range(beta: Any, delta: Any, num_tasks: int) -> Any:
-    """beta <= delta / n, where the theorem is sound; the tolerance lets a rounded delta / n count as in range."""
-    return beta <= (delta / num_tasks) * (1 + 1e-5)
+def _in_range(beta: Any, delta: Any, num_tasks: Any) -> Any:
+    """beta <= sqrt(2 delta) / n, where the theorem is sound (theory page, section 4.2); less 1e-5 for rounding."""
+    return (num_tasks * beta) ** 2 <= (2 - 2e-5) * delta
 
 
 SCENARIO = Method(
     "scenario",
     _solve_soundly,
-    # Divided in the type of the computation, where the range is checked against the same quotient.
     lambda delta, num_tasks: delta / num_tasks,
     is_sound=_in_range,
     caveat=lambda beta, delta, num_tasks: (
-        f"beta = {beta:.3g} > delta / num_tasks = {delta / num_tasks:.3g}: the theorem alone is not sound there; "
-        "the larger of it and the binomial certificate is reported"
+        f"beta = {beta:.3g} > sqrt(2 delta) / num_tasks = {(2 * delta) ** 0.5 / num_tasks:.3g}: the theorem alone may "
+        "not be sound there; the larger of it and the binomial certificate is reported"
     ),
     chooses_valid=True,
 )

@@ -21,9 +21,7 @@ _GRID = 501
 _EXPLANATION = (
     "Each figure is certified with confidence 0.99: on a new task from the same distribution, the expected performance "
     "is at least the threshold with probability at least the safety shown. The threshold, in the last row the share of "
-    "tasks, was fixed beforehand.\n"
-    "The paper's method runs at beta > delta / num_tasks, where its theorem alone is not sound; the more "
-    "conservative of it and the binomial certificate is shown."
+    "tasks, was fixed beforehand."
 )
 
 

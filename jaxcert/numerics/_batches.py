@@ -24,9 +24,9 @@ def padded_length(size: int, *arrays: Any) -> int:
     return max(_SHORTEST, 1 << (size - 1).bit_length()) if is_concrete(*arrays) else size
 
 
-def counts_from_zero(n: int, *levels: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """k = 0, ..., n as a row padded with n, and n itself, both in the type of the levels."""
-    k = np.minimum(np.arange(padded_length(n + 1, *levels)), n).astype(levels[0].dtype)
+def counts_from_zero(n: int, *arrays: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """k = 0, ..., n as a row padded with n, and n itself, in the type of the arrays of the computation."""
+    k = np.minimum(np.arange(padded_length(n + 1, *arrays)), n).astype(arrays[0].dtype)
     return jax.device_put((k, np.asarray(n, k.dtype)))  # an explicit transfer, which a transfer guard allows
 
 

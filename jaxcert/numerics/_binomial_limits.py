@@ -31,7 +31,9 @@ def upper_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
     u = unit_roundoff(level.dtype)
     inner = _interior(k, n)
     start = start_point(inner, n, level)
-    root = _solve(log_cdf, inner, n, level, start, safe=jnp.ones_like(level), unsafe=jnp.zeros_like(level))
+    # Where a closed form holds, the bracket is closed from the start: no step is waited for.
+    unsafe = ((k <= 0) | (k >= n - 1)).astype(level.dtype)
+    root = _solve(log_cdf, inner, n, level, start, safe=jnp.ones_like(level), unsafe=unsafe)
     log_level = log(level)
     at_zero = -expm1(quotient(log_level, n)) * (1 + 12 * u)
     log_rest = quotient(log1p(-level), n)

@@ -313,7 +313,7 @@ def test_printing_works_on_batches_and_tracers():
         ({}, Status.CERTIFIED),
         ({"thresholds": 9.9}, Status.VACUOUS),
         ({"method": "scenario", "beta": 0.9}, Status.INFEASIBLE),
-        ({"method": "scenario", "beta": 0.01}, Status.OUT_OF_RANGE),
+        ({"method": "scenario", "beta": 0.05}, Status.OUT_OF_RANGE),
         ({"thresholds": jnp.nan, "validate": False}, Status.INVALID_INPUT),
     ],
 )
@@ -328,6 +328,7 @@ def test_every_status_has_its_case(change, status):
 
 def test_scenario_warns_beyond_its_range_and_not_within():
     call = functools.partial(certify, returns_for("betting"), 2.0, support=SUPPORT, delta=0.1, method="scenario")
-    with pytest.warns(UserWarning, match=r"beta = 0.1 > delta / num_tasks = 0.0025"):
+    with pytest.warns(UserWarning, match=r"beta = 0.1 > sqrt\(2 delta\) / num_tasks = 0.0112"):
         call(beta=0.1)
     call(beta=0.1 / 40)
+    call(beta=0.0111)

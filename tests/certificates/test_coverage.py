@@ -51,10 +51,11 @@ def test_printed_scenario_theorem_fails_more_often_than_delta_beyond_its_range()
 
 @pytest.mark.usefixtures("x64")
 @pytest.mark.parametrize("n", [30, 200])
-def test_printed_scenario_theorem_holds_within_its_range(n):
-    delta = 0.01
-    table = np.asarray(scenario_epsilon(np.arange(n + 1), n, delta / n, delta).epsilon)
-    assert worst_failure(table, n, delta / n) <= delta
+@pytest.mark.parametrize("delta", [0.01, 0.3])
+def test_printed_scenario_theorem_holds_within_its_range(n, delta):
+    beta = np.sqrt(2 * delta) / n
+    table = np.asarray(scenario_epsilon(np.arange(n + 1), n, beta, delta).epsilon)
+    assert worst_failure(table, n, beta) <= delta
 
 
 @pytest.mark.usefixtures("x64")

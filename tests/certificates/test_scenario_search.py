@@ -116,6 +116,6 @@ def test_epsilon_grows_with_beta(n, share, betas, delta):
 @given(n=st.integers(1, 10**5), share=st.floats(0, 1), fraction=st.floats(1e-6, 0.999), delta=levels)
 @settings(max_examples=80, deadline=None)
 def test_scenario_is_never_below_binomial_within_its_range(n, share, fraction, delta):
-    beta = fraction * delta / n
+    beta = fraction * np.sqrt(2 * delta) / n
     binomial, scenario = epsilons(int(share * n), n, beta, delta)
     assert binomial <= scenario
