@@ -94,7 +94,7 @@ def _levels(method: Method, wanted, lower, solution: Solution, beta, delta, low,
     """The fields of certificates at the (k* + 1)-th smallest lower bound, from the solution for k = 0, 1, ..."""
     n = lower.shape[-1]
     epsilon, _, feasible = jax.tree.map(lambda column: column[:n], solution)
-    count = _good_enough(epsilon, wanted)
+    count = good_enough(epsilon, wanted)
     chosen = jnp.take(jnp.sort(lower, axis=-1), jnp.maximum(count - 1, 0), axis=-1)
     wanted, count = jnp.broadcast_to(wanted, chosen.shape), jnp.broadcast_to(count, chosen.shape)
     bad_setting = bad_levels(beta, delta) | ~(jnp.isfinite(low) & (low < high)) | ~((wanted > 0) & (wanted < 1))
@@ -115,7 +115,7 @@ def _levels(method: Method, wanted, lower, solution: Solution, beta, delta, low,
     }
 
 
-def _good_enough(epsilon: jax.Array, wanted: jax.Array) -> jax.Array:
+def good_enough(epsilon: jax.Array, wanted: jax.Array) -> jax.Array:
     """How many k, counted from 0, reach the wanted safety: k* + 1, [t]."""
     enough = complement_down(epsilon)[None, :] >= wanted[:, None]
     return jnp.sum(jnp.cumprod(enough, axis=-1, dtype=jnp.int32), axis=-1)

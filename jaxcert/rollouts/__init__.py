@@ -12,6 +12,8 @@ from jaxcert.returns import (
     undiscounted_return,
 )
 from jaxcert.rollouts import summaries
+from jaxcert.rollouts._adaptive import certify_adaptive
+from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
 from jaxcert.rollouts._certify_policy import PolicyCertificate, certify_policy
 from jaxcert.rollouts._collect import collect
 from jaxcert.rollouts._gymnasium import collect_gymnasium
@@ -19,10 +21,12 @@ from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy, brax_policy
 
 __all__ = [
+    "AdaptiveCertificate",
     "MultiTaskEnv",
     "Policy",
     "PolicyCertificate",
     "brax_policy",
+    "certify_adaptive",
     "certify_policy",
     "collect",
     "collect_gymnasium",

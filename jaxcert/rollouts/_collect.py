@@ -9,8 +9,9 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert._validation import check_count, is_concrete
-from jaxcert.numerics._compensated import Sum, add_product, add_reward, as_rewards, lower_end, nothing, product
+from jaxcert.numerics._compensated import lower_end
 from jaxcert.numerics._rounding import cast
+from jaxcert.rollouts._stepping import advance, begin
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key
 
@@ -207,52 +208,17 @@ def _collect(
 
     def run(episode: jax.Array) -> tuple[jax.Array, jax.Array]:
         chosen = jax.tree.map(lambda leaf: jnp.asarray(leaf)[episode // num_rollouts], tasks)
-        return _episodes(env, policy, chosen, keys[episode], factor)
+        return _run(env, policy, chosen, keys[episode], factor)
 
     found = jax.lax.map(run, episode)
     returns, finite = (a.reshape(-1)[:total].reshape(num_tasks, num_rollouts) for a in found)
     return jnp.where(finite, returns, jnp.nan), finite
 
 
-def _episodes(
+def _run(
     env: MultiTaskEnv, policy: Policy, tasks: Any, keys: jax.Array, discount: jax.Array | None
 ) -> tuple[jax.Array, jax.Array]:
-    """A batch of episodes, run until all are over; those that end earlier are stepped on, and ignored."""
-    keys = jax.vmap(lambda key: jax.random.split(key))(keys)
-    states = jax.vmap(lambda task, key: env.environment(task).reset(key))(tasks, keys[:, 0])
-
-    def step(task: Any, key: jax.Array, state: Any) -> tuple[Any, jax.Array]:
-        action = policy.apply(policy.params, state.obs, key)
-        finite = [jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(action)]
-        return env.environment(task).step(state, action), jnp.all(jnp.array(finite))
-
-    def more(carry: tuple) -> jax.Array:
-        t, *_, alive, _ = carry
-        return (t < env.episode_length) & jnp.any(alive)
-
-    def advance(carry: tuple) -> tuple:
-        t, weight, states, returns, alive, finite = carry
-        now = jax.vmap(lambda key: jax.random.fold_in(key, t))(keys[:, 1])
-        states, good = jax.vmap(step)(tasks, now, states)
-        # A done of NaN may hide the rest of an episode, whose rewards could have lowered the return.
-        good = good & ~jnp.isnan(states.done.astype(float))
-        returns = _with_reward(returns, weight, jnp.where(alive, as_rewards(states.reward, returns.high.dtype), 0))
-        weight = None if weight is None or discount is None else product(weight, discount)
-        return t + 1, weight, states, returns, alive & ~_is_done(states.done), finite & (good | ~alive)
-
-    known = ~jnp.isnan(states.done.astype(float))
-    alive = known & ~_is_done(states.done)
-    returns = nothing(jnp.zeros(alive.shape, jnp.result_type(float)))
-    weight = None if discount is None else nothing(discount)._replace(high=jnp.ones_like(discount))
-    start = (jnp.int32(0), weight, states, returns, alive, known)
-    *_, returns, _, finite = jax.lax.while_loop(more, advance, start)
-    return lower_end(returns), finite
-
-
-def _with_reward(returns: Sum, weight: Sum | None, reward: jax.Array) -> Sum:
-    return add_reward(returns, reward) if weight is None else add_product(returns, weight, reward)
-
-
-def _is_done(done: jax.Array) -> jax.Array:
-    """Whether an episode has ended; a done of NaN counts as an end."""
-    return ~(done.astype(float) == 0)
+    """A batch of episodes, run until all are over."""
+    start = begin(env, tasks, keys, discount)
+    end = jax.lax.while_loop(lambda e: jnp.any(e.alive), lambda e: advance(env, policy, e, discount), start)
+    return lower_end(end.total), end.finite

@@ -14,6 +14,7 @@ from jaxcert.certificates._arguments import prepare_thresholds
 from jaxcert.numerics._rounding import cast, compute_dtype, convert
 from jaxcert.returns._checks import possible
 from jaxcert.returns._prepared import Support, probability
+from jaxcert.sequential._rule import Bets, prepare_rule
 from jaxcert.sequential._sequential_certificate import SequentialCertificate, certificate_of
 from jaxcert.sequential._wealth import SequentialState, advance, start
 
@@ -24,6 +25,10 @@ def init(
     *,
     support: Support,
     beta: chex.Numeric = 0.05,
+    bets: Bets | None = None,
+    give_up: float = 0.0,
+    max_rollouts_per_task: int | None = None,
+    binary: bool = False,
 ) -> SequentialState:
     """Tasks before their first rollout.
 
@@ -32,6 +37,11 @@ def init(
         thresholds: float[t], or a scalar for one; fixed before the data are seen.
         support: (a, b), which holds every possible return; b may be infinite.
         beta: probability with which a task with J < B may pass, in (0, 1); fixed before the data are seen.
+        bets: as in ``certify_sequential``.
+        give_up: the wealth at which a task is left, in [0, 1); 0 leaves none. A caller may leave tasks by any rule of
+            its own, and take them up again.
+        max_rollouts_per_task: the number of rollouts after which a task is left; by default there is none.
+        binary: as in ``certify_sequential``; needs ``max_rollouts_per_task``.
 
     Returns:
         A ``SequentialState``; a pytree, for use in ``jit``, ``scan`` and files.
@@ -49,7 +59,10 @@ def init(
     check_range((low, high), dtype)
     ends = cast(low, dtype, "down"), cast(high, dtype, "up")
     beta = probability("beta", beta, dtype, "nearest", validate=True, scalar=True)
-    return start((num_tasks,), prepare_thresholds(thresholds, dtype, True), *ends, beta)
+    thresholds = prepare_thresholds(thresholds, dtype, True)
+    limits = {"give_up": give_up, "max_rollouts_per_task": max_rollouts_per_task, "binary": binary}
+    rule = prepare_rule(thresholds, beta, (low, high), bets=bets, **limits)
+    return start((num_tasks,), thresholds, *ends, beta, rule)
 
 
 def update(state: SequentialState, returns: chex.Array, tasks: chex.Array, *, validate: bool = True) -> SequentialState:
@@ -146,4 +159,4 @@ def _update(state: SequentialState, returns: jax.Array, tasks: jax.Array) -> Seq
     times = jnp.zeros(n, jnp.int32).at[place].add(1, mode="drop")
     known = jnp.all((tasks >= -1) & (tasks < n))
     state = state._replace(valid=state.valid & (times <= 1) & known)
-    return advance(state, x, times > 0, jnp.zeros((), x.dtype))
+    return advance(state, x, times > 0)

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxcert._files import read_arrays, write_whole
 from jaxcert._validation import is_concrete
-from jaxcert.sequential._wealth import BETS, SequentialState
+from jaxcert.sequential._wealth import SequentialState
 
 
 def save(path: str | os.PathLike[str], state: SequentialState) -> None:
@@ -75,15 +75,21 @@ def _check(arrays: dict[str, np.ndarray]) -> None:
     if dtype == np.float64 and jnp.result_type(float) != np.float64:
         raise ValueError("holds numbers of 64 bits; expected jax_enable_x64 to be on, as when it was written")
     n, t = arrays["valid"].shape, arrays["thresholds"].shape
-    if len(n) != 1 or len(t) != 1 or 0 in (*n, *t):
+    if len(n) != 1 or len(t) != 1 or arrays["bets"].ndim != 1 or 0 in (*n, *t, arrays["bets"].size):
         raise ValueError(f"holds tasks of shape {n} and thresholds of shape {t}; expected those of one experiment")
+    whole, truth, g = np.dtype(np.int32), np.dtype(bool), arrays["bets"].shape
     expected = {
-        "wealth": (dtype, (*n, *t, len(BETS))),
-        **dict.fromkeys(("passed", "is_open"), (np.dtype(bool), (*n, *t))),
-        "valid": (np.dtype(bool), n),
-        "num_rollouts_used": (np.dtype(np.int32), (*n, *t)),
-        "thresholds": (dtype, t),
-        **dict.fromkeys(("low", "high", "beta"), (dtype, ())),
+        "wealth": (dtype, (*n, *t, *g)),
+        **dict.fromkeys(("passed", "is_open"), (truth, (*n, *t))),
+        "valid": (truth, n),
+        "num_rollouts": (whole, n),
+        "num_rollouts_used": (whole, (*n, *t)),
+        "sums": (dtype, (*n, 2 if np.isnan(arrays["bets"]).any() else 0)),
+        **dict.fromkeys(("thresholds", "goal"), (dtype, t)),
+        **dict.fromkeys(("low", "high", "beta", "give_up"), (dtype, ())),
+        "max_rollouts_per_task": (whole, ()),
+        "is_binary": (truth, ()),
+        "bets": (dtype, g),
     }
     for name, (kind, shape) in expected.items():
         if (arrays[name].dtype, arrays[name].shape) != (kind, shape):
@@ -96,5 +102,9 @@ def _check(arrays: dict[str, np.ndarray]) -> None:
 def _is_possible(arrays: dict[str, np.ndarray]) -> bool:
     wealth, low, beta, used = (arrays[name] for name in ("wealth", "low", "beta", "num_rollouts_used"))
     numbers = np.all(np.isfinite(wealth) & (wealth >= 0)) and np.all(np.isfinite(arrays["thresholds"]))
-    decided = not np.any(arrays["passed"] & arrays["is_open"]) and np.all(used >= 0)
-    return bool(numbers and decided and np.isfinite(low) and low < arrays["high"] and 0 < beta < 1)
+    decided = not np.any(arrays["passed"] & arrays["is_open"])
+    counted = np.all(used >= 0) and np.all(used <= arrays["num_rollouts"][:, None])
+    bets = np.nan_to_num(arrays["bets"], nan=0.5)
+    rule = np.all((bets > 0) & (bets <= 1)) and 0 <= arrays["give_up"] < 1 and np.all(arrays["goal"] > 1)
+    ends = np.isfinite(low) and low < arrays["high"] and 0 < beta < 1
+    return bool(numbers and decided and counted and rule and ends)

@@ -1,20 +1,22 @@
 """Sequential certificates of returns that were recorded in their order."""
 
+import functools
 from collections.abc import Sequence
 
 import chex
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jaxcert.bounds._betting import BETTING
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._evaluate import prepare, task_shape
 from jaxcert.certificates._arguments import prepare_levels, prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.returns._prepared import Prepared, Support
 from jaxcert.returns.summaries import Summary
+from jaxcert.sequential._rule import Bets, Rule, Settings, prepare_rule
 from jaxcert.sequential._sequential_certificate import SequentialCertificate, certificate_of
-from jaxcert.sequential._wealth import BETS, SequentialState, advance, start
+from jaxcert.sequential._wealth import SequentialState, advance, start
 
 # Thresholds are taken in blocks of so many that their wealth takes at most about 256 MB.
 _BLOCK_BYTES = 2**28
@@ -28,7 +30,9 @@ def certify_sequential(
     delta: chex.Numeric,
     beta: chex.Numeric | None = None,
     where: chex.Array | None = None,
-    give_up: float = 0.5,
+    give_up: float | None = None,
+    bets: Bets | None = None,
+    binary: bool = False,
     validate: bool = True,
 ) -> SequentialCertificate:
     r"""Certify with as many of the recorded rollouts as each task needs, in their order.
@@ -49,7 +53,13 @@ def certify_sequential(
         beta: probability with which a task with J < B may pass, in (0, 1), fixed before the data; 0.05 by default.
         where: bool[..., n, m], which rollouts were made; all by default. At least one per task. It is not for rollouts
             that broke off.
-        give_up: the wealth at which a task is left, in [0, 1); 0 leaves none.
+        give_up: the wealth at which a task is left, in [0, 1); 0 leaves none. By default 0.5, for binary returns 0.1.
+        bets: lambda, each in (0, 1], or "predictable" for one that is computed at each rollout from those before; fixed
+            before the data. By default 1/4, 1/2 and 1. A bet of 1 alone is best for returns that vary little, and loses
+            all at a return of a.
+        binary: declares that every return is 0 or 1, before the data. The goal 1/beta is then replaced by the smallest
+            wealth that tasks with J < B reach with probability beta, which is computed exactly for m rollouts and this
+            ``give_up``; the bets are 0.03, 0.08, 0.2, 0.45 and 0.9 by default. Not for traced thresholds or beta.
         validate: raise for invalid values that are concrete; otherwise their tasks count as violations.
 
     Returns:
@@ -70,33 +80,41 @@ def certify_sequential(
     """
     if isinstance(returns, Summary):
         raise ValueError("a summary keeps no order of rollouts; expected returns [..., num_tasks, num_rollouts]")
-    if not (isinstance(give_up, int | float | np.floating) and 0 <= give_up < 1):
-        raise ValueError(f"give_up is {give_up!r}; expected a number in [0, 1)")
-    # Betting asks the same of returns.
-    prepared = prepare(BETTING, returns, support, where, validate, certificate=True)
+    # These bounds ask the same of returns.
+    prepared = prepare(CLOPPER_PEARSON if binary else BETTING, returns, support, where, validate, certificate=True)
     dtype = prepared.low.dtype
     delta, beta = prepare_levels(BINOMIAL, delta, beta, task_shape(prepared)[-1], dtype, validate)
     thresholds = prepare_thresholds(thresholds, dtype, validate)
-    state = _run(prepared, thresholds, beta, jnp.asarray(give_up, dtype))
+    limits = {"give_up": give_up, "max_rollouts_per_task": prepared.returns.shape[-1], "binary": binary}
+    rule = prepare_rule(thresholds, beta, prepared[1:3], bets=bets, **limits)
+    state = _run(prepared, thresholds, beta, rule.settings, rule.is_predictable)
     return certificate_of(state, delta)
 
 
-@jax.jit
-def _run(prepared: Prepared, thresholds: jax.Array, beta: jax.Array, give_up: jax.Array) -> SequentialState:
+@functools.partial(jax.jit, static_argnums=4)
+def _run(prepared: Prepared, thresholds, beta, settings: Settings, is_predictable: bool) -> SequentialState:
     """All rollouts in their order, for as many thresholds at a time as memory holds."""
     x, low, high, where = prepared
     mask = jnp.ones(x.shape, bool) if where is None else where
     rollouts = jnp.moveaxis(x, -1, 0), jnp.moveaxis(mask, -1, 0)
 
-    def run(threshold: jax.Array) -> SequentialState:
-        begin = start(x.shape[:-1], threshold[None], low, high, beta)
-        return jax.lax.scan(lambda state, each: (advance(state, *each, give_up), None), begin, rollouts)[0]
+    nothing = jnp.zeros(1, x.dtype)  # in place of an array without elements, which ``map`` does not take
 
-    block = max(1, _BLOCK_BYTES // (x[..., 0].size * x.dtype.itemsize * 4 * len(BETS)))
-    state = jax.lax.map(run, thresholds, batch_size=block)
-    wealth = jnp.moveaxis(state.wealth[..., 0, :], 0, -2)
+    def run(one: tuple[jax.Array, jax.Array]) -> SequentialState:
+        rule = Rule(settings._replace(goal=one[1][None]), is_predictable)
+        begin = start(x.shape[:-1], one[0][None], low, high, beta, rule)
+        end = jax.lax.scan(lambda state, each: (advance(state, *each), None), begin, rollouts)[0]
+        return end if is_predictable else end._replace(sums=nothing)
+
+    block = max(1, _BLOCK_BYTES // (x[..., 0].size * x.dtype.itemsize * 4 * settings.bets.size))
+    state = jax.lax.map(run, (thresholds, settings.goal), batch_size=block)
     passed, is_open, used = map(_last, (state.passed, state.is_open, state.num_rollouts_used))
-    return SequentialState(wealth, passed, is_open, state.valid[0], used, thresholds, low, high, beta)
+    of_tasks = {"valid": state.valid[0], "num_rollouts": state.num_rollouts[0], "sums": state.sums[0]}
+    return state._replace(
+        wealth=jnp.moveaxis(state.wealth[..., 0, :], 0, -2),
+        **{"passed": passed, "is_open": is_open, "num_rollouts_used": used, **of_tasks},
+        **{"thresholds": thresholds, "low": low, "high": high, "beta": beta, **settings._asdict()},
+    )
 
 
 def _last(column: jax.Array) -> jax.Array:

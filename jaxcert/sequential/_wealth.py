@@ -12,9 +12,10 @@ import jax.numpy as jnp
 
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import at_least, unit_roundoff
+from jaxcert.sequential._rule import Rule
 
-# All of the wealth dies at a return of a if lambda is 1, which is best for returns that vary little.
-BETS = (0.25, 0.5, 1.0)
+# A predictable bet never risks all, so that one return of a does not end it.
+_BOLDEST = 0.95
 
 
 class SequentialState(NamedTuple):
@@ -22,81 +23,141 @@ class SequentialState(NamedTuple):
 
     Attributes:
         wealth: of each bet, at most its exact value, float[..., n, t, bets]; ``mean_wealth`` is the evidence.
-        passed: whether the mean wealth has ever reached 1/beta, bool[..., n, t].
+        passed: whether the mean wealth has ever reached the goal, bool[..., n, t].
         is_open: whether a task goes on at a threshold: it has neither passed nor been given up, bool[..., n, t].
         valid: tasks whose returns were all finite and in the support, bool[..., n].
+        num_rollouts: rollouts seen, int32[..., n]; the number of the next one.
         num_rollouts_used: rollouts seen while open, int32[..., n, t].
+        sums: of X - a and of its square, for bets that are predictable, float[..., n, 2]; else [..., n, 0].
         thresholds: B, float[t].
         low, high: the ends of the support.
         beta: the probability with which a task with J < B may pass.
+        goal: the wealth at which a task passes, float[t].
+        bets: lambda, float[bets]; NaN for one that is predicted.
+        give_up: the wealth at which a task is left; 0 for never.
+        max_rollouts_per_task: the number of rollouts after which a task is left.
+        is_binary: whether returns other than 0 and 1 are invalid.
     """
 
     wealth: jax.Array
     passed: jax.Array
     is_open: jax.Array
     valid: jax.Array
+    num_rollouts: jax.Array
     num_rollouts_used: jax.Array
+    sums: jax.Array
     thresholds: jax.Array
     low: jax.Array
     high: jax.Array
     beta: jax.Array
+    goal: jax.Array
+    bets: jax.Array
+    give_up: jax.Array
+    max_rollouts_per_task: jax.Array
+    is_binary: jax.Array
 
     @property
     def mean_wealth(self) -> jax.Array:
         """At most the exact mean over the bets, which all have the same weight, float[..., n, t]."""
-        share = (1 - (len(BETS) + 3) * unit_roundoff(self.wealth.dtype)) / len(BETS)
+        num_bets = self.wealth.shape[-1]
+        share = (1 - (num_bets + 3) * unit_roundoff(self.wealth.dtype)) / num_bets
         return jnp.sum(self.wealth * share, axis=-1)
 
 
 def start(
-    shape: tuple[int, ...], thresholds: jax.Array, low: jax.Array, high: jax.Array, beta: jax.Array
+    shape: tuple[int, ...], thresholds: jax.Array, low: jax.Array, high: jax.Array, beta: jax.Array, rule: Rule
 ) -> SequentialState:
     """Tasks [..., n] before their first rollout. Every J is at least a, so thresholds up to a are passed."""
-    wealth = jnp.ones((*shape, thresholds.size, len(BETS)), thresholds.dtype)
+    dtype, settings = thresholds.dtype, rule.settings
+    wealth = jnp.ones((*shape, thresholds.size, settings.bets.size), dtype)
     valid = jnp.isfinite(low) & (low < high)
     passed = jnp.broadcast_to(valid & (thresholds <= low), wealth.shape[:-1])
     used, valid = jnp.zeros(passed.shape, jnp.int32), jnp.broadcast_to(valid, shape)
-    return SequentialState(wealth, passed, ~passed & valid[..., None], valid, used, thresholds, low, high, beta)
+    is_open = ~passed & valid[..., None] & (settings.max_rollouts_per_task > 0)
+    sums = jnp.zeros((*shape, 2 if rule.is_predictable else 0), dtype)
+    counts = jnp.zeros(shape, jnp.int32), used
+    return SequentialState(wealth, passed, is_open, valid, *counts, sums, thresholds, low, high, beta, *settings)
 
 
-def advance(state: SequentialState, x: jax.Array, where: jax.Array, give_up: jax.Array) -> SequentialState:
-    """One more rollout, [..., n], of the tasks in ``where``; a task is given up at a mean wealth of ``give_up``."""
+def advance(state: SequentialState, x: jax.Array, where: jax.Array) -> SequentialState:
+    """One more rollout, [..., n], of the tasks in ``where``."""
     possible = at_least(x, state.low) & (x <= state.high) & jnp.isfinite(x)
+    possible = possible & (~state.is_binary | (x == 0) | (x == 1))
     active = state.is_open & where[..., None]
-    grown = state.wealth * _factors_down(state, jnp.where(possible, x, state.low))
+    excess = _excess_down(state, jnp.where(possible, x, state.low))
+    grown = state.wealth * _factors_down(state, excess)
     # Beyond the type, the wealth stays at the largest number, which is less.
     wealth = jnp.where(active[..., None], jnp.minimum(grown, jnp.finfo(x.dtype).max), state.wealth)
-    valid = state.valid & (possible | ~where)
-    state = state._replace(wealth=wealth, valid=valid)
-    passed = state.passed | (active & valid[..., None] & (state.mean_wealth >= _goal(state.beta)))
-    goes_on = ~active | (state.mean_wealth > give_up) | (give_up <= 0)
-    return state._replace(
-        passed=passed,
-        is_open=state.is_open & ~passed & goes_on & valid[..., None],
+    state = state._replace(
+        wealth=wealth,
+        valid=state.valid & (possible | ~where),
+        num_rollouts=state.num_rollouts + where.astype(jnp.int32),
         num_rollouts_used=state.num_rollouts_used + active.astype(jnp.int32),
+        sums=_with(state, excess, where),
     )
+    return _decide(state, active)
 
 
-def _goal(beta: jax.Array) -> jax.Array:
-    """At least 1/beta; infinity, which no wealth reaches, for a beta outside (0, 1)."""
-    valid = (beta > 0) & (beta < 1)
-    inverse = quotient(jnp.ones_like(beta), jnp.where(valid, beta, 0.5))
-    return jnp.where(valid, inverse * (1 + 4 * unit_roundoff(beta.dtype)), jnp.inf)
+def _decide(state: SequentialState, active: jax.Array) -> SequentialState:
+    """Which tasks have passed, and which go on."""
+    goal = jnp.broadcast_to(state.goal, active.shape)
+    passed = state.passed | (active & state.valid[..., None] & (state.mean_wealth >= goal))
+    goes_on = (state.mean_wealth > state.give_up) | (state.give_up <= 0)
+    goes_on = goes_on & (state.num_rollouts < state.max_rollouts_per_task)[..., None]
+    return state._replace(passed=passed, is_open=state.is_open & ~passed & (goes_on | ~active) & state.valid[..., None])
 
 
-def _factors_down(state: SequentialState, x: jax.Array) -> jax.Array:
-    """At most 1 - lambda + lambda (x - a)/(B - a), [..., n, t, bets], with room for the rounding of its product."""
-    info, shape = jnp.finfo(x.dtype), (*x.shape, state.thresholds.size)
-    # Below, a device may read a difference as 0, and a quotient on a GPU loses digits.
-    least = 2.0 ** (-900 if x.dtype == jnp.float64 else -100)
+# --- one factor ---------------------------------------------------------------------------------------------------
+
+
+def _least(dtype: jnp.dtype) -> float:
+    """Below, a device may read a difference as 0, and a quotient on a GPU loses digits."""
+    return 2.0 ** (-900 if dtype == jnp.float64 else -100)
+
+
+def _excess_down(state: SequentialState, x: jax.Array) -> jax.Array:
+    """At most x - a up to one rounding, [..., n]."""
+    # One that overflows would be too large; in the width of ``_ratios`` it makes the ratio 0.
+    excess = jnp.minimum(x - state.low, jnp.finfo(x.dtype).max)
+    return jnp.where(excess >= _least(x.dtype), excess, 0)
+
+
+def _ratios(state: SequentialState, excess: jax.Array) -> jax.Array:
+    """(x - a)/(B - a), [..., n, t]; finite, since 0 times infinity would be no number."""
+    dtype, shape = excess.dtype, (*excess.shape, state.thresholds.size)
     width = state.thresholds - state.low
-    width = jnp.where(width >= least, width, jnp.inf)
-    # A difference that overflows would be too large here; in the width it makes the ratio 0.
-    excess = jnp.minimum(x - state.low, info.max)
-    excess = jnp.where(excess >= least, excess, 0)
+    width = jnp.where(width >= _least(dtype), width, jnp.inf)
     ratio = quotient(jnp.broadcast_to(excess[..., None], shape), jnp.broadcast_to(width, shape))
-    # Finite, since 0 times infinity would be no number.
-    ratio = jnp.where(ratio >= 2.0**-90, jnp.minimum(ratio, float(info.max) / 4), 0)
-    # Two differences and a quotient: 4 u; two products and a sum: 3 u; this product and that with the wealth: 2 u.
-    slack = 1 - 10 * unit_roundoff(x.dtype)
-    return jnp.stack([((1 - bet) + bet * ratio) * slack for bet in BETS], axis=-1)
+    return jnp.where(ratio >= 2.0**-90, jnp.minimum(ratio, float(jnp.finfo(dtype).max) / 4), 0)
+
+
+def _factors_down(state: SequentialState, excess: jax.Array) -> jax.Array:
+    """At most 1 - lambda + lambda (x - a)/(B - a), [..., n, t, bets], with room for the rounding of its product."""
+    bet = jnp.broadcast_to(state.bets, state.wealth.shape)
+    if state.sums.shape[-1]:
+        bet = jnp.where(jnp.isnan(bet), _predicted(state)[..., None], bet)
+    # Two differences and a quotient: 4 u; 1 - lambda, two products and a sum: 4 u; this product and the wealth's: 2 u.
+    slack = 1 - 11 * unit_roundoff(excess.dtype)
+    return ((1 - bet) + bet * _ratios(state, excess)[..., None]) * slack
+
+
+def _predicted(state: SequentialState) -> jax.Array:
+    """A bet from the rollouts before this one, [..., n, t]: mean over second moment of (x - a)/(B - a) - 1.
+
+    As if a rollout with a gain of 0 and a square of 1/4 had been seen before; 1/2 at the first. Every choice is valid
+    (theory page, section 8), so its rounding does not matter.
+    """
+    shape = state.passed.shape
+    width = jnp.broadcast_to(jnp.maximum(state.thresholds - state.low, _least(state.low.dtype)), shape)
+    count = state.num_rollouts[..., None].astype(width.dtype)
+    mean = state.sums[..., :1] / width
+    square = state.sums[..., 1:] / width / width - 2 * mean + count + 0.25
+    bet = jnp.where(count > 0, jnp.clip((mean - count) / square, 0.0, _BOLDEST), 0.5)
+    return jnp.where(jnp.isfinite(bet), bet, 0.5)
+
+
+def _with(state: SequentialState, excess: jax.Array, where: jax.Array) -> jax.Array:
+    """The sums with one more rollout."""
+    if not state.sums.shape[-1]:
+        return state.sums
+    return state.sums + jnp.where(where[..., None], jnp.stack([excess, excess * excess], axis=-1), 0)

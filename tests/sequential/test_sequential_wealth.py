@@ -11,7 +11,8 @@ from scipy import stats
 
 from jaxcert.numerics import _elementary
 from jaxcert.sequential import certify_sequential
-from jaxcert.sequential._wealth import BETS, advance, start
+from jaxcert.sequential._rule import BETS, prepare_rule
+from jaxcert.sequential._wealth import SequentialState, advance, start
 
 SUPPORTS = [(0.0, 1.0), (-5.0, 3.0), (1e6, 1e6 + 1), (0.0, 1e-3), (0.0, 1000.0)]
 
@@ -26,13 +27,18 @@ def exact_wealth(x, threshold, low) -> list[Fraction]:
     return found
 
 
-def computed_wealth(x, threshold, support, precision) -> list[float]:
+def begin(shape, threshold, support, beta, dtype, **rule) -> SequentialState:
+    low, high, threshold, beta = (jnp.asarray(value, dtype) for value in (*support, [threshold], beta))
+    rule = {"bets": None, "give_up": 0.0, "max_rollouts_per_task": None, "binary": False} | rule
+    return start(shape, threshold, low, high, beta, prepare_rule(threshold, beta, support, **rule))
+
+
+def computed_wealth(x, threshold, support, precision, **rule) -> list[float]:
     dtype = np.dtype(precision)
-    low, high = (jnp.asarray(end, dtype) for end in support)
-    state = start((), jnp.asarray([threshold], dtype), low, high, jnp.asarray(1e-30, dtype))
+    state = begin((), threshold, support, 1e-30, dtype, **rule)
     found = []
     for value in x:
-        state = advance(state, jnp.asarray(value, dtype), jnp.asarray(True), jnp.asarray(0, dtype))
+        state = advance(state, jnp.asarray(value, dtype), jnp.asarray(True))
         found.append(float(state.mean_wealth[0]))
     return found
 
@@ -82,7 +88,7 @@ def test_a_task_just_below_the_threshold_passes_at_most_with_beta_at_any_time(ki
 
 def test_bets_are_a_mixture():
     assert all(0 < bet <= 1 for bet in BETS)
-    state = start((2,), jnp.asarray([0.5]), jnp.float32(0), jnp.float32(1), jnp.float32(0.05))
+    state = begin((2,), 0.5, (0, 1), 0.05, np.float32)
     assert jax.tree.leaves(state)[0].shape == (2, 1, len(BETS))
     assert float(state.mean_wealth.max()) <= 1
 
@@ -133,7 +139,7 @@ def test_a_small_width_with_the_quotient_of_a_gpu(monkeypatch):
 
 
 def test_wealth_stays_a_number():
-    state = start((), jnp.asarray([2e-38]), jnp.float32(0), jnp.float32(1000), jnp.float32(0.05))
+    state = begin((), 2e-38, (0, 1000), 0.05, np.float32)
     for value in (0.0, 1000.0, 0.0, 1000.0):
-        state = advance(state, jnp.float32(value), jnp.asarray(True), jnp.float32(0))
+        state = advance(state, jnp.float32(value), jnp.asarray(True))
         assert np.isfinite(np.asarray(state.wealth)).all()

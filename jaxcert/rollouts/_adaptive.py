@@ -1,0 +1,285 @@
+"""Certificates that decide, while they roll out, which task needs another rollout."""
+
+import functools
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._validation import check_count, is_concrete
+from jaxcert.certificates._arguments import as_row, prepare_levels, prepare_thresholds
+from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._safety_level import good_enough
+from jaxcert.numerics._batches import counts_from_zero
+from jaxcert.numerics._rounding import cast
+from jaxcert.returns._prepared import probability
+from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
+from jaxcert.rollouts._collect import batch_size, check_shapes
+from jaxcert.rollouts._multi_task import MultiTaskEnv
+from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key, key_apart
+from jaxcert.rollouts._schedules import SCHEDULES
+from jaxcert.rollouts._slots import Limits, Run, Worker, first_run, go_on
+from jaxcert.sequential._rule import Bets, Rule, Settings, prepare_rule
+from jaxcert.sequential._sequential_certificate import certificate_of
+from jaxcert.sequential._wealth import start
+
+_NO_LIMIT = 2**31 - 1
+# Seconds between two looks of the host at a run that it watches.
+_INTERVAL = 0.5
+
+
+def certify_adaptive(
+    env: MultiTaskEnv,
+    policy: PolicyOrFunction,
+    key: chex.PRNGKey,
+    thresholds: chex.Numeric | Sequence[float],
+    *,
+    num_tasks: int,
+    max_rollouts: int,
+    delta: chex.Numeric,
+    beta: chex.Numeric | None = None,
+    until: chex.Numeric | Sequence[float] | None = None,
+    schedule: str = "round_robin",
+    give_up: float | None = None,
+    bets: Bets | None = None,
+    binary: bool = False,
+    max_rollouts_per_task: int | None = None,
+    num_slots: int | None = None,
+    max_bytes: int = 2**30,
+    deadline: float | None = None,
+    progress: Callable[[AdaptiveCertificate], None] | None = None,
+    resume: AdaptiveCertificate | None = None,
+    validate: bool = True,
+) -> AdaptiveCertificate:
+    r"""Sample tasks, and roll out each of them until it passes or is given up: a certificate of few rollouts.
+
+    The statement is that of ``certify_sequential``: with probability at least 1 - delta for each threshold, the
+    certificate holds at every moment, whichever task was rolled out next, and whenever and why it ended. It ends at the
+    first of: every task is decided; ``until`` is certified; ``max_rollouts`` have begun; the deadline.
+
+    Rollouts run side by side in slots, in one compiled call. A slot that is free takes the task that the schedule
+    names. Rollout j of task i has a random key of its own, so what a task returns does not depend on slots, memory or
+    order; rollouts of a task count in the order in which they began.
+
+    Args:
+        env: the tasks and their environments; returns are undiscounted, in ``env.support``.
+        policy: a ``rollouts.Policy`` or a function, as in ``rollouts.collect``; fixed before the key is drawn.
+        key: a fresh JAX random key: the policy was chosen without it, and no other certificate uses it.
+        thresholds: float[t], or a scalar for one; fixed before the data are seen.
+        num_tasks: n; every one counts, whether it is rolled out or not.
+        max_rollouts: how many rollouts may begin, in all.
+        delta: failure probability of each threshold's certificates, in (0, 1); a scalar.
+        beta: probability with which a task with J < B may pass, in (0, 1), fixed before the data; 0.05 by default.
+        until: wanted safety, a scalar or [t]: at a threshold where it is certified, no task is continued.
+        schedule: "round_robin", the open task with the fewest rollouts, or "closest", the one closest to passing.
+        give_up: as in ``certify_sequential``.
+        bets: as in ``certify_sequential``.
+        binary: as in ``certify_sequential``; needs ``max_rollouts_per_task``.
+        max_rollouts_per_task: the number of rollouts after which a task is left; by default there is none.
+        num_slots: how many rollouts run side by side, at most; by default one per task. Those under way at the end are
+            not needed, so fewer slots need fewer rollouts, and more of them less time.
+        max_bytes: approximate memory for the states of episodes, which limits the slots.
+        deadline: seconds after which the run ends, at the next moment when rollouts are finished.
+        progress: a function that is called about twice a second with the certificate so far.
+        resume: an earlier result for the same arguments, from which to go on.
+        validate: raise for invalid values that are concrete; otherwise their tasks count as violations.
+
+    Returns:
+        An ``AdaptiveCertificate``.
+
+    Raises:
+        TypeError: if the policy is not a function.
+        ValueError: as ``certify_sequential`` and ``rollouts.collect``; for an unknown schedule, a wanted safety that so
+            few tasks cannot reach, or the result of other arguments to resume.
+
+    Example:
+        >>> import jax
+        >>> import jax.numpy as jnp
+        >>> from jaxcert.rollouts import certify_adaptive
+        >>> from jaxcert.tasks import pendulum
+        >>> policy = lambda obs, key: jnp.sign(obs[2:3])  # push the way it swings
+        >>> found = certify_adaptive(
+        ...     pendulum.ENV, policy, jax.random.key(0), 40.0, num_tasks=100, max_rollouts=3000, delta=0.01, until=0.7
+        ... )
+        >>> print(found.certificate.safety[0] >= 0.7, found.num_started < 3000)
+        True True
+
+    Reference: the theory page, section 8.
+    """
+    counts = {"num_tasks": num_tasks, "max_rollouts": max_rollouts, "max_bytes": max_bytes}
+    counts |= {} if num_slots is None else {"num_slots": num_slots}
+    for name, value in counts.items():
+        check_count(name, value)
+    if schedule not in SCHEDULES:
+        raise ValueError(f"schedule is {schedule!r}; expected one of {', '.join(SCHEDULES)}")
+    dtype = jnp.result_type(float)
+    delta, beta = prepare_levels(BINOMIAL, delta, beta, num_tasks, dtype, validate)
+    thresholds = prepare_thresholds(thresholds, dtype, validate)
+    limits = {"give_up": give_up, "max_rollouts_per_task": max_rollouts_per_task, "binary": binary}
+    rule = prepare_rule(thresholds, beta, env.support, bets=bets, **limits)
+    needed = _needed(until, num_tasks, thresholds, beta, delta)
+    policy = as_policy(policy)
+    slots = _slots_that_fit(env, policy, num_tasks, num_slots, max_bytes)
+    sizes = {"num_tasks": num_tasks, "num_slots": slots, "capacity": _capacity(max_rollouts)}
+    worker, run = _begin(env, policy, key, thresholds, beta, rule.settings, **sizes, is_predictable=rule.is_predictable)
+    run = run if resume is None else _resumed(run, resume)
+    ends = Limits(jnp.asarray(max_rollouts, jnp.int32), needed, jnp.asarray(_NO_LIMIT, jnp.int32))
+    watch = _Watch(deadline, progress, functools.partial(_result, worker, delta))
+    found = _result(worker, delta, _drive(env, schedule, worker, run, ends, watch))
+    if validate and is_concrete(found.state.valid):
+        _check_valid(found)
+    return found
+
+
+# --- arguments ----------------------------------------------------------------------------------------------------
+
+
+def _needed(until: Any, num_tasks: int, thresholds: jax.Array, beta: jax.Array, delta: jax.Array) -> jax.Array:
+    """How many tasks have to pass for the wanted safety, int32[t]; more than there are where none is wanted."""
+    if until is None:
+        return jnp.full(thresholds.shape, num_tasks + 1, jnp.int32)
+    wanted = as_row("until", probability("until", until, thresholds.dtype, "up", validate=True))
+    if wanted.size not in (1, thresholds.size):
+        raise ValueError(
+            f"until has {wanted.size} entries; expected one, or one for each of {thresholds.size} thresholds"
+        )
+    k, n = counts_from_zero(num_tasks, beta, delta)
+    epsilon = BINOMIAL.solve(k, n, beta, delta).epsilon[:num_tasks]
+    allowed = good_enough(epsilon, wanted)  # k* + 1; 0 where there is none
+    if is_concrete(allowed) and jnp.any(allowed == 0):
+        raise ValueError(
+            f"until is {float(jnp.max(wanted)):.6g}; {num_tasks} tasks certify at most {1 - float(epsilon[0]):.4f} at "
+            "this delta and beta, if all of them pass"
+        )
+    return jnp.broadcast_to(jnp.where(allowed > 0, num_tasks + 1 - allowed, num_tasks + 1), thresholds.shape)
+
+
+def _slots_that_fit(env: MultiTaskEnv, policy: Policy, num_tasks: int, num_slots: int | None, max_bytes: int) -> int:
+    task = jax.eval_shape(lambda: env.sample_tasks(jax.random.key(0), 1))
+    state_bytes = check_shapes(env, policy, task)
+    return batch_size(state_bytes, num_tasks if num_slots is None else num_slots, max_bytes)
+
+
+def _capacity(max_rollouts: int) -> int:
+    """Of the log: a power of two, so that another number of rollouts seldom recompiles."""
+    return 1 << (max_rollouts - 1).bit_length()
+
+
+# --- the run ------------------------------------------------------------------------------------------------------
+
+
+@functools.partial(jax.jit, static_argnames=("env", "num_tasks", "num_slots", "capacity", "is_predictable"))
+def _begin(
+    env: MultiTaskEnv,
+    policy: Policy,
+    key: jax.Array,
+    thresholds: jax.Array,
+    beta: jax.Array,
+    settings: Settings,
+    *,
+    num_tasks: int,
+    num_slots: int,
+    capacity: int,
+    is_predictable: bool,
+) -> tuple[Worker, Run]:
+    """The tasks, the same as those of ``certify_policy`` for this key, and the run before its first rollout."""
+    key_tasks, key_rollouts = jax.random.split(key_apart(key))
+    worker = Worker(policy, env.sample_tasks(key_tasks, num_tasks), episode_key(key_rollouts))
+    ends = cast(env.support[0], thresholds.dtype, "down"), cast(env.support[1], thresholds.dtype, "up")
+    state = start((num_tasks,), thresholds, *ends, beta, Rule(settings, is_predictable))
+    return worker, first_run(env, worker, state, num_slots, capacity)
+
+
+@functools.partial(jax.jit, static_argnames=("env", "schedule"))
+def _go_on(env: MultiTaskEnv, schedule: str, worker: Worker, run: Run, limits: Limits) -> Run:
+    return go_on(env, SCHEDULES[schedule], worker, run, limits)
+
+
+class _Watch(NamedTuple):
+    """What the host does while a run goes on."""
+
+    deadline: float | None
+    progress: Callable[[AdaptiveCertificate], None] | None
+    result: Callable[[Run], AdaptiveCertificate]
+
+
+def _drive(env: MultiTaskEnv, schedule: str, worker: Worker, run: Run, limits: Limits, watch: _Watch) -> Run:
+    """One call, or, for a host that watches, calls of about half a second."""
+    if watch.deadline is None and watch.progress is None:
+        return _go_on(env, schedule, worker, run, limits)
+    end = time.monotonic() + (np.inf if watch.deadline is None else float(watch.deadline))
+    looks, is_over = 1, False
+    while not is_over:
+        begin = time.monotonic()
+        limited = limits._replace(looks=jnp.asarray(looks, jnp.int32))
+        run = jax.block_until_ready(_go_on(env, schedule, worker, run, limited))
+        now = time.monotonic()
+        is_over = int(run.looks) < looks or now >= end
+        if watch.progress is not None:
+            watch.progress(watch.result(run))
+        share = min(_INTERVAL, 0.5 * max(end - now, 0.0)) / max(now - begin, 1e-6)
+        looks = max(1, int(looks * min(share, 4.0)))
+    return run
+
+
+def _resumed(run: Run, earlier: AdaptiveCertificate) -> Run:
+    """The run where the earlier one ended; rollouts that were under way begin again, with the same keys."""
+    fixed = ("thresholds", "low", "high", "beta", "goal", "bets", "give_up", "max_rollouts_per_task", "is_binary")
+    for name in fixed:
+        ours, theirs = np.asarray(getattr(run.state, name)), np.asarray(getattr(earlier.state, name))
+        if not np.array_equal(ours, theirs, equal_nan=ours.dtype.kind == "f"):
+            raise ValueError(f"resume has {name} {theirs}; expected that of this call, {ours}")
+    if earlier.state.passed.shape != run.state.passed.shape:
+        raise ValueError(f"resume has {earlier.state.passed.shape[0]} tasks; expected {run.state.passed.shape[0]}")
+    length = run.log_task.size
+    if int(earlier.num_started) > length:
+        raise ValueError(f"resume has {int(earlier.num_started)} rollouts, more than max_rollouts")
+    return run._replace(
+        state=earlier.state,
+        started=earlier.state.num_rollouts,
+        num_started=jnp.asarray(earlier.num_started, jnp.int32),
+        num_counted=jnp.sum(earlier.state.num_rollouts, dtype=jnp.int32),
+        passed_after=jnp.asarray(earlier.passed_after),
+        log_task=_of_length(earlier.rollout_task, length, -1),
+        log_return=_of_length(earlier.rollout_return, length, jnp.nan),
+    )
+
+
+def _of_length(log: jax.Array, length: int, filler: float) -> jax.Array:
+    return jnp.pad(log[:length], (0, max(0, length - log.size)), constant_values=filler)
+
+
+# --- the result ---------------------------------------------------------------------------------------------------
+
+
+def _result(worker: Worker, delta: jax.Array, run: Run) -> AdaptiveCertificate:
+    under_way = jnp.sum(run.slots.task >= 0, dtype=jnp.int32)
+    return AdaptiveCertificate(
+        certificate=certificate_of(run.state, delta),
+        state=run.state,
+        tasks=worker.tasks,
+        num_started=run.num_started,
+        num_unfinished=under_way,
+        passed_after=run.passed_after,
+        rollout_task=run.log_task,
+        rollout_return=run.log_return,
+        deterministic=worker.policy.deterministic,
+    )
+
+
+def _check_valid(found: AdaptiveCertificate) -> None:
+    """Raise ValueError for the first return that is not finite or outside the support."""
+    valid = np.asarray(found.state.valid)
+    if valid.all():
+        return
+    task, value = np.asarray(found.rollout_task), np.asarray(found.rollout_return)
+    bad = ~((value >= float(found.state.low)) & (value <= float(found.state.high))) & (task >= 0)
+    where = int(np.flatnonzero(bad)[0]) if bad.any() else int(np.flatnonzero(~valid[task] & (task >= 0))[0])
+    raise ValueError(
+        f"a return of task {task[where]} is {value[where]:.9g}; expected a number in the support "
+        f"({float(found.state.low):g}, {float(found.state.high):g}), and 0 or 1 if binary"
+    )

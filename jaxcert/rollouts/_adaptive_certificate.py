@@ -1,0 +1,76 @@
+"""The result of an adaptive run: the certificate, what it took, and how it grew."""
+
+import dataclasses
+import functools
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxcert.certificates._binomial import binomial_epsilon
+from jaxcert.numerics._rounding import complement_down
+from jaxcert.sequential import SequentialCertificate, SequentialState
+
+
+@functools.partial(
+    jax.tree_util.register_dataclass,
+    data_fields=[
+        "certificate",
+        "state",
+        "tasks",
+        "num_started",
+        "num_unfinished",
+        "passed_after",
+        "rollout_task",
+        "rollout_return",
+    ],
+    meta_fields=["deterministic"],
+)
+@dataclasses.dataclass(frozen=True)
+class AdaptiveCertificate:
+    """A certificate with the rollouts behind it, at one moment of an adaptive run.
+
+    The returns are no sample of a fixed size, since each was asked for because of those before: ``certify`` does not
+    hold for them.
+
+    Attributes:
+        certificate: the certificate at the thresholds; its ``num_rollouts_used`` is that of each task.
+        state: of the experiment, with ``passed`` and ``num_rollouts``.
+        tasks: a pytree of arrays [n, ...].
+        num_started: rollouts that began, in all: the cost, with those that were not needed in the end.
+        num_unfinished: those of them that were under way at the end; if the run is resumed, they begin again.
+        passed_after: how many rollouts had been taken in when a task passed; 0 if it did not, int32[n, t].
+        rollout_task: the task of each rollout, in the order in which they were taken in, int32[r]; -1 after the last.
+        rollout_return: the return of each, float[r]; NaN after the last.
+        deterministic: whether the policy declares itself deterministic; None if it does not say.
+    """
+
+    certificate: SequentialCertificate
+    state: SequentialState
+    tasks: Any
+    num_started: jax.Array
+    num_unfinished: jax.Array
+    passed_after: jax.Array
+    rollout_task: jax.Array
+    rollout_return: jax.Array
+    deterministic: bool | None
+
+    def __str__(self) -> str:
+        """The sentences of the certificate."""
+        return str(self.certificate)
+
+    def growth(self, index: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """How the certificate grew: rollouts taken in, and the safety certified from then on.
+
+        Args:
+            index: which threshold.
+
+        Returns:
+            (int[p + 1], float[p + 1]) for p tasks that passed, beginning at 0 rollouts.
+        """
+        passed = np.asarray(self.state.passed & self.state.valid[:, None])[:, index]
+        after = np.sort(np.asarray(self.passed_after)[passed, index])
+        n = passed.size
+        k = n - np.arange(np.sum(after == 0), after.size + 1)
+        epsilon = binomial_epsilon(k, n, self.state.beta, self.certificate.delta)
+        return np.concatenate([[0], after[after > 0]]), np.asarray(complement_down(epsilon))

@@ -1,0 +1,244 @@
+"""A fixed number of slots in which rollouts run side by side; a free slot takes the task that a schedule names."""
+
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxcert.numerics._compensated import lower_end
+from jaxcert.rollouts._stepping import Episodes, advance, begin
+from jaxcert.rollouts._multi_task import MultiTaskEnv
+from jaxcert.rollouts._policy import Policy
+from jaxcert.rollouts._schedules import Schedule
+from jaxcert.sequential import SequentialState
+from jaxcert.sequential._wealth import advance as take_in
+
+# A task has one rollout under way, and one more for every eighth that it has finished: what is under way when it is
+# decided is not needed.
+_AHEAD = 8
+# Slots are refilled when a sixteenth of them is free: the fewer wait, the more often all are reset.
+_REFILL = 16
+
+
+class Limits(NamedTuple):
+    """When a run ends, besides the decision of all tasks.
+
+    Attributes:
+        max_rollouts: begun in all.
+        needed: tasks that have to pass at each threshold, int32[t]; more than there are for no such end.
+        looks: how many more times finished rollouts are taken in.
+    """
+
+    max_rollouts: jax.Array
+    needed: jax.Array
+    looks: jax.Array
+
+
+class Slots(NamedTuple):
+    """What runs in S slots.
+
+    Attributes:
+        task: int32[S]; -1 for a free slot.
+        number: of the rollout among those of its task, int32[S].
+        work: ``Episodes``, or the returns of simulated ones, float[S].
+    """
+
+    task: jax.Array
+    number: jax.Array
+    work: Any
+
+
+class Run(NamedTuple):
+    """A sequential experiment under way.
+
+    Attributes:
+        slots: its slots.
+        state: what is known of the tasks.
+        started: rollouts that each task has begun, int32[n].
+        num_started: rollouts begun in all, those that were not needed in the end included.
+        num_counted: rollouts that the state knows of.
+        passed_after: ``num_counted`` when a task passed; 0 if it did not, int32[n, t].
+        log_task, log_return: of each rollout in the order in which they were taken in; -1 and NaN after the last.
+        looks: how many times finished rollouts were taken in.
+    """
+
+    slots: Slots
+    state: SequentialState
+    started: jax.Array
+    num_started: jax.Array
+    num_counted: jax.Array
+    passed_after: jax.Array
+    log_task: jax.Array
+    log_return: jax.Array
+    looks: jax.Array
+
+
+class Worker(NamedTuple):
+    """What it takes to run an episode: the policy, the tasks [n], and the key of all rollouts."""
+
+    policy: Policy
+    tasks: Any
+    key: jax.Array
+
+
+def first_run(env: MultiTaskEnv, worker: Worker, state: SequentialState, num_slots: int, capacity: int) -> Run:
+    """A run before its first rollout: all slots are free."""
+    nothing, number = jnp.full(num_slots, -1, jnp.int32), jnp.zeros(num_slots, jnp.int32)
+    work = jax.eval_shape(functools.partial(_begin_work, env), worker, nothing, number)
+    blank = jax.tree.map(functools.partial(_blank, worker.key), work)
+    zero, logs = (
+        jnp.zeros((), jnp.int32),
+        (jnp.full(capacity, -1, jnp.int32), jnp.full(capacity, jnp.nan, state.low.dtype)),
+    )
+    return Run(
+        Slots(nothing, number, blank), state, state.num_rollouts, zero, zero, state.num_rollouts_used, *logs, zero
+    )
+
+
+def _blank(key: jax.Array, leaf: Any) -> jax.Array:
+    is_key = jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return jnp.broadcast_to(key, leaf.shape) if is_key else jnp.zeros(leaf.shape, leaf.dtype)
+
+
+def _begin_work(env: MultiTaskEnv, worker: Worker, task: jax.Array, number: jax.Array) -> Any:
+    """New work in all slots; rollout j of task i has the same key in whichever slot and order."""
+    chosen = jax.tree.map(lambda leaf: jnp.asarray(leaf)[jnp.maximum(task, 0)], worker.tasks)
+    of_task = jax.vmap(lambda i: jax.random.fold_in(worker.key, i))(task)
+    keys = jax.vmap(jax.random.fold_in)(of_task, number)
+    simulated = _simulated(env, worker.policy, chosen, keys)
+    return begin(env, chosen, keys) if simulated is None else simulated
+
+
+def _simulated(env: MultiTaskEnv, policy: Policy, tasks: Any, keys: jax.Array) -> jax.Array | None:
+    """The returns at once, where the environment has a way to them."""
+    simulate = env.simulate
+    if simulate is None:
+        return None
+
+    def one(task: Any, key: jax.Array) -> jax.Array | None:
+        return simulate(env, policy, jax.tree.map(lambda leaf: leaf[None], task), key, 1, 2**20)
+
+    returns = jax.vmap(one)(tasks, keys)
+    return None if returns is None else returns.reshape(keys.shape)
+
+
+def _step_on(env: MultiTaskEnv, policy: Policy, work: Any) -> Any:
+    """Until some episodes are over."""
+    if not isinstance(work, Episodes):
+        return work
+    alive = jnp.sum(work.alive, dtype=jnp.int32)
+    enough = alive - jnp.maximum(alive // _REFILL, 1)
+    return jax.lax.while_loop(
+        lambda e: jnp.any(e.alive) & (jnp.sum(e.alive, dtype=jnp.int32) > enough),
+        lambda e: advance(env, policy, e),
+        work,
+    )
+
+
+def finished(slots: Slots) -> tuple[jax.Array, jax.Array]:
+    """Which slots hold a finished rollout, and the returns, NaN where an action or a done was not finite."""
+    if not isinstance(slots.work, Episodes):
+        return slots.task >= 0, slots.work
+    over = (slots.task >= 0) & ~slots.work.alive
+    return over, jnp.where(slots.work.finite, lower_end(slots.work.total), jnp.nan)
+
+
+def go_on(env: MultiTaskEnv, schedule: Schedule, worker: Worker, run: Run, limits: Limits) -> Run:
+    """Roll out until every task is decided or a limit is reached."""
+
+    def body(run: Run) -> Run:
+        run = _refill(env, schedule, worker, run, limits)
+        run = run._replace(slots=run.slots._replace(work=_step_on(env, worker.policy, run.slots.work)))
+        return _collect_finished(run)._replace(looks=run.looks + 1)
+
+    start = run._replace(looks=jnp.zeros_like(run.looks))
+    return jax.lax.while_loop(lambda run: _goes_on(run, limits), body, start)
+
+
+def wanted(run: Run, limits: Limits) -> jax.Array:
+    """Tasks that are open at a threshold where more have to pass, bool[n]."""
+    state = run.state
+    num_passed = jnp.sum(state.passed & state.valid[:, None], axis=0, dtype=jnp.int32)
+    short = jnp.broadcast_to(num_passed < limits.needed, state.passed.shape)
+    return jnp.any(state.is_open & short, axis=-1)
+
+
+def _goes_on(run: Run, limits: Limits) -> jax.Array:
+    possible = (run.num_started < limits.max_rollouts) | jnp.any(run.slots.task >= 0)
+    return jnp.any(wanted(run, limits)) & possible & (run.looks < limits.looks)
+
+
+# --- rollouts that are finished -----------------------------------------------------------------------------------
+
+
+def _next_ones(run: Run) -> tuple[jax.Array, jax.Array]:
+    """Which slots hold the next rollout of their task, finished; and all returns."""
+    over, returns = finished(run.slots)
+    return over & (run.slots.number == run.state.num_rollouts[run.slots.task]), returns
+
+
+def _collect_finished(run: Run) -> Run:
+    """Take in finished rollouts, those of a task in the order of their numbers."""
+    return jax.lax.while_loop(lambda run: jnp.any(_next_ones(run)[0]), _collect_once, run)
+
+
+def _collect_once(run: Run) -> Run:
+    n, slots = run.started.shape[0], run.slots
+    ready, returns = _next_ones(run)
+    place = jnp.where(ready, slots.task, n)
+    x = jnp.zeros(n, run.log_return.dtype).at[place].set(returns, mode="drop")
+    where = jnp.zeros(n, bool).at[place].set(True, mode="drop")
+    state = take_in(run.state, x, where)
+    count = run.num_counted + jnp.cumsum(where, dtype=jnp.int32)
+    at = jnp.where(where, count - 1, run.log_return.shape[0])
+    now = state.passed & ~run.state.passed
+    return run._replace(
+        slots=slots._replace(task=jnp.where(ready, -1, slots.task)),
+        state=state,
+        num_counted=run.num_counted + jnp.sum(where, dtype=jnp.int32),
+        passed_after=jnp.where(now, count[:, None], run.passed_after),
+        log_task=run.log_task.at[at].set(jnp.arange(n, dtype=jnp.int32), mode="drop"),
+        log_return=run.log_return.at[at].set(x, mode="drop"),
+    )
+
+
+# --- new rollouts -------------------------------------------------------------------------------------------------
+
+
+def _refill(env: MultiTaskEnv, schedule: Schedule, worker: Worker, run: Run, limits: Limits) -> Run:
+    """Leave rollouts that are not needed any more, and give free slots to the tasks that come next."""
+    open_tasks = wanted(run, limits)
+    slots = run.slots._replace(task=jnp.where(open_tasks[run.slots.task], run.slots.task, -1))
+    # What was left is begun again, with the same number, if its task should be wanted after all.
+    started = jnp.where(open_tasks, run.started, run.state.num_rollouts)
+    task, number = _assign(schedule, run._replace(slots=slots, started=started), open_tasks, limits)
+    new = task >= 0
+    task, number = jnp.where(new, task, slots.task), jnp.where(new, number, slots.number)
+    fresh = _begin_work(env, worker, task, number)
+    work = jax.tree.map(lambda a, b: jnp.where(_like(new, a), a, b), fresh, slots.work)
+    place = jnp.where(new, task, started.shape[0])
+    return run._replace(
+        slots=Slots(task, number, work),
+        started=started.at[place].add(1, mode="drop"),
+        num_started=run.num_started + jnp.sum(new, dtype=jnp.int32),
+    )
+
+
+def _assign(schedule: Schedule, run: Run, open_tasks: jax.Array, limits: Limits) -> tuple[jax.Array, jax.Array]:
+    """A task and the number of its rollout for each free slot, int32[S]; task -1 for none."""
+    free = run.slots.task < 0
+    under_way = run.started - run.state.num_rollouts
+    most = run.state.max_rollouts_per_task - run.started
+    room = jnp.minimum(1 + run.state.num_rollouts // _AHEAD - under_way, most)
+    ready = open_tasks & (room > 0)
+    priority = jnp.where(ready, schedule(run.state, run.started), jnp.inf)
+    order, count = jnp.argsort(priority), jnp.maximum(jnp.sum(ready, dtype=jnp.int32), 1)
+    rank = jnp.cumsum(free, dtype=jnp.int32) - 1
+    task, times = order[rank % count].astype(jnp.int32), rank // count  # one rollout each, then a second each, ...
+    taken = free & ready[task] & (times < room[task]) & (run.num_started + rank < limits.max_rollouts)
+    return jnp.where(taken, task, -1), run.started[task] + times
+
+
+def _like(mask: jax.Array, leaf: jax.Array) -> jax.Array:
+    return mask.reshape(mask.shape + (1,) * (leaf.ndim - 1))

@@ -1,0 +1,103 @@
+"""The rule by which tasks pass and are left: fixed before the first rollout."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._validation import check_count, is_concrete
+from jaxcert.numerics._elementary import quotient
+from jaxcert.numerics._rounding import cast, unit_roundoff
+from jaxcert.sequential._decision_table import MOST_ROLLOUTS, calibrated_goals
+
+# All of the wealth dies at a return of a if lambda is 1, which is best for returns that vary little.
+BETS = (0.25, 0.5, 1.0)
+# The best bet on coins is (p - B)/(1 - B), anywhere in (0, 1).
+_BETS_ON_COINS = (0.03, 0.08, 0.2, 0.45, 0.9)
+PREDICTABLE = "predictable"
+
+# A task that is left has lost half of its wealth; on coins, whose wealth falls and recovers more often, nine tenths.
+_GIVE_UP, _GIVE_UP_COINS = 0.5, 0.1
+
+Bets = Sequence[float | str]
+
+
+class Settings(NamedTuple):
+    """The last fields of a ``SequentialState``."""
+
+    goal: jax.Array
+    bets: jax.Array
+    give_up: jax.Array
+    max_rollouts_per_task: jax.Array
+    is_binary: jax.Array
+
+
+class Rule(NamedTuple):
+    """The settings, and whether one of the bets is predicted from the rollouts before."""
+
+    settings: Settings
+    is_predictable: bool
+
+
+def prepare_rule(
+    thresholds: jax.Array,
+    beta: jax.Array,
+    support: tuple[Any, Any],
+    *,
+    bets: Bets | None,
+    give_up: Any,
+    max_rollouts_per_task: int | None,
+    binary: bool,
+) -> Rule:
+    """Check the settings of a rule, and compute the wealth at which tasks pass.
+
+    Raises:
+        ValueError: for bets outside (0, 1], a ``give_up`` outside [0, 1), a bad number of rollouts; for binary returns
+            without a number of rollouts, with predictable bets, another support, or traced arguments.
+    """
+    give_up = (_GIVE_UP_COINS if binary else _GIVE_UP) if give_up is None else give_up
+    if not (isinstance(give_up, int | float | np.floating | np.integer) and 0 <= give_up < 1):
+        raise ValueError(f"give_up is {give_up!r}; expected a number in [0, 1)")
+    if max_rollouts_per_task is not None:
+        check_count("max_rollouts_per_task", max_rollouts_per_task)
+    bets = (_BETS_ON_COINS if binary else BETS) if bets is None else _checked(bets)
+    numbers = np.array([np.nan if bet == PREDICTABLE else bet for bet in bets], thresholds.dtype)
+    most = np.iinfo(np.int32).max if max_rollouts_per_task is None else max_rollouts_per_task
+    goal = jnp.broadcast_to(_by_ville(beta), thresholds.shape)
+    if binary:
+        _check_binary(bets, max_rollouts_per_task, support, (thresholds, beta))
+        goal = cast(calibrated_goals(thresholds, beta, numbers, float(give_up), most), thresholds.dtype, "up")
+    given = jnp.asarray(give_up, thresholds.dtype), jnp.asarray(most, jnp.int32), jnp.asarray(binary)
+    return Rule(Settings(goal, jnp.asarray(numbers), *given), PREDICTABLE in bets)
+
+
+def _checked(bets: Any) -> tuple:
+    if isinstance(bets, str | bytes) or not np.iterable(bets) or not len(tuple(bets)):
+        raise ValueError(f"bets are {bets!r}; expected a list of numbers in (0, 1] or {PREDICTABLE!r}")
+    for bet in bets:
+        number = isinstance(bet, int | float | np.floating) and 0 < bet <= 1
+        if not (number or (isinstance(bet, str) and bet == PREDICTABLE)):
+            raise ValueError(f"bets hold {bet!r}; expected numbers in (0, 1] or {PREDICTABLE!r}")
+    return tuple(bets)
+
+
+def _check_binary(bets: tuple, max_rollouts_per_task: int | None, support: tuple[Any, Any], levels: tuple) -> None:
+    if not is_concrete(levels, support):
+        raise ValueError("binary returns have a table that is computed on the host; expected arguments not traced")
+    if (float(support[0]), float(support[1])) != (0.0, 1.0):
+        raise ValueError(f"support is ({float(support[0]):g}, {float(support[1]):g}); binary returns have (0, 1)")
+    if PREDICTABLE in bets:
+        raise ValueError(f"bets hold {PREDICTABLE!r}, which depend on the order of the returns; binary needs numbers")
+    if max_rollouts_per_task is None or max_rollouts_per_task > MOST_ROLLOUTS:
+        raise ValueError(
+            f"max_rollouts_per_task is {max_rollouts_per_task}; binary needs a number of at most {MOST_ROLLOUTS}"
+        )
+
+
+def _by_ville(beta: jax.Array) -> jax.Array:
+    """At least 1/beta; infinity, which no wealth reaches, for a beta outside (0, 1)."""
+    valid = (beta > 0) & (beta < 1)
+    inverse = quotient(jnp.ones_like(beta), jnp.where(valid, beta, 0.5))
+    return jnp.where(valid, inverse * (1 + 4 * unit_roundoff(beta.dtype)), jnp.inf)
