@@ -16,6 +16,7 @@ from jaxcert.certificates._binomial import BINOMIAL, CHOICE
 from jaxcert.certificates._level_calibration import calibrated
 from jaxcert.certificates._level_choice import Levels, certify_best_level
 from jaxcert.report import certificate_record, plot_certificates, step_curve
+from jaxcert.returns.summaries import Histogram
 from jaxcert.sequential import certify_sequential
 from jaxcert.tasks import simple_grid
 
@@ -68,6 +69,13 @@ def test_the_level_depends_on_the_threshold():
 
 def test_lower_bounds_are_those_of_the_smallest_level():
     np.testing.assert_allclose(auto().lower_bounds, bounds.betting(X, BETAS[0], support=(0, 1)), rtol=1e-6)
+
+
+def test_a_summary_serves_as_well():
+    histogram = Histogram.empty(60, support=(0, 1), num_bins=2**12).update(X)
+    found, alone = certify(histogram, B, delta=0.05, beta="auto"), auto()
+    np.testing.assert_allclose(found.lower_bounds, alone.lower_bounds, atol=2**-11)
+    np.testing.assert_array_equal(found.beta, alone.beta)
 
 
 def test_safety_does_not_rise_with_the_threshold_however_many_there_are():
