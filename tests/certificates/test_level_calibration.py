@@ -46,7 +46,7 @@ def worst_failure(n: int, betas: tuple[float, ...], level: float, most: float = 
     k, share = np.arange(n + 1), 1 - np.array(betas)
     limits = np.where(k < n, stats.beta.ppf(1 - level, k + 1, np.maximum(n - k, 1)), 1.0)
     nodes = np.unique((limits[:, None] / share).ravel())
-    nodes = nodes[nodes <= most]
+    nodes = np.append(0.0, nodes[nodes <= most])
     last = [np.searchsorted(limits, nodes * s * (1 + 1e-12), side="right") - 1 for s in share]
     value = (k <= last[-1][:, None]).astype(float)
     for g in range(len(betas) - 2, -1, -1):
@@ -82,6 +82,17 @@ def test_the_worst_node_fails_with_delta_and_no_more(n, delta):
     level = calibrated(n, delta, BETAS)
     assert worst_failure(n, BETAS, level)[0] <= delta * (1 + 1e-9)
     assert worst_failure(n, BETAS, 1.02 * level)[0] > delta
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(25))
+def test_other_levels_deltas_and_numbers_of_tasks(seed):
+    rng = np.random.default_rng(seed)
+    n, delta = int(np.exp(rng.uniform(0, np.log(500)))), float(rng.choice([10 ** rng.uniform(-8, -0.3), rng.random()]))
+    betas = tuple(sorted(rng.choice(np.arange(1, 64), rng.integers(2, 6), replace=False) / 64))
+    level = calibrated(n, delta, betas)
+    assert worst_failure(n, betas, level)[0] <= delta * (1 + 1e-8)
+    assert level > 0.98 * delta or worst_failure(n, betas, 1.021 * level)[0] > delta
 
 
 def test_five_levels_at_200_tasks():
