@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from jaxcert._validation import is_concrete
-from jaxcert.certificates._figures import ceil_figures, confidence, floor_figures, floor_to
+from jaxcert.certificates._figures import ceil_figures, confidence, floor_figures, floor_to, level_figures
 
 
 class Status(enum.IntEnum):
@@ -56,10 +56,11 @@ class Certificate:
         safety: certified P[J >= B], rounded down, float[..., t].
         epsilon: certified risk, float[..., t].
         num_violations: k, tasks whose lower bound is not at least B, int32[..., t].
-        lower_bounds: per-task lower bounds, float[..., n]; -inf for a task with invalid returns.
+        lower_bounds: per-task lower bounds, float[..., n]; -inf for a task with invalid returns. With beta "auto" those
+            at the smallest level, although ``num_violations`` counts at the chosen one.
         num_valid: K of the scenario certificate (0: none); n - k for the binomial one, int32[..., t].
         status: codes of ``Status``, int32[..., t].
-        beta: failure probability of each lower bound, float[...].
+        beta: failure probability of each lower bound, float[...]; with "auto" the chosen one, float[..., t].
         delta: failure probability of the certificate, float[...].
         num_tasks: n (static).
         bound: name of the per-task bound (static).
@@ -99,7 +100,7 @@ class Certificate:
             return f"{type(self).__name__}(safety of shape {shape}, {settings})"
         return (
             f"{type(self).__name__}(thresholds={_row(self.thresholds)}, safety={_row(self.safety)}, "
-            f"beta={float(self.beta):.6g}, delta={ceil_figures(float(self.delta))}, {settings})"
+            f"beta={level_figures(self.beta)}, delta={ceil_figures(float(self.delta))}, {settings})"
         )
 
 

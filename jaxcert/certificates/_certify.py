@@ -1,14 +1,16 @@
 """From returns, or from lower bounds, to certificates at given thresholds."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import chex
 
-from jaxcert.bounds._evaluate import lower_bounds, prepare, task_shape
+from jaxcert.bounds._evaluate import lower_bounds, lower_bounds_at, prepare, task_shape
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose, prepare_levels, prepare_lower_bounds, prepare_thresholds, warned
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._compiled import certify_given
+from jaxcert.certificates._level_choice import Levels, certify_best_level, prepare_choice, refuse_choice
 from jaxcert.certificates._registry import METHODS
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns.summaries import Summary
@@ -20,7 +22,7 @@ def certify(
     *,
     support: Support | None = None,
     delta: chex.Numeric,
-    beta: chex.Numeric | None = None,
+    beta: chex.Numeric | Literal["auto"] | None = None,
     bound: str = "betting",
     method: str = "binomial",
     where: chex.Array | None = None,
@@ -51,7 +53,8 @@ def certify(
         validate: raise for invalid values that are concrete. Otherwise, and for traced values, they count against the
             certificate, and the status says so.
 
-    delta, beta, thresholds and support may be traced: other values do not trigger a recompilation. A traced Python
+    delta, beta, thresholds and support may be traced: other values do not trigger a recompilation. With beta "auto", a
+    delta that can be read is divided among the levels exactly, and a traced one by the union bound. A traced Python
     number has been rounded to float32 unless 64-bit types are on, so it is moved by one float to its safe side. Nothing
     shows whether a float64 array was rounded in this way, so round it beforehand (``numerics.cast``).
 
@@ -77,8 +80,12 @@ def certify(
     per_task, chosen = choose("bound", bound, BOUNDS), choose("method", method, METHODS)
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)
     dtype = prepared.low.dtype
-    delta, beta = prepare_levels(chosen, delta, beta, task_shape(prepared)[-1], dtype, validate)
-    thresholds = prepare_thresholds(thresholds, dtype, validate)
+    n, thresholds = task_shape(prepared)[-1], prepare_thresholds(thresholds, dtype, validate)
+    if isinstance(beta, str | Levels):
+        delta, levels = prepare_choice(chosen, delta, beta, n, dtype, validate)
+        lower = lower_bounds_at(per_task, *prepared, levels.betas)
+        return certify_best_level(bound, chosen, lower, thresholds, levels, delta)
+    delta, beta = prepare_levels(chosen, delta, beta, n, dtype, validate)
     lower = lower_bounds(per_task, prepared, beta)
     certificate = certify_given(bound, chosen, lower, thresholds, beta, delta)
     return warned(certificate) if validate else certificate
@@ -120,6 +127,7 @@ def certify_lower_bounds(
         5 0.8675
     """
     chosen = choose("method", method, METHODS)
+    refuse_choice(beta, "a number: the level of the given lower bounds")
     lower = prepare_lower_bounds(lower_bounds, validate)
     checks = {"validate": validate, "scalar": True}
     delta = probability("delta", delta, lower.dtype, "down", **checks)

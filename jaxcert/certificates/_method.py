@@ -21,6 +21,19 @@ class Solution(NamedTuple):
     feasible: jax.Array
 
 
+class Choice(NamedTuple):
+    """A choice among levels that are fixed before the data are seen.
+
+    Attributes:
+        betas: the levels, in increasing order, each a number that every float type holds.
+        delta_each: (n, delta, betas) -> the delta of each level's certificate, with which the best of them fails with
+            probability at most delta; on the host.
+    """
+
+    betas: tuple[float, ...]
+    delta_each: Callable[[int, float, tuple[float, ...]], float]
+
+
 @dataclasses.dataclass(frozen=True)
 class Method:
     """A certificate as a static description; hashable, so that it can select a compiled function.
@@ -32,6 +45,7 @@ class Method:
         default_beta: (delta, n) -> beta if the user gives none.
         best_beta: (n, delta, wanted) -> the default beta for wanted safeties [t], and the solutions with it for a
             padded row of k = 0, ..., n; None where the default is ``default_beta``.
+        choice: how ``certify(beta="auto")`` chooses the level; None where it needs one.
         zero_beta: whether beta may be 0.
         is_sound: (beta, delta, n) -> where the method is sound by itself.
         caveat: (beta, delta, n) -> the text of the warning where it is not; ``solve`` must be sound there, too.
@@ -42,6 +56,7 @@ class Method:
     solve: Callable[..., Solution]
     default_beta: Callable[[Any, int], Any]
     best_beta: Callable[[int, jax.Array, jax.Array], tuple[jax.Array, Solution]] | None = None
+    choice: Choice | None = None
     zero_beta: bool = False
     is_sound: Callable[[Any, Any, int], Any] = lambda beta, delta, n: True
     caveat: Callable[[float, float, int], str] | None = None

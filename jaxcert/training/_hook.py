@@ -4,7 +4,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import chex
 import jax
@@ -14,6 +14,7 @@ from jax.sharding import SingleDeviceSharding
 
 from jaxcert._validation import check_count
 from jaxcert.certificates import Certificate, Status, certify_safety_level
+from jaxcert.certificates._level_choice import refuse_choice
 from jaxcert.rollouts import MultiTaskEnv, brax_policy, certify_policy
 from jaxcert.rollouts._certify_policy import check_settings
 from jaxcert.training._budget import CheckpointBudget
@@ -120,7 +121,7 @@ class CertificationHook:
         num_tasks: int,
         num_rollouts: int,
         budget: CheckpointBudget,
-        beta: float | None = None,
+        beta: float | Literal["auto"] | None = None,
         bound: str = "betting",
         method: str = "binomial",
         deterministic: bool = True,
@@ -150,6 +151,8 @@ class CertificationHook:
             raise ValueError(f"thresholds are {self.thresholds}; expected finite numbers")
         if not np.all((self.safeties > 0) & (self.safeties < 1)):
             raise ValueError(f"safeties are {self.safeties}; expected numbers in (0, 1)")
+        if self.safeties.size:
+            refuse_choice(self.settings["beta"], "a number or None, as safeties are wanted")
         for values in (self.thresholds, self.safeties):
             if len({_shown(value) for value in values}) < len(values):
                 raise ValueError(f"{values} has the same number twice, up to twelve digits")
@@ -185,7 +188,7 @@ class CertificationHook:
             "num_rollouts": self.sizes["num_rollouts"],
             "support": [float(end) for end in self.env.support],
             **self.settings,
-            "beta": None if beta is None else float(beta),
+            "beta": beta if beta is None or isinstance(beta, str) else float(beta),
         }
 
     def keep_log(self, path: str | Path) -> None:
