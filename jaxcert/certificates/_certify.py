@@ -45,7 +45,8 @@ def certify(
             and "dkw". A summary has its own.
         delta: failure probability of each certificate, in (0, 1); a scalar.
         beta: failure probability of one lower bound, in (0, 1); a scalar. By default 0.05 for "binomial" and
-            delta / n for "scenario".
+            delta / n for "scenario". "auto": for each threshold the best of three levels, at an exactly calibrated delta
+            for each ("binomial"; theory page, section 10); then the certificate's ``beta`` is [..., t].
         bound: the name of one of ``jaxcert.bounds``; "clopper_pearson" is for binary returns.
         method: "binomial", or "scenario", the paper's Theorem 5.1. The latter reports the larger of both risks, which
             is sound for every beta; the theorem alone is so only up to beta = sqrt(2 delta) / n.
