@@ -9,11 +9,13 @@ import numpy as np
 
 from jaxcert._validation import check_finite, is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound
+from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._registry import METHODS
 from jaxcert.numerics._rounding import cast, compute_dtype
-from jaxcert.returns._prepared import probability
+from jaxcert.returns._prepared import Prepared, probability
+from jaxcert.returns.summaries import Summary
 
 Described = TypeVar("Described", Bound, Method)
 
@@ -25,6 +27,14 @@ def choose(kind: str, name: str, registry: dict[str, Described]) -> Described:
     return registry[name]
 
 
+def choose_bound(name: str, method: Method) -> Bound:
+    """The bound with that name, or ValueError if the method has only another one."""
+    only = None if method.from_returns is None else method.from_returns.bound.name
+    if only not in (None, name):
+        raise ValueError(f"bound is {name!r}, which has no effect with method {method.name!r}; expected {only!r}")
+    return choose("bound", name, BOUNDS)
+
+
 def prepare_levels(
     method: Method, delta: Any, beta: Any, num_tasks: int, dtype: np.dtype, validate: bool
 ) -> tuple[jax.Array, jax.Array]:
@@ -33,6 +43,15 @@ def prepare_levels(
     delta = probability("delta", delta, dtype, "down", **checks)
     beta = method.default_beta(delta, num_tasks) if beta is None else beta
     return delta, probability("beta", beta, dtype, "nearest", **checks)
+
+
+def planned_beta(method: Method, beta: Any, prepared: Prepared) -> Any:
+    """Beta, or for a method that needs the returns its default, by how many rollouts of a task they have room for."""
+    if method.from_returns is None:
+        return beta
+    if isinstance(prepared.returns, Summary):
+        raise ValueError(f"returns are a summary, without single rollouts; method {method.name!r} needs an array")
+    return method.from_returns.default_beta(prepared.returns.shape[-1]) if beta is None else beta
 
 
 def prepare_lower_bounds(lower_bounds: Any, validate: bool) -> jax.Array:

@@ -13,9 +13,10 @@ import numpy as np
 
 from jaxcert._validation import is_concrete
 from jaxcert.certificates._certificate import Certificate, Status
-from jaxcert.certificates._method import Method, Solution
+from jaxcert.certificates._method import FromReturns, Method, Solution
 from jaxcert.numerics._batches import counts_from_zero, padded_length
 from jaxcert.numerics._rounding import complement_down
+from jaxcert.returns._prepared import Prepared
 
 
 def certify_given(bound: str, method: Method, lower, thresholds, beta, delta) -> Certificate:
@@ -28,8 +29,20 @@ def certify_given(bound: str, method: Method, lower, thresholds, beta, delta) ->
     violations, k = _violations(lower, thresholds, length=length if direct else None)
     counts = (k, _number(n, k)) if direct else counts_from_zero(n, beta, delta)
     solution = method.solve(*counts, beta, delta)
+    return _assembled(bound, method, lower, thresholds, violations, solution, beta, delta, direct=direct)
+
+
+def certify_derived(method: Method, derive: FromReturns, prepared: Prepared, thresholds, beta, delta) -> Certificate:
+    """From prepared returns [..., n, m] to a certificate [..., t], by a method that counts no lower bounds."""
+    lower, violations, solution = derive.solve(prepared, thresholds, beta, delta)
+    return _assembled(derive.bound.name, method, lower, thresholds, violations, solution, beta, delta, direct=True)
+
+
+def _assembled(
+    bound: str, method: Method, lower, thresholds, violations, solution: Solution, beta, delta, *, direct: bool
+) -> Certificate:
     fields = _certificates(method, thresholds, lower, violations, solution, beta, delta, direct, bound == "given")
-    settings = {"num_tasks": n, "bound": bound, "method": method.name}
+    settings = {"num_tasks": lower.shape[-1], "bound": bound, "method": method.name}
     return Certificate(**fields, lower_bounds=lower, beta=beta, delta=delta, **settings)
 
 

@@ -56,7 +56,7 @@ def certify_file(
         typer.Option(
             metavar="P",
             help="Failure probability of one task's lower bound. By default 0.05 for thresholds, what costs nothing "
-            "for safeties, delta / num_tasks with scenario.",
+            "for safeties, delta / num_tasks with scenario. With soft, the weight of the evidence.",
         ),
     ] = None,
     bound: Annotated[str, typer.Option(help=f"One of {', '.join(_BOUNDS)}.")] = "betting",
