@@ -11,13 +11,13 @@ from jaxcert._validation import check_finite, is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._certificate import Certificate
-from jaxcert.certificates._method import Method
+from jaxcert.certificates._method import FromReturns, Method
 from jaxcert.certificates._registry import METHODS
 from jaxcert.numerics._rounding import cast, compute_dtype
 from jaxcert.returns._prepared import Prepared, probability
 from jaxcert.returns.summaries import Summary
 
-Described = TypeVar("Described", Bound, Method)
+Described = TypeVar("Described")
 
 
 def choose(kind: str, name: str, registry: dict[str, Described]) -> Described:
@@ -45,13 +45,11 @@ def prepare_levels(
     return delta, probability("beta", beta, dtype, "nearest", **checks)
 
 
-def planned_beta(method: Method, beta: Any, prepared: Prepared) -> Any:
-    """Beta, or for a method that needs the returns its default, by how many rollouts of a task they have room for."""
-    if method.from_returns is None:
-        return beta
+def planned_beta(derive: FromReturns, beta: Any, prepared: Prepared) -> Any:
+    """Beta, or the default of a method that needs the returns, by how many rollouts of a task they have room for."""
     if isinstance(prepared.returns, Summary):
-        raise ValueError(f"returns are a summary, without single rollouts; method {method.name!r} needs an array")
-    return method.from_returns.default_beta(prepared.returns.shape[-1]) if beta is None else beta
+        raise ValueError("returns are a summary, without single rollouts; this method needs an array")
+    return derive.default_beta(prepared.returns.shape[-1]) if beta is None else beta
 
 
 def prepare_lower_bounds(lower_bounds: Any, validate: bool) -> jax.Array:

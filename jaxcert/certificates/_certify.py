@@ -91,11 +91,13 @@ def certify(
     per_task = choose_bound(bound, chosen)
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)
     dtype = prepared.low.dtype
-    beta = planned_beta(chosen, beta, prepared)
+    derive = chosen.from_returns
+    beta = beta if derive is None else planned_beta(derive, beta, prepared)
     delta, beta = prepare_levels(chosen, delta, beta, task_shape(prepared)[-1], dtype, validate)
     thresholds = prepare_thresholds(thresholds, dtype, validate)
-    if chosen.from_returns is not None:
-        return certify_derived(chosen, chosen.from_returns, prepared, thresholds, beta, delta)
+    if derive is not None:
+        derived = derive.solve(prepared, thresholds, beta, delta)
+        return certify_derived(bound, chosen, derived, thresholds, beta, delta)
     lower = lower_bounds(per_task, prepared, beta)
     certificate = certify_given(bound, chosen, lower, thresholds, beta, delta)
     return warned(certificate) if validate else certificate

@@ -13,10 +13,9 @@ import numpy as np
 
 from jaxcert._validation import is_concrete
 from jaxcert.certificates._certificate import Certificate, Status
-from jaxcert.certificates._method import FromReturns, Method, Solution
+from jaxcert.certificates._method import Derived, Method, Solution
 from jaxcert.numerics._batches import counts_from_zero, padded_length
 from jaxcert.numerics._rounding import complement_down
-from jaxcert.returns._prepared import Prepared
 
 
 def certify_given(bound: str, method: Method, lower, thresholds, beta, delta) -> Certificate:
@@ -32,10 +31,10 @@ def certify_given(bound: str, method: Method, lower, thresholds, beta, delta) ->
     return _assembled(bound, method, lower, thresholds, violations, solution, beta, delta, direct=direct)
 
 
-def certify_derived(method: Method, derive: FromReturns, prepared: Prepared, thresholds, beta, delta) -> Certificate:
-    """From prepared returns [..., n, m] to a certificate [..., t], by a method that counts no lower bounds."""
-    lower, violations, solution = derive.solve(prepared, thresholds, beta, delta)
-    return _assembled(derive.bound.name, method, lower, thresholds, violations, solution, beta, delta, direct=True)
+def certify_derived(bound: str, method: Method, derived: Derived, thresholds, beta, delta) -> Certificate:
+    """From what a method derives from the returns to a certificate [..., t]."""
+    lower, violations, solution = derived
+    return _assembled(bound, method, lower, thresholds, violations, solution, beta, delta, direct=True)
 
 
 def _assembled(

@@ -63,13 +63,24 @@ def default_alpha(num_rollouts: int) -> float:
 @jax.jit
 def _solve(prepared: Prepared, thresholds: jax.Array, alpha: jax.Array, delta: jax.Array) -> Derived:
     wealth, valid = evidence(prepared, thresholds)
-    *_, n, m = prepared.returns.shape
-    epsilon = soft_epsilon(wealth, alpha, delta, least_evidence(m, wealth.dtype))
-    against = n - jnp.sum(wealth > 1, axis=-2, dtype=jnp.int32)
-    solution = Solution(epsilon.reshape(-1), (n - against).reshape(-1), jnp.ones(epsilon.size, bool))
+    least = least_evidence(prepared.returns.shape[-1], wealth.dtype)
+    return soft_count(wealth, valid, prepared.low, alpha, delta, least)
+
+
+def soft_count(
+    wealth: jax.Array,
+    valid: jax.Array,
+    low: jax.Array,
+    alpha: jax.Array,
+    delta: jax.Array,
+    least: chex.Numeric = 0.0,
+) -> Derived:
+    """What certificates hold, from e-values [..., n, t] and the valid tasks [..., n], with ``soft_epsilon``'s risk."""
+    epsilon, n = soft_epsilon(wealth, alpha, delta, least), valid.shape[-1]
+    convincing = jnp.sum(wealth > 1, axis=-2, dtype=jnp.int32)
+    solution = Solution(epsilon.reshape(-1), convincing.reshape(-1), jnp.ones(epsilon.size, bool))
     # All that is said of a single task; without a weight, nothing is.
-    lower = jnp.where(valid & (alpha > 0), prepared.low, -jnp.inf)
-    return Derived(lower, against, solution)
+    return Derived(jnp.where(valid & (alpha > 0), low, -jnp.inf), n - convincing, solution)
 
 
 def _refuse(*_: object) -> NoReturn:

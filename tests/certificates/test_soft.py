@@ -12,6 +12,8 @@ from compilations import compilations
 import jaxcert
 from jaxcert import Status, certify, certify_lower_bounds, certify_safety_level
 from jaxcert.bounds import betting
+from jaxcert.bounds._betting import BETTING
+from jaxcert.bounds._evaluate import evaluate
 from jaxcert.certificates._evidence import BETS, evidence, least_evidence
 from jaxcert.certificates._soft import default_alpha, shares, soft_epsilon
 from jaxcert.numerics import _elementary
@@ -104,6 +106,28 @@ def test_the_risk_is_that_of_its_definition(precision):
             exact = min(1, (1 - lower) / (1 - float(alpha)))
             assert exact * (1 - 1e-6) * (1 - 1e-12) <= value <= exact * (1 + 1e-4) + 1e-5
             assert value >= min(1, exact) - 1e-6
+
+
+def test_each_rounding_between_evidence_and_risk_is_on_the_safe_side(precision):
+    """min(1, alpha E) and its lower end down, and the risk up, given the betting bound: exactly, without room."""
+    rng, dtype, size, n = np.random.default_rng(8), np.dtype(precision), 300, 20
+    wealth, alphas = rng.gamma(1.0, 2.0, (size, n)).astype(dtype), rng.uniform(0.001, 0.999, size).astype(dtype)
+    least, delta = dtype.type(0.013), jnp.asarray(0.1, dtype)
+    wealth = np.maximum(wealth, least)
+
+    def steps(wealth, alpha):
+        share, low = shares(wealth, alpha, least)
+        bound = evaluate(BETTING, share, delta, low, jnp.ones_like(low), None)
+        return share, low, bound, soft_epsilon(wealth[:, None], alpha, delta, least)[0]
+
+    found = [np.asarray(value) for value in jax.jit(jax.vmap(steps))(jnp.asarray(wealth), jnp.asarray(alphas))]
+    for row, alpha, share, low, lower, risk in zip(wealth, alphas, *found, strict=True):
+        a = Fraction(float(alpha))
+        assert Fraction(float(low)) <= a * Fraction(float(least))
+        assert all(
+            Fraction(float(s)) <= min(Fraction(1), a * Fraction(float(e))) for s, e in zip(share, row, strict=True)
+        )
+        assert Fraction(float(risk)) >= min(Fraction(1), (1 - Fraction(float(lower))) / (1 - a))
 
 
 def test_moved_quotients_and_functions_stay_on_the_safe_side(monkeypatch):
