@@ -2,10 +2,11 @@
 
     python -m benchmarks.soft
 
-Certified risk at delta = 0.01, as medians over random subsets of tasks and rollouts, in three tables: by world and
+Certified risk at delta = 0.01, as medians over random subsets of tasks and rollouts, in four tables: by world and
 number of rollouts, the soft count with its default weight beside the count at its default beta, and at its best beta in
-hindsight; the soft count by its weight; and by its bets. The last two as means over the worlds in which anything is
-certified, relative to the best weight and bets for each.
+hindsight; the soft count by its weight; by its bets; and for the samples, soft count and count where each task stops by
+its own returns. The second and third as means over the worlds in which anything is certified, relative to the best
+weight and bets for each.
 """
 
 import functools
@@ -19,6 +20,7 @@ import numpy as np
 import jaxcert
 from jaxcert.certificates._evidence import BETS
 from jaxcert.certificates._soft import default_alpha, soft_epsilon
+from jaxcert.sequential import certify_sequential
 from jaxcert.tasks import bridge_world, simple_grid
 
 DELTA, NUM_SUBSETS = 0.01, 20
@@ -185,12 +187,32 @@ def by_bets(n: int) -> None:
         _row(str(m), *(f"{first:.2f} / {second:.2f}" for first, second in zip(*parts, strict=True)))
 
 
+def one_after_another(n: int) -> None:
+    """``certify_sequential`` on the samples: risk and rollouts per task that it took."""
+    print(f"\nn = {n}, each task until it is decided, at most m: soft count / count (rollouts per task)\n")
+    _header("world, threshold", *(f"m = {m}" for m in NUM_ROLLOUTS))
+    for name, world in worlds().items():
+        if world.high > 1:
+            _row(
+                name,
+                *(" / ".join(_stopped(world, n, m, method) for method in ("soft", "binomial")) for m in NUM_ROLLOUTS),
+            )
+
+
+def _stopped(world: World, n: int, m: int, method: str) -> str:
+    x = subsets(world, n, m).astype(np.float32)
+    settings = {"support": (0.0, world.high), "delta": DELTA, "method": method}
+    found = certify_sequential(x, world.threshold, **settings)
+    return f"{np.median(found.epsilon):.3f} ({np.mean(found.num_rollouts_used):.1f})"
+
+
 def main() -> None:
     """Print the tables."""
     for n in NUM_TASKS:
         by_world(n)
         by_weight(n)
         by_bets(n)
+        one_after_another(n)
 
 
 if __name__ == "__main__":
