@@ -124,6 +124,7 @@ for _method, _names in (("binomial", NAMES), ("scenario", ("betting",))):
         CERTIFICATES[f"certify_safety_level-{_name}-{_method}"] = _certify(
             certify_safety_level, SAFETIES, _name, _method
         )
+CERTIFICATES["certify-betting-soft"] = _certify(certify, LEVELS, "betting", "soft")
 
 
 def _chosen_from_the_data(returns, thresholds, low, high, **validate):

@@ -50,7 +50,7 @@ def certify_safety_level(
             1 - U(k*; n, delta)/(1 - s) with k* as at 0.05: 0.08 at n = 200, s = 0.9, delta = 0.01. If there is no k*
             at 0.05, the largest value with k* = 0. For several safeties, the smallest of theirs.
         bound: as in ``certify``.
-        method: as in ``certify``.
+        method: as in ``certify``, but for "soft", which has no lower bound per task.
         where: as in ``certify``.
         validate: as in ``certify``.
 

@@ -57,7 +57,8 @@ def certify_file(
             metavar="P",
             parser=level,
             help="Failure probability of one task's lower bound. By default 0.05 for thresholds, what costs nothing "
-            "for safeties, delta / num_tasks with scenario; auto chooses one for each threshold.",
+            "for safeties, delta / num_tasks with scenario; auto chooses one for each threshold. With soft, the "
+            "weight of the evidence.",
         ),
     ] = None,
     bound: Annotated[str, typer.Option(help=f"One of {', '.join(_BOUNDS)}.")] = "betting",

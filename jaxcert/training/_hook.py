@@ -14,7 +14,9 @@ from jax.sharding import SingleDeviceSharding
 
 from jaxcert._validation import check_count
 from jaxcert.certificates import Certificate, Status, certify_safety_level
+from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._level_choice import refuse_choice
+from jaxcert.certificates._registry import COUNTING
 from jaxcert.rollouts import MultiTaskEnv, brax_policy, certify_policy
 from jaxcert.rollouts._certify_policy import check_settings
 from jaxcert.training._budget import CheckpointBudget
@@ -78,7 +80,7 @@ class CertificationHook:
         budget: how delta is spent.
         beta: as in ``certify``.
         bound: as in ``certify``.
-        method: as in ``certify``.
+        method: as in ``certify``; for safeties, one that counts lower bounds.
         deterministic: certify the mode of the policy's distribution instead of its samples.
         max_bytes: as in ``rollouts.collect``.
         stop: a function from a checkpoint to whether training is over; then ``Reached`` is raised. By default never.
@@ -158,6 +160,8 @@ class CertificationHook:
                 raise ValueError(f"{values} has the same number twice, up to twelve digits")
         sizes = self.sizes["num_tasks"], self.sizes["num_rollouts"]
         check_settings(self.env, self._asked(), *sizes, delta=self.budget.level(1), **self.settings)
+        if self.safeties.size:
+            choose("method", self.settings["method"], COUNTING)
 
     def _asked(self) -> np.ndarray:
         """The thresholds; without any, one that is always reached, since the rollouts are needed anyway."""

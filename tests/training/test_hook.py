@@ -259,6 +259,7 @@ def test_one_broken_episode_is_told_of_and_certifies_nothing():
         ({"num_rollouts": 2.5}, "num_rollouts is 2.5"),
         ({"bound": "best"}, "bound is 'best'"),
         ({"method": "best"}, "method is 'best'"),
+        ({"method": "soft", "safeties": [0.5]}, "method is 'soft'; expected one of binomial, scenario"),
         ({"beta": 2.0}, "beta is 2"),
         ({"beta": "auto"}, "beta is 'auto'; expected a number or None, as safeties are wanted"),
         ({"beta": "best", "safeties": []}, "beta is 'best'; expected a number, or 'auto'"),
