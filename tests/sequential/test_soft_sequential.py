@@ -9,7 +9,7 @@ from scipy import stats
 from jaxcert import Status
 from jaxcert.certificates._soft import default_alpha, soft_epsilon
 from jaxcert.sequential import certify_sequential
-from jaxcert.sequential._wealth import BETS
+from jaxcert.sequential._rule import BETS
 
 SETTINGS = {"support": (0.0, 1.0), "delta": 0.05, "method": "soft"}
 N, M = 40, 6
