@@ -1,0 +1,21 @@
+"""How many tasks, how many rollouts, at which level; and why a certificate says less than wanted."""
+
+from jaxcert.planning._design import Design
+from jaxcert.planning._goals import Option
+from jaxcert.planning._highest import highest_threshold, least_rollouts
+from jaxcert.planning._limits import least_tasks, max_safety
+from jaxcert.planning._pilot import Assumptions
+from jaxcert.planning._planner import plan
+from jaxcert.planning._result import Plan
+
+__all__ = [
+    "Assumptions",
+    "Design",
+    "Option",
+    "Plan",
+    "highest_threshold",
+    "least_rollouts",
+    "least_tasks",
+    "max_safety",
+    "plan",
+]
