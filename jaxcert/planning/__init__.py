@@ -1,5 +1,6 @@
 """How many tasks, how many rollouts, at which level; and why a certificate says less than wanted."""
 
+from jaxcert.planning._advice import Advice, advise, check
 from jaxcert.planning._design import Design
 from jaxcert.planning._goals import Option
 from jaxcert.planning._highest import highest_threshold, least_rollouts
@@ -7,15 +8,21 @@ from jaxcert.planning._limits import least_tasks, max_safety
 from jaxcert.planning._pilot import Assumptions
 from jaxcert.planning._planner import plan
 from jaxcert.planning._result import Plan
+from jaxcert.planning._table import TaskTable, task_table
 
 __all__ = [
+    "Advice",
     "Assumptions",
     "Design",
     "Option",
     "Plan",
+    "TaskTable",
+    "advise",
+    "check",
     "highest_threshold",
     "least_rollouts",
     "least_tasks",
     "max_safety",
     "plan",
+    "task_table",
 ]

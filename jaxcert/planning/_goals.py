@@ -1,4 +1,4 @@
-"""What makes one design better than another: each goal turns the course of imagined tasks into options and their worth."""
+"""What makes one design better than another: goals, which turn the course of imagined tasks into options."""
 
 import dataclasses
 from typing import NamedTuple
@@ -28,7 +28,7 @@ class Costs(NamedTuple):
     per_rollout: float
     budget: float | None
 
-    def of_task(self, rollouts: np.ndarray) -> np.ndarray:
+    def of_task(self, rollouts: np.ndarray | float) -> np.ndarray:
         """Cost of a task with so many rollouts."""
         return self.per_task + self.per_rollout * np.asarray(rollouts, np.float64)
 

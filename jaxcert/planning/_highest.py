@@ -54,9 +54,9 @@ def highest_threshold(
         148.22
     """
     check_count("num_rollouts", num_rollouts)
-    problem = _Reach(bound, support, best_return)
+    best_task = _Best(bound, support, best_return)
     check_open_unit("beta", beta)
-    return float(problem.bounds(np.asarray([num_rollouts]), beta)[0])
+    return best_task.one_by_one(num_rollouts, beta)
 
 
 def least_rollouts(
@@ -88,21 +88,26 @@ def least_rollouts(
         >>> least_rollouts(150.0, beta=0.05, support=(0, 200))
         11
     """
-    problem = _Reach(bound, support, best_return)
+    best_task = _Best(bound, support, best_return)
     check_open_unit("beta", beta)
     check_finite("threshold", threshold)
-    return problem.least_rollouts(float(threshold), beta)
+    return best_task.least_rollouts(float(threshold), beta)
 
 
-def least_beta(threshold: float, num_rollouts: int, *, support: Support, bound: str, dtype: Any = None) -> float | None:
-    """The least beta, in steps of 0.01, with which so many rollouts can reach the threshold; None if 0.99 is too little."""
+def best_of(bound: str, support: Support, dtype: Any) -> "_Best":
+    """Tasks all of whose returns are b."""
+    return _Best(bound, support, None, dtype)
+
+
+def least_beta(best: "_Best", threshold: float, num_rollouts: int) -> float | None:
+    """The least beta, in steps of 0.01, with which so many rollouts can reach the threshold; None for none to 0.99."""
     betas = np.arange(1, 100) / 100
-    problem = _Reach(bound, support, None, dtype)
-    found = problem.bounds(np.full(99, num_rollouts), betas) >= problem.up(threshold)
+    # One step more if rounding could matter, as in ``least_rollouts``.
+    found = best.bounds(np.full(99, num_rollouts), betas) - best.close >= best.up(threshold)
     return float(betas[np.argmax(found)]) if found.any() else None
 
 
-class _Reach:
+class _Best:
     """Lower bounds of m returns of one value."""
 
     def __init__(self, bound: str, support: Any, best_return: float | None, dtype: Any = None) -> None:
@@ -120,6 +125,8 @@ class _Reach:
         check_range((low, high), self.dtype)
         self.ends = cast(low, self.dtype, "down"), cast(high, self.dtype, "up")
         self.best = cast(best, self.dtype, "down")
+        # Repeated returns are summed in another order than single ones: where that can matter, single ones decide.
+        self.close = 2**9 * unit_roundoff(self.dtype) * float(self.best - self.ends[0])
 
     def up(self, threshold: float) -> float:
         return float(cast(threshold, self.dtype, "up"))
@@ -142,18 +149,17 @@ class _Reach:
         found = int(least_true(holds, np.asarray([least - 1]), MOST_ROLLOUTS)[0])
         if not found:
             return 0
-        # Repeated returns are summed in another order than single ones; if that can matter, single ones decide.
-        close = 2**9 * unit_roundoff(self.dtype) * float(self.best - self.ends[0])
-        near = [m for m in (found - 1, found) if m >= least and abs(self._of_many(m, beta) - wanted) <= close]
+        near = [m for m in (found - 1, found) if m >= least and abs(self._of_many(m, beta) - wanted) <= self.close]
         if not near:
             return found
-        passing = [m for m in range(max(least, found - 2), found + 3) if self._one_by_one(m, beta) >= wanted]
+        passing = [m for m in range(max(least, found - 2), found + 3) if self.one_by_one(m, beta) >= wanted]
         return min(passing)
 
     def _of_many(self, m: int, beta: float) -> float:
         return float(self.bounds(np.asarray([m]), beta)[0])
 
-    def _one_by_one(self, m: int, beta: float) -> float:
+    def one_by_one(self, m: int, beta: float) -> float:
+        """The lower bound that ``certify`` computes."""
         x = jnp.full((1, m), self.best)
         return float(_evaluate(self.bound, x, cast(beta, self.dtype, "nearest"), *self.ends, None)[0])
 

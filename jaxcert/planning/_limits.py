@@ -130,12 +130,12 @@ def reaches(method: Method, wanted: Any, k: Any, n: Any, beta: Any, delta: Any, 
     return np.where(np.asarray(wanted) > 0, found >= wanted, found > 0)
 
 
-def most_violations(method: Method, wanted: Any, n: Any, beta: Any, delta: Any) -> np.ndarray:
+def most_violations(method: Method, wanted: Any, n: Any, beta: Any, delta: Any, dtype: Any = None) -> np.ndarray:
     """The largest k with the wanted safety, elementwise; -1 where there is none."""
     wanted, n, beta, delta = np.broadcast_arrays(wanted, n, beta, delta)
 
     def fails(k: np.ndarray) -> np.ndarray:
-        return (k >= n) | ~reaches(method, wanted, np.minimum(k, n), n, beta, delta)
+        return (k >= n) | ~reaches(method, wanted, np.minimum(k, n), n, beta, delta, dtype)
 
     return least_true(fails, np.full(n.shape, -1), int(n.max()), low_counts=True) - 1
 

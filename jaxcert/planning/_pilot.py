@@ -109,10 +109,8 @@ class AssumedReturns:
         unit = (rng.random(shape) < j).astype(np.float64)
         if self.spread is not None:
             size = j * (1 - j) / (self.spread / self.width) ** 2 - 1
-            smooth = rng.beta(
-                np.maximum(size, 1e-3) * np.maximum(j, 1e-9), np.maximum(size * (1 - j), 1e-9), size=shape
-            )
-            unit = np.where(size > 1e-3, smooth, unit)
+            successes, failures = np.maximum(size * j, 1e-9), np.maximum(size * (1 - j), 1e-9)
+            unit = np.where(size > 1e-3, rng.beta(successes, failures, size=shape), unit)
         return np.minimum(self.low + self.width * unit, self.low + self.width).astype(np.float32)
 
     def notes(self) -> list[str]:

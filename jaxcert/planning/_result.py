@@ -7,6 +7,7 @@ from typing import Any
 from jaxcert.certificates import confidence
 from jaxcert.planning._design import DESIGNS, Question
 from jaxcert.planning._goals import Costs, Option
+from jaxcert.planning._table import as_text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,12 +96,7 @@ class Plan:
         return said
 
     def __str__(self) -> str:
-        columns = self.columns()
-        widths = {name: max(map(len, [name, *cells])) for name, cells in columns.items()}
-        lines = ["  ".join(name.rjust(widths[name]) for name in columns)]
-        for row in zip(*columns.values(), strict=True):
-            lines.append("  ".join(cell.rjust(width) for cell, width in zip(row, widths.values(), strict=True)))
-        return "\n".join([f"Wanted: {self.wish}", *lines, *self.remarks()])
+        return "\n".join([f"Wanted: {self.wish}", as_text(self.columns()), *self.remarks()])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
