@@ -8,14 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import check_finite, is_concrete, refuse, require_real
-from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._registry import METHODS
 from jaxcert.numerics._rounding import cast, compute_dtype
 from jaxcert.returns._prepared import probability
 
-Described = TypeVar("Described", Bound, Method)
+Described = TypeVar("Described")
 
 
 def choose(kind: str, name: str, registry: dict[str, Described]) -> Described:

@@ -2,9 +2,10 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import chex
+import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import check_count, check_finite, check_open_unit, is_concrete
@@ -13,11 +14,13 @@ from jaxcert.certificates import Certificate, Status, ceil_figures, floor_figure
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._registry import METHODS
+from jaxcert.numerics._rounding import complement_down
 from jaxcert.planning._highest import MOST_ROLLOUTS, best_of, least_beta
 from jaxcert.planning._limits import MOST_TASKS, least_true, most_violations, reaches, safety_of
 from jaxcert.returns._prepared import Support
 
 # Smaller betas that are proposed.
+_TINY_BETA = 1e-7
 _BETAS = (0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 1e-4, 1e-5, 1e-6)
 
 
@@ -69,8 +72,9 @@ def advise(
     support: Support,
     num_rollouts: int | None = None,
     safety: float | None = None,
+    fixed: Literal["threshold", "safety"] = "threshold",
 ) -> tuple[Advice | None, ...]:
-    """Why a certificate of ``certify`` says nothing, or less than wanted, and what would help.
+    """Why a certificate says nothing, or less than wanted, and what would help.
 
     Every number was computed with the certificate's own arithmetic: "0.9 needs 47 tasks" is true of 47, and not of 46.
 
@@ -79,6 +83,8 @@ def advise(
         support: (a, b), as it was declared.
         num_rollouts: m, the most rollouts that a task has; without it, nothing is said about rollouts.
         safety: the wanted safety at each threshold; by default, any above 0.
+        fixed: ``"safety"`` for a certificate of ``certify_safety_level``, which says nothing where its threshold is the
+            lower end of the support; the wanted safety is that of the certificate.
 
     Returns:
         For each threshold an ``Advice``, or None where as much is certified as wanted.
@@ -108,6 +114,10 @@ def advise(
         certificate.safety.dtype,
     )
     rows = zip(*(np.asarray(x).tolist() for x in _columns(certificate)), strict=True)
+    if fixed == "safety":
+        setting = _with_free_beta(setting, certificate)
+        low = np.sum(np.asarray(certificate.lower_bounds) <= setting.low)
+        return tuple(_advice(setting, None, s, int(low)) if c == Status.VACUOUS else None for _, s, _, c in rows)
     return tuple(
         None if _enough(achieved, wanted) or code == Status.INVALID_INPUT else _advice(setting, threshold, wanted, k)
         for threshold, achieved, k, code in rows
@@ -184,6 +194,12 @@ class _Setting(NamedTuple):
     bound: str | None
     support: tuple[float, float] | None
     dtype: Any
+    free_beta: bool = False
+
+    @property
+    def low(self) -> float:
+        """a."""
+        return -np.inf if self.support is None else self.support[0]
 
     def reach(self, wanted: float, k: Any, n: Any, beta: Any = None) -> np.ndarray:
         """Whether k violations of n certify the wanted safety."""
@@ -197,7 +213,7 @@ class _Setting(NamedTuple):
         return np.nan if default == np.asarray(self.beta, dtype) else self.beta
 
 
-def _advice(setting: _Setting, threshold: float, wanted: float, k: int) -> Advice:
+def _advice(setting: _Setting, threshold: float | None, wanted: float, k: int) -> Advice:
     found = _impossible(setting, threshold, wanted)
     return found if found.text else _too_many(setting, found, k)
 
@@ -218,14 +234,34 @@ def _impossible(setting: _Setting, threshold: float | None, wanted: float) -> Ad
 
 
 def _with_tasks(setting: _Setting, found: Advice) -> Advice:
-    needed = least_true(lambda n: setting.reach(found.safety, 0, n), np.asarray([0]), MOST_TASKS)[0]
+    needed = int(least_true(lambda n: setting.reach(found.safety, 0, n), np.asarray([0]), MOST_TASKS)[0])
+    if setting.free_beta and needed:
+        # Between a beta of nearly 0 and none, rounding decides.
+        near = [n for n in range(max(needed - 2, 1), needed + 3) if _free(setting, found.safety, n)]
+        needed = min(near, default=needed)
     smaller = np.asarray([beta for beta in _BETAS if beta < setting.beta] or [setting.beta])
     good = setting.reach(found.safety, np.zeros_like(smaller), setting.num_tasks, smaller)
     return dataclasses.replace(
         found,
-        tasks_needed=int(needed) or None,
+        tasks_needed=needed or None,
         max_beta=float(smaller[np.argmax(good)]) if good.any() else None,
     )
+
+
+def _with_free_beta(setting: _Setting, certificate: Certificate) -> _Setting:
+    """With a beta of nearly 0, if it was chosen for the safety: then it is as small as the safety needs."""
+    best = setting.method.best_beta
+    if best is None or best(setting.num_tasks, certificate.delta, certificate.safety)[0] != certificate.beta:
+        return setting
+    return setting._replace(beta=_TINY_BETA, free_beta=True)
+
+
+def _free(setting: _Setting, safety: float, n: int) -> bool:
+    """Whether ``certify_safety_level`` finds a beta at which n tasks certify the safety."""
+    assert setting.method.best_beta is not None
+    delta, wanted = (jnp.asarray(value, setting.dtype) for value in (setting.delta, [safety]))
+    _, solution = setting.method.best_beta(n, delta, wanted)
+    return bool(complement_down(solution.epsilon[0]) >= wanted[0])
 
 
 def _tasks_text(setting: _Setting, found: Advice) -> str:
@@ -234,11 +270,14 @@ def _tasks_text(setting: _Setting, found: Advice) -> str:
     tasks = "1 task" if n == 1 else f"{n} tasks"
     needed = f"{found.tasks_needed:,}" if found.tasks_needed else f"more than {MOST_TASKS:,}"
     smaller = f", or a beta of at most {found.max_beta:g}" if found.max_beta else ""
-    return f"{tasks} {most}, even if none is a violation: {_wish(found.safety)} needs {needed}{smaller}"
+    return f"{tasks} {most}, even if none is a violation: {_wish(setting, found.safety)} needs {needed}{smaller}"
 
 
 def _with_rollouts(setting: _Setting, found: Advice) -> Advice:
-    assert setting.bound and setting.support and setting.num_rollouts and found.threshold is not None
+    assert setting.bound
+    assert setting.support
+    assert setting.num_rollouts
+    assert found.threshold is not None
     low, high = setting.support
     if found.threshold <= low:
         return found
@@ -262,7 +301,9 @@ def _with_rollouts(setting: _Setting, found: Advice) -> Advice:
 
 
 def _rollouts_text(setting: _Setting, found: Advice) -> str:
-    assert setting.support and found.threshold is not None and found.highest_threshold is not None
+    assert setting.support
+    assert found.threshold is not None
+    assert found.highest_threshold is not None
     low, high = setting.support
     shown = floor_figures(found.threshold)
     if found.highest_threshold == high:
@@ -285,7 +326,7 @@ def _too_many(setting: _Setting, found: Advice, k: int) -> Advice:
     levels = setting.level(n), setting.delta, setting.dtype
     allowed = int(most_violations(setting.method, wanted, np.asarray([n]), *levels)[0])
     more = least_true(lambda size: setting.reach(wanted, -(-k * size // n), size), np.asarray([n]), MOST_TASKS)[0]
-    text = f"{k} of {n} tasks are violations: {_wish(wanted)} allows {allowed}"
+    text = f"{k} of {n} tasks are violations: {_wish(setting, wanted)} allows {allowed}"
     text += f", or as large a share of {int(more):,} tasks" if more else ", and more tasks like these do not help"
     text += "; a lower threshold, or more rollouts per task, makes fewer violations"
     return dataclasses.replace(
@@ -293,8 +334,9 @@ def _too_many(setting: _Setting, found: Advice, k: int) -> Advice:
     )
 
 
-def _wish(safety: float) -> str:
-    return f"{safety:.12g}" if safety > 0 else "anything"
+def _wish(setting: _Setting, safety: float) -> str:
+    """In the digits that the user gave, though the certificate's type may have moved them."""
+    return str(np.asarray(safety, setting.dtype or np.float64)) if safety > 0 else "anything"
 
 
 def _enough(achieved: float, wanted: float) -> bool:

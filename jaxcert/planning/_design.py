@@ -9,10 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._validation import check_count, check_open_unit
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import evaluate
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate, certify, certify_safety_level
+from jaxcert.certificates._arguments import choose
 from jaxcert.numerics._rounding import cast
 from jaxcert.sequential import certify_sequential
 
@@ -38,6 +40,12 @@ class Design:
     num_tasks: int
     num_rollouts: int
     beta: float
+
+    def __post_init__(self) -> None:
+        choose("design", self.name, DESIGNS)
+        check_count("num_tasks", self.num_tasks)
+        check_count("num_rollouts", self.num_rollouts)
+        check_open_unit("beta", self.beta)
 
     def __str__(self) -> str:
         most = "at most " if DESIGNS[self.name].needs_threshold else ""
@@ -153,3 +161,11 @@ _ALL = (
     Kind("sequential", _decided_per_task, _certify_in_order, lambda binary: True, _stopped, needs_threshold=True),
 )
 DESIGNS = {kind.name: kind for kind in _ALL}
+
+
+def usable(name: str, question: Question) -> Kind:
+    """The kind of that name, if it can answer the question."""
+    kind = choose("design", name, DESIGNS)
+    if kind.needs_threshold and question.threshold is None:
+        raise ValueError(f"design is {name!r}, which needs a threshold; expected one that can do without")
+    return kind

@@ -89,6 +89,10 @@ class Goal:
         """Sorts options, best first."""
         return (-option.value if self.larger_is_better else option.value, option.cost)
 
+    def is_met(self, option: Option) -> bool:
+        """Whether the option does what is wanted."""
+        return True
+
     def options(self, name: str, m: int, betas: np.ndarray, course: PerTask) -> list[Option]:
         """The best option at each level: as many tasks as the budget allows."""
         assert self.costs.budget is not None
@@ -144,8 +148,10 @@ class CheapestCertificate(Goal):
     objective = "power"
 
     def key(self, option: Option) -> tuple:
-        met = option.value >= self.power
-        return (not met, option.cost if met else -option.value)
+        return (not self.is_met(option), option.cost if self.is_met(option) else -option.value)
+
+    def is_met(self, option: Option) -> bool:
+        return option.value >= self.power
 
     def options(self, name: str, m: int, betas: np.ndarray, course: PerTask) -> list[Option]:
         rollouts, p = course.used.mean(axis=1), np.mean(self._passes(course.lower), axis=1)

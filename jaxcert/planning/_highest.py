@@ -50,8 +50,8 @@ def highest_threshold(
 
     Example:
         >>> from jaxcert.planning import highest_threshold
-        >>> print(f"{highest_threshold(10, beta=0.05, support=(0, 200)):.2f}")
-        148.22
+        >>> print(f"{highest_threshold(10, beta=0.05, support=(0, 200)):.1f}")
+        148.2
     """
     check_count("num_rollouts", num_rollouts)
     best_task = _Best(bound, support, best_return)

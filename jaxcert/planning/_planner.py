@@ -6,7 +6,7 @@ import chex
 import numpy as np
 
 from jaxcert._validation import check_count, check_finite, check_open_unit
-from jaxcert.planning._design import DESIGNS, Kind, PerTask, Question
+from jaxcert.planning._design import DESIGNS, Kind, Question, usable
 from jaxcert.planning._goals import (
     BETAS,
     CheapestCertificate,
@@ -18,15 +18,12 @@ from jaxcert.planning._goals import (
     as_row,
 )
 from jaxcert.planning._pilot import Assumptions, Source, source_of
-from jaxcert.planning._result import Plan
-from jaxcert.returns._prepared import Support
+from jaxcert.planning._planned import Plan
+from jaxcert.planning._simulation import BATCHES, LENGTHS, Simulation
+from jaxcert.returns._prepared import Support, split_support
 
-# Lengths of simulated tasks: numbers of rollouts between them are masked, so that few programs are compiled.
-_LENGTHS = (16, 128, 1024)
 _ROLLOUTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
-_SIMULATED_TASKS = 4096
 _SHOWN = 6
-_BATCHES = 8
 
 
 def plan(
@@ -87,13 +84,13 @@ def plan(
         >>> found.best.value >= 0.9, found.best.cost < 1500
         (True, True)
     """
-    question = Question((float(support[0]), float(support[1])), delta, threshold, safety)
+    question = check_question(support, delta, threshold, safety)
     goal = _goal(question, Costs(cost_per_task, cost_per_rollout, budget), power)
     _check_rollouts(max_rollouts)
     source = source_of(pilot, support)
-    simulation = _Simulation(source, goal.question, max_rollouts, seed)
+    simulation = Simulation(source, goal.question, max_rollouts, seed)
     options: dict[tuple[str, int], Option] = {}
-    for kind in _kinds(designs, goal, source):
+    for kind in _kinds(designs, question, source):
         _search(kind, goal, simulation, options)
     shown = sorted((_finished(option, goal, simulation) for option in _different(options, goal)), key=goal.key)
     return Plan(
@@ -108,19 +105,26 @@ def plan(
     )
 
 
-def _goal(question: Question, costs: Costs, power: float) -> Goal:
-    for name, value in (("delta", question.delta), ("safety", question.safety), ("power", power)):
+def check_question(support: Support, delta: float, threshold: float | None, safety: float | None) -> Question:
+    """What is to be certified, if that makes sense."""
+    for name, value in (("delta", delta), ("safety", safety)):
         if value is not None:
             check_open_unit(name, value)
-    if question.threshold is not None:
-        check_finite("threshold", question.threshold)
-    for name, value, least in zip(("cost_per_task", "cost_per_rollout", "budget"), costs, (0, 0, 0), strict=True):
-        if value is not None and not (value >= least and math.isfinite(value)):
+    if threshold is not None:
+        check_finite("threshold", threshold)
+    if threshold is None and safety is None:
+        raise ValueError("neither threshold nor safety is given; expected at least one of them")
+    low, high = split_support(support)
+    return Question((float(low), float(high)), delta, threshold, safety)
+
+
+def _goal(question: Question, costs: Costs, power: float) -> Goal:
+    check_open_unit("power", power)
+    for name, value in zip(("cost_per_task", "cost_per_rollout", "budget"), costs, strict=True):
+        if value is not None and not (value >= 0 and math.isfinite(value)):
             raise ValueError(f"{name} is {value}; expected a number of at least 0")
     if costs.per_task + costs.per_rollout <= 0:
         raise ValueError("cost_per_task and cost_per_rollout are both 0; expected one above 0")
-    if question.threshold is None and question.safety is None:
-        raise ValueError("neither threshold nor safety is given; expected at least one of them")
     if question.threshold is not None and question.safety is not None:
         return CheapestCertificate(question, costs, power)
     if costs.budget is None:
@@ -130,53 +134,21 @@ def _goal(question: Question, costs: Costs, power: float) -> Goal:
 
 def _check_rollouts(max_rollouts: int) -> None:
     check_count("max_rollouts", max_rollouts)
-    if max_rollouts > _LENGTHS[-1]:
-        raise ValueError(f"max_rollouts is {max_rollouts}; expected at most {_LENGTHS[-1]}")
+    if max_rollouts > LENGTHS[-1]:
+        raise ValueError(f"max_rollouts is {max_rollouts}; expected at most {LENGTHS[-1]}")
 
 
-def _kinds(names: tuple[str, ...] | None, goal: Goal, source: Source) -> list[Kind]:
-    unknown = [name for name in names or () if name not in DESIGNS]
-    if unknown:
-        raise ValueError(f"design is {unknown[0]!r}; expected one of {', '.join(DESIGNS)}")
-    asked = [DESIGNS[name] for name in names] if names else [k for k in DESIGNS.values() if k.suits(source.binary)]
-    found = [kind for kind in asked if goal.question.threshold is not None or not kind.needs_threshold]
-    if not found:
-        raise ValueError(f"designs are {', '.join(names or ())}; expected one that can do without a threshold")
-    return found
+def _kinds(names: tuple[str, ...] | None, question: Question, source: Source) -> list[Kind]:
+    if names:
+        return [usable(name, question) for name in names]
+    known = question.threshold is not None
+    return [kind for kind in DESIGNS.values() if kind.suits(source.binary) and (known or not kind.needs_threshold)]
 
 
-# --- simulation ---------------------------------------------------------------------------------------------------
+# --- the search ---------------------------------------------------------------------------------------------------
 
 
-class _Simulation:
-    """Imagined tasks, the same ones for every design, so that designs differ by more than chance."""
-
-    def __init__(self, source: Source, question: Question, most: int, seed: int) -> None:
-        self.source, self.question, self.most, self.seed = source, question, most, seed
-        repeats = -(-_SIMULATED_TASKS // source.num_tasks)
-        self.num_repeats = -(-repeats // _BATCHES) * _BATCHES
-        self.num_simulated = self.num_repeats * source.num_tasks
-        self.drawn: dict[int, np.ndarray] = {}
-        self.courses: dict[tuple, PerTask] = {}
-
-    def run(self, kind: Kind, m: int, betas: np.ndarray) -> PerTask:
-        """What becomes of the tasks, [G, N], N = repeats × tasks."""
-        if kind.stopped is None:
-            return kind.per_task(self._returns(m), m, betas, self.question)
-        key = kind.name, betas.tobytes()
-        if key not in self.courses:
-            self.courses = {key: kind.per_task(self._returns(self.most), self.most, betas, self.question)}
-        return kind.stopped(self.courses[key], m, self.question.support[0])
-
-    def _returns(self, m: int) -> np.ndarray:
-        length = next(length for length in _LENGTHS if length >= m)
-        if length not in self.drawn:
-            rng = np.random.default_rng([self.seed, length])
-            self.drawn[length] = self.source.draw(rng, self.num_repeats, length).reshape(-1, length)
-        return self.drawn[length]
-
-
-def _search(kind: Kind, goal: Goal, simulation: _Simulation, options: dict) -> None:
+def _search(kind: Kind, goal: Goal, simulation: Simulation, options: dict) -> None:
     """Fill in the best option for each number of rollouts."""
     coarse = [*(m for m in _ROLLOUTS if m < simulation.most), simulation.most]
     _try(kind, goal, simulation, coarse, None, options)
@@ -186,7 +158,7 @@ def _search(kind: Kind, goal: Goal, simulation: _Simulation, options: dict) -> N
         _try(kind, goal, simulation, _between(coarse, best.design.num_rollouts), best, options)
 
 
-def _try(kind: Kind, goal: Goal, simulation: _Simulation, rollouts: list, around: Option | None, options: dict) -> None:
+def _try(kind: Kind, goal: Goal, simulation: Simulation, rollouts: list, around: Option | None, options: dict) -> None:
     for m in rollouts:
         betas = goal.betas(m, around)
         found = goal.options(kind.name, m, betas, simulation.run(kind, m, betas))
@@ -205,7 +177,8 @@ def _between(coarse: list[int], m: int) -> list[int]:
 def _different(options: dict[tuple[str, int], Option], goal: Goal) -> list[Option]:
     """The best options of different kinds, or with clearly different numbers of rollouts."""
     kept: list[Option] = []
-    for option in sorted(options.values(), key=goal.key):
+    ranked = sorted(options.values(), key=goal.key)
+    for option in [option for option in ranked if goal.is_met(option)] or ranked:
         design = option.design
         near = [
             other.design
@@ -213,20 +186,20 @@ def _different(options: dict[tuple[str, int], Option], goal: Goal) -> list[Optio
             if other.design.name == design.name and 2 / 3 < other.design.num_rollouts / design.num_rollouts < 3 / 2
         ]
         kept += [] if near else [option]
-    names = {kind: next(option for option in kept if option.design.name == kind) for kind, _ in options}
-    return list(dict.fromkeys([*names.values(), *kept]))[:_SHOWN]
+    first = {option.design.name: option for option in reversed(kept)}
+    return list(dict.fromkeys([*first.values(), *kept]))[:_SHOWN]
 
 
 # --- what is reported ---------------------------------------------------------------------------------------------
 
 
-def _finished(option: Option, goal: Goal, simulation: _Simulation) -> Option:
+def _finished(option: Option, goal: Goal, simulation: Simulation) -> Option:
     """The option with its last touches, and how far its figures can be trusted."""
     design, k = goal.final(option)
     kind, m = DESIGNS[design.name], design.num_rollouts
     course = simulation.run(kind, m, np.full(len(BETAS), design.beta))
     lower, used = (array[0].reshape(simulation.num_repeats, -1) for array in course)
-    batches = goal.values(lower.reshape(_BATCHES, -1), *as_row(design, k, _BATCHES))
+    batches = goal.values(lower.reshape(BATCHES, -1), *as_row(design, k, BATCHES))
     rng, rollouts = np.random.default_rng([simulation.seed, 0]), float(used.mean())
     return Option(
         design=design,
@@ -234,7 +207,7 @@ def _finished(option: Option, goal: Goal, simulation: _Simulation) -> Option:
         rollouts_per_task=rollouts,
         cost=float(design.num_tasks * goal.costs.of_task(rollouts)),
         value=float(goal.values(lower.reshape(1, -1), *as_row(design, k, 1))[0]),
-        standard_error=float(np.std(batches, ddof=1) / math.sqrt(_BATCHES)),
+        standard_error=float(np.std(batches, ddof=1) / math.sqrt(BATCHES)),
         pessimistic=goal.pessimistic(lower, design, k, rng) if simulation.source.is_sample else None,
         until_reached=goal.until_reached(lower, used, design, k, rng) if kind.needs_threshold else None,
     )

@@ -7,7 +7,7 @@ from typing import Any
 from jaxcert.certificates import confidence
 from jaxcert.planning._design import DESIGNS, Question
 from jaxcert.planning._goals import Costs, Option
-from jaxcert.planning._table import as_text
+from jaxcert.planning._task_table import as_text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,11 +55,11 @@ class Plan:
         sure = f"confidence {confidence(delta)}"
         if threshold is not None and safety is not None:
             return (
-                f"certify at least {threshold:g} with safety {safety:g}, {sure}, with probability {self.power:g}{paid}"
+                f"at least {threshold:g} certified with safety {safety:g}, {sure}, in {self.power:.4g} of cases{paid}"
             )
         if threshold is None:
-            return f"the highest return certified with safety {safety:g}, {sure},{paid}"
-        return f"the least risk certified at a threshold of {threshold:g}, {sure},{paid}"
+            return f"the highest return certified with safety {safety:g}, {sure}{paid}"
+        return f"the least risk certified at a threshold of {threshold:g}, {sure}{paid}"
 
     def columns(self) -> dict[str, list[str]]:
         """The options as columns of text by their heading."""
