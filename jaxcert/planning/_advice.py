@@ -270,7 +270,7 @@ def _tasks_text(setting: _Setting, found: Advice) -> str:
     tasks = "1 task" if n == 1 else f"{n} tasks"
     needed = f"{found.tasks_needed:,}" if found.tasks_needed else f"more than {MOST_TASKS:,}"
     smaller = f", or a beta of at most {found.max_beta:g}" if found.max_beta else ""
-    return f"{tasks} {most}, even if none is a violation: {_wish(setting, found.safety)} needs {needed}{smaller}"
+    return f"{tasks} {most}, even if none is a violation: {_wish(found.safety)} needs {needed}{smaller}"
 
 
 def _with_rollouts(setting: _Setting, found: Advice) -> Advice:
@@ -326,7 +326,7 @@ def _too_many(setting: _Setting, found: Advice, k: int) -> Advice:
     levels = setting.level(n), setting.delta, setting.dtype
     allowed = int(most_violations(setting.method, wanted, np.asarray([n]), *levels)[0])
     more = least_true(lambda size: setting.reach(wanted, -(-k * size // n), size), np.asarray([n]), MOST_TASKS)[0]
-    text = f"{k} of {n} tasks are violations: {_wish(setting, wanted)} allows {allowed}"
+    text = f"{k} of {n} tasks are violations: {_wish(wanted)} allows {allowed}"
     text += f", or as large a share of {int(more):,} tasks" if more else ", and more tasks like these do not help"
     text += "; a lower threshold, or more rollouts per task, makes fewer violations"
     return dataclasses.replace(
@@ -334,9 +334,9 @@ def _too_many(setting: _Setting, found: Advice, k: int) -> Advice:
     )
 
 
-def _wish(setting: _Setting, safety: float) -> str:
-    """In the digits that the user gave, though the certificate's type may have moved them."""
-    return str(np.asarray(safety, setting.dtype or np.float64)) if safety > 0 else "anything"
+def _wish(safety: float) -> str:
+    """In six figures: in the certificate it has been rounded up."""
+    return floor_figures(safety, 6) if safety > 0 else "anything"
 
 
 def _enough(achieved: float, wanted: float) -> bool:

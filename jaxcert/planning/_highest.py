@@ -42,8 +42,8 @@ def highest_threshold(
         best_return: the largest return that is expected; by default b, which is then finite.
 
     Returns:
-        The lower bound as ``certify`` computes it for such returns. For other returns up to ``best_return``, rounding
-        may give up to 1e-5 (b - a) more, nothing else can.
+        The lower bound as ``certify`` computes it for such returns, up to the last digit. For other returns up to
+        ``best_return``, rounding may give up to 1e-5 (b - a) more, nothing else can.
 
     Raises:
         ValueError: for an invalid support, level, bound or number, or if neither b nor ``best_return`` is finite.
