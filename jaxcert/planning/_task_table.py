@@ -7,6 +7,7 @@ from typing import Any
 import chex
 import numpy as np
 
+from jaxcert._validation import as_numbers, check_open_unit
 from jaxcert.planning._limits import least_tasks
 
 
@@ -83,7 +84,8 @@ def task_table(
            0.9            31           49            65
           0.95            62           98           131
     """
-    rows = np.atleast_1d(np.asarray(safeties, np.float64))
+    rows = np.atleast_1d(as_numbers("safeties", safeties))
+    check_open_unit("safeties", rows)
     if isinstance(max_violations, bool) or not isinstance(max_violations, int) or max_violations < 0:
         raise ValueError(f"max_violations is {max_violations!r}; expected a whole number of at least 0")
     settings: dict[str, Any] = {"delta": delta, "beta": beta, "method": method}
