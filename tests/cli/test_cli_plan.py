@@ -89,7 +89,7 @@ def test_certify_says_why(pilot, tmp_path):
     asked = ("--threshold", 0.5, "--threshold", 0.99, "--wanted", 0.95, "--safety", 0.5)
     status, out, err = command("certify", pilot, *SUPPORT, "--delta", 0.01, *asked, "--json", tmp_path / "c.json")
     assert (status, err) == (0, "")
-    assert "Why not more at threshold 0.5: 40 tasks can certify 0.8856 at most" in out
+    assert "Why not more at threshold 0.5: 40 tasks can certify 0.8855 at most" in out
     assert "0.95 needs 95" in out
     assert "no lower bound can pass 0.7412 with 10 rollouts at beta 0.05" in out
     assert "at safety" not in out
