@@ -108,7 +108,7 @@ def _bounds_per_task(bound: Bound, returns: Any, m: int, betas: np.ndarray, ques
 @functools.partial(jax.jit, static_argnums=0)
 def _bounds(bound: Bound, returns, m, betas, low, high) -> jax.Array:
     """Lower bounds [G, N] from the first m rollouts; one level at a time, for memory."""
-    mask = jnp.broadcast_to(jnp.arange(returns.shape[-1]) < m, returns.shape)
+    mask = jnp.broadcast_to(jnp.arange(returns.shape[-1], dtype=m.dtype) < m, returns.shape)
     return jax.lax.map(lambda beta: evaluate(bound, returns, beta, low, high, mask), betas)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from jaxcert.certificates import confidence
 from jaxcert.planning._design import DESIGNS, Question
-from jaxcert.planning._goals import Costs, Option
+from jaxcert.planning._option import Costs, Option
 from jaxcert.planning._task_table import as_text
 
 

@@ -10,13 +10,12 @@ from jaxcert.planning._design import DESIGNS, Kind, Question, usable
 from jaxcert.planning._goals import (
     BETAS,
     CheapestCertificate,
-    Costs,
     Goal,
     HighestReturn,
     LeastRisk,
-    Option,
     as_row,
 )
+from jaxcert.planning._option import Costs, Option
 from jaxcert.planning._pilot import Assumptions, Source, source_of
 from jaxcert.planning._planned import Plan
 from jaxcert.planning._simulation import BATCHES, LENGTHS, Simulation

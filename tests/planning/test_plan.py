@@ -179,3 +179,12 @@ def test_what_is_refused(arguments, message):
 def test_designs_that_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         Design(*arguments)
+
+
+@pytest.mark.parametrize("wish", [{"threshold": 0.6, "safety": 0.8}, {"safety": 0.8, "budget": 300}])
+def test_both_precisions_plan_alike(wish, precision):
+    """On a pilot of either type."""
+    found = plan(PILOT.astype(precision), **wish, **WISH, **FEW).best
+    assert found is not None
+    assert found.cost <= 300
+    assert 0.5 < found.value <= 1
