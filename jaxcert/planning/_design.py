@@ -100,16 +100,17 @@ def _fixed(bound: str, suits: Callable[[bool], bool]) -> Kind:
 def _bounds_per_task(bound: Bound, returns: Any, m: int, betas: np.ndarray, question: Question) -> PerTask:
     dtype = returns.dtype
     low, high = cast(question.support[0], dtype, "down"), cast(question.support[1], dtype, "up")
-    lower = _bounds(bound, returns, np.int32(m), cast(betas, dtype, "nearest"), low, high)
-    lower = np.asarray(lower)
+    fixed = bound, jnp.asarray(returns), np.int32(m)
+    # Level by level, for memory, and so that one program serves any number of them.
+    lower = np.stack([_bounds(*fixed, beta, low, high) for beta in cast(betas, dtype, "nearest")])
     return PerTask(lower, np.full(lower.shape, m, np.int32))
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _bounds(bound: Bound, returns, m, betas, low, high) -> jax.Array:
-    """Lower bounds [G, N] from the first m rollouts; one level at a time, for memory."""
+def _bounds(bound: Bound, returns, m, beta, low, high) -> jax.Array:
+    """Lower bounds [N] from the first m rollouts."""
     mask = jnp.broadcast_to(jnp.arange(returns.shape[-1], dtype=m.dtype) < m, returns.shape)
-    return jax.lax.map(lambda beta: evaluate(bound, returns, beta, low, high, mask), betas)
+    return evaluate(bound, returns, beta, low, high, mask)
 
 
 def _certify_fixed(returns: Any, design: Design, question: Question) -> Certificate:
@@ -126,8 +127,9 @@ def _decided_per_task(returns: Any, m: int, betas: np.ndarray, question: Questio
     """Tasks that pass within m rollouts."""
     assert question.threshold is not None
     threshold = cast(question.threshold, returns.dtype, "up")
-    found = _run(returns[:, :m], threshold, cast(betas, returns.dtype, "nearest"), question[:2])
-    return PerTask(*map(np.asarray, found))
+    returns, levels = jnp.asarray(returns[:, :m]), cast(betas, returns.dtype, "nearest")
+    lower, used = zip(*(_run(returns, threshold, beta, question[:2]) for beta in levels), strict=True)
+    return PerTask(np.stack(lower), np.stack(used))
 
 
 def _stopped(course: PerTask, m: int, low: float) -> PerTask:
@@ -136,15 +138,11 @@ def _stopped(course: PerTask, m: int, low: float) -> PerTask:
 
 
 @functools.partial(jax.jit, static_argnums=3)
-def _run(returns, threshold, betas, fixed) -> tuple[jax.Array, jax.Array]:
-    """Lower bounds, and after how many rollouts tasks pass or are given up, [G, N]."""
+def _run(returns, threshold, beta, fixed) -> tuple[jax.Array, jax.Array]:
+    """Lower bounds, and after how many rollouts tasks pass or are given up, [N]."""
     support, delta = fixed
-
-    def run(beta: jax.Array) -> tuple[jax.Array, jax.Array]:
-        found = certify_sequential(returns, threshold, support=support, delta=delta, beta=beta, validate=False)
-        return found.lower_bounds, found.num_rollouts_used[..., 0]
-
-    return jax.lax.map(run, betas)
+    found = certify_sequential(returns, threshold, support=support, delta=delta, beta=beta, validate=False)
+    return found.lower_bounds, found.num_rollouts_used[..., 0]
 
 
 def _certify_in_order(returns: Any, design: Design, question: Question) -> Certificate:

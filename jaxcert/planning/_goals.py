@@ -1,6 +1,7 @@
 """What makes one design better than another: goals, which turn the course of imagined tasks into options."""
 
 import dataclasses
+import functools
 
 import numpy as np
 
@@ -110,7 +111,7 @@ class CheapestCertificate(Goal):
 
     def options(self, name: str, m: int, betas: np.ndarray, course: PerTask) -> list[Option]:
         rollouts, p = course.used.mean(axis=1), np.mean(self._passes(course.lower), axis=1)
-        unit, n = self.costs.of_task(rollouts), self._least(betas)
+        unit, n = self.costs.of_task(rollouts), _least(self.question, tuple(betas.tolist()))
         power = np.where(n > 0, self.of_passing(p[:, None], np.maximum(n, 1), _ALLOWED, betas), 0.0)
         if self.costs.budget is not None:
             power = np.where(n * unit[:, None] <= self.costs.budget, power, 0.0)
@@ -145,11 +146,6 @@ class CheapestCertificate(Goal):
         ends, passed = used.reshape(-1)[chosen], self._passes(lower).reshape(-1)[chosen]
         last = np.sort(np.where(passed, ends, np.iinfo(np.int32).max), axis=1)[:, n - k - 1 : n - k]
         return float(np.mean(np.sum(self.costs.of_task(np.minimum(ends, last)), axis=1)))
-
-    def _least(self, betas: np.ndarray) -> np.ndarray:
-        question = self.question
-        assert question.safety is not None
-        return least_tasks(question.safety, delta=question.delta, beta=betas[:, None], num_violations=_ALLOWED)
 
 
 class LeastRisk(Goal):
@@ -215,6 +211,14 @@ def _free_beta(question: Question, n: int, k: np.ndarray | int) -> np.ndarray:
     assert question.safety is not None
     limit = on_rows(clopper_pearson_upper, k, n, question.delta).astype(np.float64)
     return np.floor((1 - limit * (1 + 2e-5) / (1 - question.safety)) * 1e4) / 1e4
+
+
+@functools.lru_cache(maxsize=64)
+def _least(question: Question, betas: tuple[float, ...]) -> np.ndarray:
+    """The fewest tasks, [G, k], for each number of allowed violations; other numbers of rollouts need the same."""
+    assert question.safety is not None
+    levels = np.asarray(betas)[:, None]
+    return least_tasks(question.safety, delta=question.delta, beta=levels, num_violations=_ALLOWED)
 
 
 def _cdf(k: np.ndarray, n: np.ndarray, p: np.ndarray) -> np.ndarray:

@@ -8,7 +8,6 @@ import numpy as np
 from jaxcert._validation import check_count, check_finite, check_open_unit
 from jaxcert.planning._design import DESIGNS, Kind, Question, usable
 from jaxcert.planning._goals import (
-    BETAS,
     CheapestCertificate,
     Goal,
     HighestReturn,
@@ -196,7 +195,7 @@ def _finished(option: Option, goal: Goal, simulation: Simulation) -> Option:
     """The option with its last touches, and how far its figures can be trusted."""
     design, k = goal.final(option)
     kind, m = DESIGNS[design.name], design.num_rollouts
-    course = simulation.run(kind, m, np.full(len(BETAS), design.beta))
+    course = simulation.run(kind, m, np.asarray([design.beta]))
     lower, used = (array[0].reshape(simulation.num_repeats, -1) for array in course)
     batches = goal.values(lower.reshape(BATCHES, -1), *as_row(design, k, BATCHES))
     rng, rollouts = np.random.default_rng([simulation.seed, 0]), float(used.mean())

@@ -41,6 +41,7 @@ def plot_plan(plan: Plan) -> Any:
         xscale="log",
     )
     axes.title.set_fontsize(9)
+    axes.xaxis.set_major_formatter("{x:g}")
     if axes.get_legend_handles_labels()[0]:
         axes.legend(frameon=False)
     return figure
