@@ -156,8 +156,10 @@ class LeastRisk(Goal):
 
     def of_passing(self, p: np.ndarray, n: np.ndarray, k: np.ndarray, betas: np.ndarray) -> np.ndarray:
         p, n, betas = np.broadcast_arrays(p, n, betas)
-        counts = np.arange(int(n.max()) + 1)
-        violations = np.minimum(counts, n[:, None])
+        # What lies beyond eight standard deviations does not matter to a mean.
+        around = min(int(8 * np.sqrt(np.max(n * p * (1 - p)))) + 20, int(n.max()))
+        middle = (n * (1 - p)).astype(int)[:, None]
+        violations = np.clip(middle + np.arange(-around, around + 1), 0, n[:, None])
         below = _cdf(violations, n[:, None], 1.0 - p[:, None])
         chance = np.diff(below, axis=1, prepend=0.0)
         risk = 1 - safety_of(BINOMIAL, violations, n[:, None], betas[:, None], self.question.delta)
