@@ -96,7 +96,7 @@ def power_curve(
         >>> design = Design("betting", num_tasks=200, num_rollouts=20, beta=0.1)
         >>> power_curve(pilot, [40, 60, 200], design=design, support=(0, 1000), delta=0.01, threshold=400.0,
         ...             safety=0.9).round(1).tolist()
-        [0.0, 0.7, 1.0]
+        [0.0, 0.6, 1.0]
     """
     question = check_question(support, delta, threshold, safety)
     kind = usable(design.name, question)
