@@ -5,6 +5,7 @@ import hashlib
 import json
 import secrets
 import shutil
+import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +20,7 @@ from rich.text import Text
 from jaxcert._files import whole_file
 from jaxcert.cli import _console, _policies
 from jaxcert.cli._options import CHECKPOINT, Quiet
+from jaxcert.planning import check
 from jaxcert.report import check_returns_path, write_returns
 from jaxcert.rollouts import collect
 from jaxcert.rollouts._policy import key_apart
@@ -41,11 +43,23 @@ def rollout(
     stochastic: Annotated[
         bool, typer.Option("--stochastic", help="Sample actions instead of taking the mode of their distribution.")
     ] = False,
+    threshold: Annotated[
+        list[float] | None,
+        typer.Option(metavar="X", help="Performance to be certified later (repeatable): warn if it cannot be."),
+    ] = None,
+    safety: Annotated[
+        float | None, typer.Option(metavar="S", help="Safety to be certified later: warn if it cannot be.")
+    ] = None,
+    delta: Annotated[float, typer.Option(metavar="D", help="Failure probability of the certificate later.")] = 0.01,
     quiet: Quiet = False,
 ) -> None:
     """Run a policy on new tasks, and write its returns; the same command resumes an interrupted run."""
     check_returns_path(out)
     found = _policies.find(checkpoint, deterministic=not stochastic)
+    if threshold or safety:
+        support = found.env.support
+        for advice in check(tasks, rollouts, delta=delta, thresholds=threshold or (), safety=safety, support=support):
+            print(f"warning: {advice}", file=sys.stderr)
     facts = _facts(found, tasks, rollouts, deterministic=not stochastic)
     parts = _Parts(out, facts, seed)
     key_tasks, key_rollouts = jax.random.split(key_apart(jax.random.key(parts.seed)))
