@@ -185,7 +185,7 @@ def draw(path: Path) -> None:
     """Certified safety against rollouts per task: a fixed number of them, and adaptive."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    figure = Figure(figsize=(9, 3.8), layout="constrained")
     for axes, (name, b) in zip(
         figure.subplots(1, 2, sharey=True), (("cheetah", 500.0), ("walker", 500.0)), strict=True
     ):
@@ -204,9 +204,10 @@ def draw(path: Path) -> None:
             axes.step(rollouts / 200, safety, "C2", where="post", lw=1, label=None if i else "adaptive, 5 runs")
         axes.set(xscale="log", title=f"{name}, return of at least {b:g}", xlabel="rollouts per task (200 tasks)")
         axes.set_xlim(1, 90)
-    first = figure.axes[0]
-    first.set_ylabel("certified share of new tasks")
-    first.legend(frameon=False)
+        axes.set_xticks(ticks := (1, 2, 5, 10, 20, 50), list(map(str, ticks)))
+        axes.minorticks_off()
+    figure.axes[0].set_ylabel("certified share of new tasks")
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
     figure.savefig(path, dpi=120)
 
 
