@@ -27,7 +27,7 @@ from jaxcert.sequential._rule import Bets, Rule, Settings, prepare_rule
 from jaxcert.sequential._sequential_certificate import certificate_of
 from jaxcert.sequential._wealth import start
 
-_NO_LIMIT = 2**31 - 1
+_NO_LIMIT, _MOST_ROLLOUTS = 2**31 - 1, 2**28
 # Seconds between two looks of the host at a run that it watches.
 _INTERVAL = 0.5
 
@@ -71,7 +71,7 @@ def certify_adaptive(
         key: a fresh JAX random key: the policy was chosen without it, and no other certificate uses it.
         thresholds: float[t], or a scalar for one; fixed before the data are seen.
         num_tasks: n; every one counts, whether it is rolled out or not.
-        max_rollouts: how many rollouts may begin, in all.
+        max_rollouts: how many rollouts may begin, in all; at most 2**28.
         delta: failure probability of each threshold's certificates, in (0, 1); a scalar.
         beta: probability with which a task with J < B may pass, in (0, 1), fixed before the data; 0.05 by default.
         until: wanted safety, a scalar or [t]: at a threshold where it is certified, no task is continued.
@@ -166,6 +166,8 @@ def _slots_that_fit(env: MultiTaskEnv, policy: Policy, num_tasks: int, num_slots
 
 def _capacity(max_rollouts: int) -> int:
     """Of the log: a power of two, so that another number of rollouts seldom recompiles."""
+    if max_rollouts > _MOST_ROLLOUTS:
+        raise ValueError(f"max_rollouts is {max_rollouts}; expected at most {_MOST_ROLLOUTS}, whose returns are kept")
     return 1 << (max_rollouts - 1).bit_length()
 
 

@@ -251,6 +251,7 @@ def test_rollouts_that_are_taken_in_as_they_end_fail_more_often(monkeypatch):
         ({"num_tasks": 0}, "num_tasks is 0"),
         ({"max_rollouts": 2.5}, "max_rollouts is 2.5"),
         ({"num_slots": -1}, "num_slots is -1"),
+        ({"max_rollouts": 10**10}, "max_rollouts is 10000000000; expected at most 268435456"),
         ({"schedule": "best"}, "schedule is 'best'; expected one of round_robin, closest"),
         ({"until": 1.5}, "until is 1.5"),
         ({"until": 0.95}, r"until is 0.95; 30 tasks certify at most 0.92.. at this delta and beta"),
