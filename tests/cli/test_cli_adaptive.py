@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cli_harness import command, refused
 
-from jaxcert.cli import _adaptive_rollout
+from jaxcert.cli import _adaptive_rollout, _rollout_command
 from jaxcert.rollouts import adaptive_facts, load_adaptive
 
 SIZES = ("--tasks", 40, "--slots", 4, "--seed", 3)
@@ -182,6 +182,13 @@ def test_the_growth_is_shown_while_it_runs(tmp_path, monkeypatch):
     assert pace.endswith(" rollouts/s")
 
 
+def test_a_terminal_shows_it_unless_told_otherwise(tmp_path, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # which makes rich take stderr for a terminal
+    arguments = (*BRIDGES, "--until", 0.15, "--out", tmp_path / "run.npz")
+    assert "rollouts, at least 0.3 on 0." in command(*arguments).err
+    assert command(*arguments, "--quiet").err == ""
+
+
 def test_the_certificate_as_json_and_no_ordinary_returns(whole, tmp_path):
     arguments, _, run = whole
     out, record = tmp_path / "run.npz", tmp_path / "run.json"
@@ -239,3 +246,30 @@ def test_coins_take_fewer_rollouts(tmp_path):
     assert bool(run.state.is_binary)
     assert int(run.state.max_rollouts_per_task) == 100
     assert run.certificate.safety[0] >= 0.3
+
+
+def test_without_a_threshold_the_number_is_fixed(tmp_path, monkeypatch):
+    """And its parts are those of an interrupted run of the same number alone."""
+    monkeypatch.setattr(_rollout_command, "_EPISODES", 20)
+    path, arguments = tmp_path / "r.npz", ("rollout", "bridge_world_left", "--tasks", 9, "--seed", 3)
+    collect, calls = _rollout_command.collect, []
+
+    def interrupted(*args, **kwargs):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return collect(*args, **kwargs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_rollout_command, "collect", interrupted)
+        assert command(*arguments, "--rollouts", 5, "--out", path).status == 130
+    assert "holds parts of other rollouts" in refused(*arguments, "--rollouts", 6, "--out", path)
+    outcome = command(*arguments, "--rollouts", 5, "--out", path)
+    assert outcome.out.startswith("bridge_world_left (shipped), deterministic: 9 tasks, 5 rollouts each, seed 3\n")
+    assert [file.name for file in tmp_path.iterdir()] == ["r.npz"]
+    with np.load(path) as arrays:
+        assert arrays["returns"].shape == (9, 5)
+        assert set(arrays) == {"returns", "about", "task_0", "task_1"}
+        facts = json.loads(str(arrays["about"]))
+    assert (facts["num_tasks"], facts["num_rollouts"], facts["seed"]) == (9, 5, 3)
+    assert command("certify", path, "--support", 0, 1, "--delta", 0.1, "--threshold", 0.1).status == 0

@@ -104,6 +104,10 @@ def test_one_s_own_run_of_rollouts_made_elsewhere(found, tmp_path):
         again = load_adaptive(tmp_path / "own.npz")
         assert set(again.tasks) == (set() if tasks is None else {"door", "pose_0", "pose_1"})
     assert again.tasks["door"][3] == "door 3"
+    keys = jax.random.split(jax.random.key(1), 30)
+    save_adaptive(tmp_path / "own.npz", AdaptiveCertificate(**{**fields, "tasks": keys}))
+    columns = load_adaptive(tmp_path / "own.npz").tasks
+    np.testing.assert_array_equal(np.stack([*columns.values()], axis=1), jax.random.key_data(keys))
     for tasks in (1.0, np.array([None] * 30), {"a": [1.0], "a_0": 3.0}):
         with pytest.raises(ValueError, match=r"of the tasks is .*; expected \[n, \.\.\.\]"):
             save_adaptive(tmp_path / "own.npz", AdaptiveCertificate(**{**fields, "tasks": tasks}))
