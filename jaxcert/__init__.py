@@ -13,9 +13,11 @@ from jaxcert.certificates import (
     scenario_epsilon,
 )
 from jaxcert.returns import sample_returns
-from jaxcert.rollouts import PolicyCertificate, certify_policy
+from jaxcert.rollouts import AdaptiveCertificate, PolicyCertificate, certify_adaptive, certify_policy
+from jaxcert.sequential import certify_sequential
 
 __all__ = [
+    "AdaptiveCertificate",
     "Certificate",
     "PolicyCertificate",
     "ScenarioSolution",
@@ -24,9 +26,11 @@ __all__ = [
     "binomial_epsilon",
     "bounds",
     "certify",
+    "certify_adaptive",
     "certify_lower_bounds",
     "certify_policy",
     "certify_safety_level",
+    "certify_sequential",
     "numerics",
     "sample_returns",
     "scenario_epsilon",

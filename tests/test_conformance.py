@@ -124,6 +124,16 @@ for _method, _names in (("binomial", NAMES), ("scenario", ("betting",))):
         CERTIFICATES[f"certify_safety_level-{_name}-{_method}"] = _certify(
             certify_safety_level, SAFETIES, _name, _method
         )
+CERTIFICATES["certify-betting-soft"] = _certify(certify, LEVELS, "betting", "soft")
+
+
+def _chosen_from_the_data(returns, thresholds, low, high, **validate):
+    return certify(returns, thresholds, support=(low, high), beta="auto", delta=0.2, **validate)
+
+
+CERTIFICATES["certify-betting-auto"] = Subject(
+    _chosen_from_the_data, (RETURNS[0], LEVELS[0], 0.0, 1.0), (RETURNS[1], LEVELS[1], -1.0, 2.0)
+)
 METRICS = {
     "undiscounted_return": _metric(rollouts.undiscounted_return),
     "discounted_return": _metric(rollouts.discounted_return, "discount"),
@@ -242,7 +252,11 @@ LONG = {*CERTIFICATES, "probability_intervals", "lower_bound"} - {
 }
 # Those of which every argument can be an array; elsewhere Python numbers have to get to the device.
 ARRAYS_ONLY = {name for name in {**BOUNDS, **CERTIFICATES} if name.startswith(("certify", *NAMES, "dkw"))}
-ARRAYS_ONLY -= {"clopper_pearson", *(name for name in CERTIFICATES if name.startswith("certify_lower_bounds"))}
+ARRAYS_ONLY -= {
+    "clopper_pearson",
+    "certify-betting-auto",
+    *(name for name in CERTIFICATES if name.startswith("certify_lower_bounds")),
+}
 
 
 def cases() -> list:

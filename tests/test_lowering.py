@@ -33,6 +33,7 @@ def epsilon(name):
 FUNCTIONS = {
     "certify": (certificate(), (X, ROW)),
     "certify, the paper's method": (certificate(bound="empirical_bernstein", method="scenario"), (X, ROW)),
+    "certify, soft counts": (certificate(method="soft"), (X, ROW)),
     "certify, Clopper-Pearson": (certificate(bound="clopper_pearson"), (X, ROW)),
     "certify_safety_level": (
         lambda x, row: jaxcert.certify_safety_level(x, row, support=SUPPORT, delta=0.01).thresholds,

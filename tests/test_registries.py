@@ -8,7 +8,7 @@ from scipy import stats
 
 from jaxcert import Status, binomial_epsilon, certify, certify_lower_bounds, certify_safety_level
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._registry import METHODS
+from jaxcert.certificates._registry import COUNTING, METHODS
 
 NUM_TASKS, NUM_ROLLOUTS, BETA, DELTA = 60, 40, 0.1, 0.05
 SUPPORT = (0.0, 1.0)
@@ -90,7 +90,7 @@ def epsilons(name: str, beta: float, delta: float, n: int = NUM_TASKS) -> np.nda
 
 @pytest.mark.filterwarnings("ignore:.* at beta")
 @pytest.mark.parametrize(("beta", "delta"), [(None, 0.05), (0.05, 0.05), (0.3, 0.2), (1e-3, 0.01)])
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", COUNTING)
 def test_a_method_fails_no_more_often_than_delta(name, beta, delta):
     """Exactly: in the worst case the number of violations is Bin(n, (1 - beta) risk) (theory page, section 2.2)."""
     beta = float(METHODS[name].default_beta(delta, NUM_TASKS)) if beta is None else beta
@@ -102,7 +102,7 @@ def test_a_method_fails_no_more_often_than_delta(name, beta, delta):
 
 
 @pytest.mark.filterwarnings("ignore:.* at beta")
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", COUNTING)
 def test_a_risk_rises_with_violations_and_beta(name):
     least, more = (epsilons(name, beta, DELTA) for beta in (1e-4, 0.2))
     assert np.all(np.diff(least) >= 0)
@@ -113,7 +113,7 @@ def test_a_risk_rises_with_violations_and_beta(name):
     assert np.all(least >= exact * (1 - 1e-5))
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", COUNTING)
 def test_a_method_works_in_every_call(name):
     x = returns("betting", np.linspace(0.5, 0.9, NUM_TASKS), np.random.default_rng(4))
     options = {"support": SUPPORT, "delta": DELTA, "method": name, "bound": "hoeffding"}
@@ -126,7 +126,7 @@ def test_a_method_works_in_every_call(name):
         assert np.all(np.asarray(eager.safety) > 0)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", COUNTING)
 def test_beyond_its_range_a_method_says_so(name):
     method = METHODS[name]
     x = np.full((NUM_TASKS, NUM_ROLLOUTS), 0.9, np.float32)
@@ -137,6 +137,38 @@ def test_beyond_its_range_a_method_says_so(name):
     with pytest.warns(UserWarning, match=f"{name} at beta = 0.2"):
         found = certify(x, 0.3, **options)
     assert int(found.status[0]) in (Status.OUT_OF_RANGE, Status.INFEASIBLE)
+
+
+FROM_RETURNS = [name for name in METHODS if name not in COUNTING]
+
+
+@pytest.mark.parametrize("name", FROM_RETURNS)
+def test_a_method_from_returns_fails_no_more_often_than_delta(name):
+    """Tasks just below the threshold, which give all the evidence that they may, beside good ones."""
+    rng, risk, repetitions = np.random.default_rng(5), 0.3, 1000
+    means = np.where(rng.random((repetitions, NUM_TASKS)) < risk, 0.4999, 0.95)
+    x = returns("betting", means, rng, binary=True)[..., :5]
+    found = certify(x, 0.5, support=SUPPORT, delta=DELTA, method=name, validate=False)
+    assert np.sum(np.asarray(found.epsilon) < risk) <= stats.binom.isf(1e-6, repetitions, DELTA)
+    assert np.mean(found.epsilon) < 1
+
+
+@pytest.mark.parametrize("name", FROM_RETURNS)
+def test_a_method_from_returns_works_in_the_calls_that_have_them(name):
+    x = returns("betting", np.linspace(0.5, 0.9, NUM_TASKS), np.random.default_rng(4))
+    options = {"support": SUPPORT, "delta": DELTA, "method": name}
+    eager = certify(x, [0.2, 0.4], **options)
+    traced = jax.jit(lambda x: certify(x, [0.2, 0.4], **options))(x)
+    assert eager.method == traced.method == name
+    np.testing.assert_allclose(eager.safety, traced.safety, rtol=1e-5)
+    assert np.all(np.asarray(eager.safety) > 0)
+    for refused in (
+        lambda: certify_safety_level(x, 0.5, **options),
+        lambda: certify_lower_bounds(x[:, 0], 0.5, beta=BETA, delta=DELTA, method=name),
+        lambda: METHODS[name].default_beta(DELTA, NUM_TASKS),
+    ):
+        with pytest.raises(ValueError, match=name):
+            refused()
 
 
 @pytest.mark.parametrize(("kind", "registry"), [("bound", BOUNDS), ("method", METHODS)])

@@ -125,6 +125,12 @@ _evaluate = jax.jit(evaluate, static_argnums=0)
 
 
 @functools.partial(jax.jit, static_argnums=0)
+def lower_bounds_at(bound: Bound, x, low, high, where, betas) -> jax.Array:
+    """The bound at every beta, from [..., n, m] and [betas] to [betas, ..., n]; parts without beta are shared."""
+    return jax.vmap(lambda beta: evaluate(bound, x, beta, low, high, where))(betas)
+
+
+@functools.partial(jax.jit, static_argnums=0)
 def _arguments(bound: Bound, x, beta, low, high, where) -> tuple[tuple[jax.Array, ...], Ends]:
     """Of the bound's ``solve`` and of ``finish``."""
     data = _data(bound, x, beta, low, high, where)

@@ -9,13 +9,15 @@ import numpy as np
 
 from jaxcert._validation import check_finite, is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound
+from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._certificate import Certificate
-from jaxcert.certificates._method import Method
+from jaxcert.certificates._method import FromReturns, Method
 from jaxcert.certificates._registry import METHODS
 from jaxcert.numerics._rounding import cast, compute_dtype
-from jaxcert.returns._prepared import probability
+from jaxcert.returns._prepared import Prepared, probability
+from jaxcert.returns.summaries import Summary
 
-Described = TypeVar("Described", Bound, Method)
+Described = TypeVar("Described")
 
 
 def choose(kind: str, name: str, registry: dict[str, Described]) -> Described:
@@ -23,6 +25,14 @@ def choose(kind: str, name: str, registry: dict[str, Described]) -> Described:
     if name not in registry:
         raise ValueError(f"{kind} is {name!r}; expected one of {', '.join(registry)}")
     return registry[name]
+
+
+def choose_bound(name: str, method: Method) -> Bound:
+    """The bound with that name, or ValueError if the method has only another one."""
+    only = None if method.from_returns is None else method.from_returns.bound.name
+    if only not in (None, name):
+        raise ValueError(f"bound is {name!r}, which has no effect with method {method.name!r}; expected {only!r}")
+    return choose("bound", name, BOUNDS)
 
 
 def prepare_levels(
@@ -33,6 +43,13 @@ def prepare_levels(
     delta = probability("delta", delta, dtype, "down", **checks)
     beta = method.default_beta(delta, num_tasks) if beta is None else beta
     return delta, probability("beta", beta, dtype, "nearest", **checks)
+
+
+def planned_beta(derive: FromReturns, beta: Any, prepared: Prepared) -> Any:
+    """Beta, or the default of a method that needs the returns, by how many rollouts of a task they have room for."""
+    if isinstance(prepared.returns, Summary):
+        raise ValueError("returns are a summary, without single rollouts; this method needs an array")
+    return derive.default_beta(prepared.returns.shape[-1]) if beta is None else beta
 
 
 def prepare_lower_bounds(lower_bounds: Any, validate: bool) -> jax.Array:

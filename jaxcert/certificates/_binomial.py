@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.certificates._epsilon_arguments import epsilon_arguments, whole
-from jaxcert.certificates._method import Method, Solution
+from jaxcert.certificates._level_calibration import calibrated
+from jaxcert.certificates._method import Choice, Method, Solution
 from jaxcert.numerics._batches import common_shape, counts_from_zero, elementwise, in_blocks, unpadded
 from jaxcert.numerics._binomial_limits import upper_limit
 from jaxcert.numerics._elementary import quotient
@@ -122,4 +123,7 @@ def _largest_beta(risk: jax.Array, wanted: jax.Array, *, n: int) -> jax.Array:
     return jnp.where(beta < 1, beta, _USUAL_BETA)
 
 
-BINOMIAL = Method("binomial", _solve, lambda delta, n: _USUAL_BETA, best_beta=_best_beta, zero_beta=True)
+# Near 0.05, 0.25 and 0.6: more levels cost about as much in delta as they gain (benchmarks/levels.py).
+CHOICE = Choice((3 / 64, 1 / 4, 5 / 8), calibrated)
+
+BINOMIAL = Method("binomial", _solve, lambda delta, n: _USUAL_BETA, best_beta=_best_beta, choice=CHOICE, zero_beta=True)

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from jaxcert._validation import is_concrete
-from jaxcert.certificates._figures import ceil_figures, confidence, floor_figures, floor_to
+from jaxcert.certificates._figures import ceil_figures, confidence, floor_figures, floor_to, level_figures
 
 
 class Status(enum.IntEnum):
@@ -55,14 +55,18 @@ class Certificate:
         thresholds: B, float[..., t].
         safety: certified P[J >= B], rounded down, float[..., t].
         epsilon: certified risk, float[..., t].
-        num_violations: k, tasks whose lower bound is not at least B, int32[..., t].
-        lower_bounds: per-task lower bounds, float[..., n]; -inf for a task with invalid returns.
-        num_valid: K of the scenario certificate (0: none); n - k for the binomial one, int32[..., t].
+        num_violations: k, tasks whose lower bound is not at least B; of a soft count, tasks with evidence of at most 1
+            against J < B, which count in full or more; int32[..., t].
+        lower_bounds: per-task lower bounds, float[..., n]; -inf for a task with invalid returns. With beta "auto" those
+            at the smallest level, although ``num_violations`` counts at the chosen one. Of a soft count, the lower end
+            of the support, which is all that it says of a single task.
+        num_valid: K of the scenario certificate (0: none); n - k for the others, int32[..., t].
         status: codes of ``Status``, int32[..., t].
-        beta: failure probability of each lower bound, float[...].
+        beta: failure probability of each lower bound, or the weight of the evidence in a soft count, float[...]; with
+            "auto" the chosen one, float[..., t].
         delta: failure probability of the certificate, float[...].
         num_tasks: n (static).
-        bound: name of the per-task bound (static).
+        bound: name of the per-task bound (static); of a soft count, that of the bound over the tasks.
         method: name of the method (static).
 
     Example:
@@ -99,7 +103,7 @@ class Certificate:
             return f"{type(self).__name__}(safety of shape {shape}, {settings})"
         return (
             f"{type(self).__name__}(thresholds={_row(self.thresholds)}, safety={_row(self.safety)}, "
-            f"beta={float(self.beta):.6g}, delta={ceil_figures(float(self.delta))}, {settings})"
+            f"beta={level_figures(self.beta)}, delta={ceil_figures(float(self.delta))}, {settings})"
         )
 
 

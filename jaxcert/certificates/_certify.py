@@ -1,14 +1,23 @@
 """From returns, or from lower bounds, to certificates at given thresholds."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import chex
 
-from jaxcert.bounds._evaluate import lower_bounds, prepare, task_shape
-from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._arguments import choose, prepare_levels, prepare_lower_bounds, prepare_thresholds, warned
+from jaxcert.bounds._evaluate import lower_bounds, lower_bounds_at, prepare, task_shape
+from jaxcert.certificates._arguments import (
+    choose,
+    choose_bound,
+    planned_beta,
+    prepare_levels,
+    prepare_lower_bounds,
+    prepare_thresholds,
+    warned,
+)
 from jaxcert.certificates._certificate import Certificate
-from jaxcert.certificates._compiled import certify_given
+from jaxcert.certificates._compiled import certify_derived, certify_given
+from jaxcert.certificates._level_choice import Levels, certify_best_level, prepare_choice, refuse_choice
 from jaxcert.certificates._registry import METHODS
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns.summaries import Summary
@@ -20,7 +29,7 @@ def certify(
     *,
     support: Support | None = None,
     delta: chex.Numeric,
-    beta: chex.Numeric | None = None,
+    beta: chex.Numeric | Literal["auto"] | None = None,
     bound: str = "betting",
     method: str = "binomial",
     where: chex.Array | None = None,
@@ -34,6 +43,8 @@ def certify(
 
     over the n sampled tasks and their rollouts together (one-sided), where J is a task's expected return. Each task
     gets a lower bound L on its J at level beta; k(B) counts the tasks with L < B; the method turns k into epsilon.
+    Instead, "soft" adds up the evidence E of each task against J < B, which is for few rollouts per task: the mean of
+    (1 - beta E)^+ / (1 - beta) is at least epsilon, and a betting bound at level delta covers the sampling of tasks.
 
     Args:
         returns: float[..., n, m], m rollouts of a fixed policy on each of n i.i.d. tasks; leading axes are batched.
@@ -43,15 +54,22 @@ def certify(
             and "dkw". A summary has its own.
         delta: failure probability of each certificate, in (0, 1); a scalar.
         beta: failure probability of one lower bound, in (0, 1); a scalar. By default 0.05 for "binomial" and
-            delta / n for "scenario".
-        bound: the name of one of ``jaxcert.bounds``; "clopper_pearson" is for binary returns.
+            delta / n for "scenario". "auto" ("binomial"): the best of three levels for each threshold, at an exactly
+            calibrated delta for each; the certificate's ``beta`` is then [..., t]. For "soft" the weight of the
+            evidence, which is the same for E = 1{L >= B} / beta; by default 1 / (1 + 5/16 m^(3/4)), from 0.76 at m = 1
+            to 0.09 at m = 100.
+        bound: the name of one of ``jaxcert.bounds``; "clopper_pearson" is for binary returns. Only the default for
+            "soft", which counts no lower bounds.
         method: "binomial", or "scenario", the paper's Theorem 5.1. The latter reports the larger of both risks, which
-            is sound for every beta; the theorem alone is so only up to beta = sqrt(2 delta) / n.
+            is sound for every beta; the theorem alone is so only up to beta = sqrt(2 delta) / n. Or "soft", for returns
+            themselves, not for a summary; ``num_violations`` are then the tasks with E <= 1, and ``lower_bounds`` the
+            lower end of the support.
         where: bool[..., n, m], which rollouts count; all by default. At least one per task.
         validate: raise for invalid values that are concrete. Otherwise, and for traced values, they count against the
             certificate, and the status says so.
 
-    delta, beta, thresholds and support may be traced: other values do not trigger a recompilation. A traced Python
+    delta, beta, thresholds and support may be traced: other values do not trigger a recompilation. With beta "auto", a
+    delta that can be read is divided among the levels exactly, and a traced one by the union bound. A traced Python
     number has been rounded to float32 unless 64-bit types are on, so it is moved by one float to its safe side. Nothing
     shows whether a float64 array was rounded in this way, so round it beforehand (``numerics.cast``).
 
@@ -72,13 +90,24 @@ def certify(
         >>> print(certificate.num_violations, np.asarray(certificate.safety, np.float64).round(3))
         [13 97] [0.876 0.401]
 
-    Reference: Schnitzer et al. (2026), Theorem 5.1 ("scenario"); the theory page ("binomial").
+    Reference: Schnitzer et al. (2026), Theorem 5.1 ("scenario"); the theory page, sections 2 ("binomial"), 9 ("soft") and
+    10 ("auto").
     """
-    per_task, chosen = choose("bound", bound, BOUNDS), choose("method", method, METHODS)
+    chosen = choose("method", method, METHODS)
+    per_task = choose_bound(bound, chosen)
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)
     dtype = prepared.low.dtype
-    delta, beta = prepare_levels(chosen, delta, beta, task_shape(prepared)[-1], dtype, validate)
-    thresholds = prepare_thresholds(thresholds, dtype, validate)
+    n, thresholds = task_shape(prepared)[-1], prepare_thresholds(thresholds, dtype, validate)
+    if isinstance(beta, str | Levels):
+        delta, levels = prepare_choice(chosen, delta, beta, n, dtype, validate)
+        lower = lower_bounds_at(per_task, *prepared, levels.betas)
+        return certify_best_level(bound, chosen, lower, thresholds, levels, delta)
+    derive = chosen.from_returns
+    beta = beta if derive is None else planned_beta(derive, beta, prepared)
+    delta, beta = prepare_levels(chosen, delta, beta, n, dtype, validate)
+    if derive is not None:
+        derived = derive.solve(prepared, thresholds, beta, delta)
+        return certify_derived(bound, chosen, derived, thresholds, beta, delta)
     lower = lower_bounds(per_task, prepared, beta)
     certificate = certify_given(bound, chosen, lower, thresholds, beta, delta)
     return warned(certificate) if validate else certificate
@@ -104,7 +133,7 @@ def certify_lower_bounds(
         thresholds: float[t], or a scalar for one.
         delta: failure probability of each certificate, in (0, 1); a scalar.
         beta: failure probability of one lower bound, in (0, 1), or 0 for "binomial" if performances are known exactly.
-        method: as in ``certify``.
+        method: as in ``certify``, but for "soft", which needs returns.
         validate: as in ``certify``.
 
     Returns:
@@ -120,6 +149,7 @@ def certify_lower_bounds(
         5 0.8675
     """
     chosen = choose("method", method, METHODS)
+    refuse_choice(beta, "a number: the level of the given lower bounds")
     lower = prepare_lower_bounds(lower_bounds, validate)
     checks = {"validate": validate, "scalar": True}
     delta = probability("delta", delta, lower.dtype, "down", **checks)

@@ -13,7 +13,7 @@ import numpy as np
 
 from jaxcert._validation import is_concrete
 from jaxcert.certificates._certificate import Certificate, Status
-from jaxcert.certificates._method import Method, Solution
+from jaxcert.certificates._method import Derived, Method, Solution
 from jaxcert.numerics._batches import counts_from_zero, padded_length
 from jaxcert.numerics._rounding import complement_down
 
@@ -28,8 +28,20 @@ def certify_given(bound: str, method: Method, lower, thresholds, beta, delta) ->
     violations, k = _violations(lower, thresholds, length=length if direct else None)
     counts = (k, _number(n, k)) if direct else counts_from_zero(n, lower, beta, delta)
     solution = method.solve(*counts, beta, delta)
+    return _assembled(bound, method, lower, thresholds, violations, solution, beta, delta, direct=direct)
+
+
+def certify_derived(bound: str, method: Method, derived: Derived, thresholds, beta, delta) -> Certificate:
+    """From what a method derives from the returns to a certificate [..., t]."""
+    lower, violations, solution = derived
+    return _assembled(bound, method, lower, thresholds, violations, solution, beta, delta, direct=True)
+
+
+def _assembled(
+    bound: str, method: Method, lower, thresholds, violations, solution: Solution, beta, delta, *, direct: bool
+) -> Certificate:
     fields = _certificates(method, thresholds, lower, violations, solution, beta, delta, direct, bound == "given")
-    settings = {"num_tasks": n, "bound": bound, "method": method.name}
+    settings = {"num_tasks": lower.shape[-1], "bound": bound, "method": method.name}
     return Certificate(**fields, lower_bounds=lower, beta=beta, delta=delta, **settings)
 
 

@@ -1,6 +1,7 @@
 """Figures in decimal digits, each on its safe side."""
 
 import decimal
+from typing import Any
 
 import numpy as np
 
@@ -47,6 +48,17 @@ def _figures(value: float, figures: int, rounding: str) -> str:
     context = decimal.Context(prec=figures, rounding=rounding)
     # The decimal has at most that many figures, so rounding to nearest is exact.
     return f"{float(context.create_decimal(repr(value))):.{figures}g}"
+
+
+def level_figures(beta: Any) -> str:
+    """The level of lower bounds in six significant figures, or those chosen for each threshold.
+
+    Example:
+        >>> level_figures(np.float32(0.05)), level_figures(np.array([0.25, 0.625]))
+        ('0.05', '[0.25, 0.625]')
+    """
+    text: Any = {"float_kind": lambda value: f"{value:.6g}"}
+    return np.array2string(np.asarray(beta), threshold=6, separator=", ", formatter=text)
 
 
 def confidence(delta: float) -> str:

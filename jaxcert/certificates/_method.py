@@ -1,10 +1,12 @@
-"""The description of a method, which turns the number of violations into the certified risk."""
+"""The description of a method, which turns the number of violations, or the returns, into the certified risk."""
 
 import dataclasses
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
+
+from jaxcert.bounds._bound import Bound
 
 
 class Solution(NamedTuple):
@@ -21,6 +23,47 @@ class Solution(NamedTuple):
     feasible: jax.Array
 
 
+class Choice(NamedTuple):
+    """A choice among levels that are fixed before the data are seen.
+
+    Attributes:
+        betas: the levels, in increasing order, each a number that every float type holds.
+        delta_each: (n, delta, betas) -> the delta of each level's certificate, with which the best of them fails with
+            probability at most delta; on the host.
+    """
+
+    betas: tuple[float, ...]
+    delta_each: Callable[[int, float, tuple[float, ...]], float]
+
+
+class Derived(NamedTuple):
+    """What a method derives from the returns themselves.
+
+    Attributes:
+        lower: what it says of each task alone, [..., n]; -inf for a task with invalid returns.
+        violations: tasks that count in full, or more, [..., t].
+        solution: a row with one entry per certificate.
+    """
+
+    lower: jax.Array
+    violations: jax.Array
+    solution: Solution
+
+
+class FromReturns(NamedTuple):
+    """How a method derives the risk from the returns, where no lower bounds are counted.
+
+    Attributes:
+        bound: the only bound that it uses.
+        default_beta: (m) -> beta if the user gives none, from the planned number of rollouts.
+        solve: (prepared returns, thresholds, beta, delta) -> ``Derived``; epsilon never below the exact risk.
+    """
+
+    bound: Bound
+    default_beta: Callable[[int], float]
+    solve: Callable[..., Derived]
+
+
 @dataclasses.dataclass(frozen=True)
 class Method:
     """A certificate as a static description; hashable, so that it can select a compiled function.
@@ -32,17 +75,22 @@ class Method:
         default_beta: (delta, n) -> beta if the user gives none.
         best_beta: (n, delta, wanted) -> the default beta for wanted safeties [t], and the solutions with it for a
             padded row of k = 0, ..., n; None where the default is ``default_beta``.
+        choice: how ``certify(beta="auto")`` chooses the level; None where it needs one.
         zero_beta: whether beta may be 0.
         is_sound: (beta, delta, n) -> where the method is sound by itself.
         caveat: (beta, delta, n) -> the text of the warning where it is not; ``solve`` must be sound there, too.
         chooses_valid: whether ``num_valid`` says more than n - k.
+        from_returns: how it derives the risk from the returns; None if from violations. Then ``solve`` and
+            ``default_beta`` refuse, and so does every call that has lower bounds alone.
     """
 
     name: str
     solve: Callable[..., Solution]
     default_beta: Callable[[Any, int], Any]
     best_beta: Callable[[int, jax.Array, jax.Array], tuple[jax.Array, Solution]] | None = None
+    choice: Choice | None = None
     zero_beta: bool = False
     is_sound: Callable[[Any, Any, int], Any] = lambda beta, delta, n: True
     caveat: Callable[[float, float, int], str] | None = None
     chooses_valid: bool = False
+    from_returns: FromReturns | None = None

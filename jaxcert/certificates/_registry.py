@@ -2,9 +2,13 @@
 
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._scenario import SCENARIO
+from jaxcert.certificates._soft import SOFT
 
 _ALL = (
     BINOMIAL,
     SCENARIO,
+    SOFT,
 )
 METHODS = {method.name: method for method in _ALL}
+# Those that need no more than the number of violations.
+COUNTING = {name: method for name, method in METHODS.items() if method.from_returns is None}

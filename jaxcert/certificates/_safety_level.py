@@ -12,6 +12,7 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import as_row, choose, warned
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._compiled import bad_levels, count_violations, status_of
+from jaxcert.certificates._level_choice import refuse_choice
 from jaxcert.certificates._method import Method, Solution
 from jaxcert.certificates._registry import METHODS
 from jaxcert.numerics._batches import counts_from_zero
@@ -49,7 +50,7 @@ def certify_safety_level(
             1 - U(k*; n, delta)/(1 - s) with k* as at 0.05: 0.08 at n = 200, s = 0.9, delta = 0.01. If there is no k*
             at 0.05, the largest value with k* = 0. For several safeties, the smallest of theirs.
         bound: as in ``certify``.
-        method: as in ``certify``.
+        method: as in ``certify``, but for "soft", which has no lower bound per task.
         where: as in ``certify``.
         validate: as in ``certify``.
 
@@ -70,6 +71,7 @@ def certify_safety_level(
     Reference: the theory page, section on a fixed safety level.
     """
     per_task, chosen = choose("bound", bound, BOUNDS), choose("method", method, METHODS)
+    refuse_choice(beta, "a number, or None for the largest level that costs nothing")
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)
     dtype, n = prepared.low.dtype, task_shape(prepared)[-1]
     wanted = as_row("safety", probability("safety", safety, dtype, "up", validate=validate))

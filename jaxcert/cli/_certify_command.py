@@ -12,7 +12,7 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate
 from jaxcert.certificates._registry import METHODS
 from jaxcert.cli import _console, _tables
-from jaxcert.cli._options import Quiet, Strict
+from jaxcert.cli._options import Quiet, Strict, level
 from jaxcert.report import (
     ReturnsFile,
     certificate_record,
@@ -52,11 +52,13 @@ def certify_file(
         typer.Option(metavar="S", help="Share of new tasks to certify a performance for (repeatable)."),
     ] = None,
     beta: Annotated[
-        float | None,
+        Any,
         typer.Option(
             metavar="P",
+            parser=level,
             help="Failure probability of one task's lower bound. By default 0.05 for thresholds, what costs nothing "
-            "for safeties, delta / num_tasks with scenario.",
+            "for safeties, delta / num_tasks with scenario; auto chooses one for each threshold. With soft, the "
+            "weight of the evidence.",
         ),
     ] = None,
     bound: Annotated[str, typer.Option(help=f"One of {', '.join(_BOUNDS)}.")] = "betting",
@@ -80,7 +82,9 @@ def certify_file(
         certificates = _certified(data, asked, settings)
         show("writing")
         if plot:
-            save_figure(plot, _figure(file, certificates, is_curve=not asked))
+            points = certificates if asked else {}
+            curve = _curve(data, next(iter(certificates.values())), settings) if asked else certificates["threshold"]
+            save_figure(plot, _figure(file, curve, points))
         if json:
             found = certificates.items()
             write_certificates(json, [certificate_record(c, support=support, data=data, fixed=f) for f, c in found])
@@ -103,17 +107,22 @@ def _certified(data: ReturnsFile, asked: _Asked, settings: dict[str, Any]) -> di
     """The certificates, by what was fixed beforehand; the complete curve if nothing was."""
     settings = {**settings, "where": data.where}
     if not asked:
-        return {"threshold": step_curve(jaxcert.certify(data.returns, settings["support"][0], **settings))}
+        return {"threshold": _curve(data, jaxcert.certify(data.returns, settings["support"][0], **settings), settings)}
     functions = {"threshold": jaxcert.certify, "safety": jaxcert.certify_safety_level}
     return {fixed: functions[fixed](data.returns, np.asarray(values), **settings) for fixed, values in asked.items()}
 
 
-def _figure(file: Path, certificates: dict[_Fixed, Certificate], *, is_curve: bool) -> Any:
+def _curve(data: ReturnsFile, certificate: Certificate, settings: dict[str, Any]) -> Certificate:
+    """Every step; if beta depends on the threshold, the certificates at the bounds of one level."""
+    if not certificate.beta.ndim:
+        return step_curve(certificate)
+    bounds = np.asarray(certificate.lower_bounds)
+    return jaxcert.certify(data.returns, np.unique(bounds), **{**settings, "where": data.where})
+
+
+def _figure(file: Path, curve: Certificate, requested: dict[_Fixed, Certificate]) -> Any:
     """The curve, with the requested points."""
-    first, *_ = certificates.values()
-    curve = first if is_curve else step_curve(first)
-    requested = () if is_curve else certificates.values()
-    points = [pair for c in requested for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
+    points = [pair for c in requested.values() for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
     title = f"{file.name}, {curve.num_tasks} tasks"
     return plot_certificates({_tables.way(curve): curve}, points=points, title=title)
 

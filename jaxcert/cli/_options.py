@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from jaxcert.certificates._level_choice import AUTO
+
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress, only the result.")]
 Strict = Annotated[
     bool,
@@ -17,3 +19,11 @@ CHECKPOINT = (
     "A folder of `jaxcert train` (its last checkpoint), one checkpoint of it, or a policy file (.npz); or a policy "
     "shipped with the package: "
 )
+
+
+def level(text: str) -> float | str:
+    """The number, or the word for a choice from the data."""
+    try:
+        return text if text == AUTO else float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number, or {AUTO!r}.") from None

@@ -10,6 +10,8 @@ from rich import box
 from rich.table import Table
 
 from jaxcert.certificates import Certificate, Status, ceil_figures, floor_to
+from jaxcert.certificates._figures import level_figures
+from jaxcert.certificates._level_choice import AUTO
 from jaxcert.certificates._registry import METHODS
 from jaxcert.report import ReturnsFile
 
@@ -21,7 +23,7 @@ CURVE_NOTE = (
 def heading(data: ReturnsFile, support: tuple[float, float], certificates: Mapping[Any, Certificate]) -> str:
     """A description of what was certified and how; beta may depend on what was fixed beforehand."""
     certificate, *_ = certificates.values()
-    betas = {fixed: f"{float(one.beta):.6g}" for fixed, one in certificates.items()}
+    betas = {fixed: _level(one) for fixed, one in certificates.items()}
     same = len(set(betas.values())) == 1
     beta = ", ".join(dict.fromkeys(value if same else f"{value} ({fixed})" for fixed, value in betas.items()))
     counts = data.num_rollouts
@@ -37,7 +39,11 @@ def heading(data: ReturnsFile, support: tuple[float, float], certificates: Mappi
 
 def way(certificate: Certificate) -> str:
     """How it was certified, in a few words."""
-    return f"{certificate.bound}, {certificate.method}, beta {float(certificate.beta):.6g}"
+    return f"{certificate.bound}, {certificate.method}, beta {_level(certificate)}"
+
+
+def _level(certificate: Certificate) -> str:
+    return AUTO if certificate.beta.ndim else level_figures(certificate.beta)
 
 
 def by_threshold(certificate: Certificate, thresholds: Sequence[float]) -> Table:
@@ -84,6 +90,8 @@ def _counts(certificate: Certificate) -> dict[str, list[str]]:
     """Violations, retained tasks where the method chooses them, and status."""
     values = jax.tree.map(np.asarray, certificate)
     counts = {"violations": [f"{k} of {values.num_tasks}" for k in values.num_violations]}
+    if values.beta.ndim:
+        counts["beta"] = [level_figures(beta) for beta in values.beta]
     if METHODS[values.method].chooses_valid:
         counts["valid"] = [str(valid) for valid in values.num_valid]
     return counts | {"status": [Status(code).name.lower().replace("_", " ") for code in values.status.tolist()]}

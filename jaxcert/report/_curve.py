@@ -20,7 +20,8 @@ def step_curve(certificate: Certificate) -> Certificate:
         A certificate whose thresholds are the distinct finite lower bounds, in increasing order.
 
     Raises:
-        ValueError: the certificate is batched, or no lower bound is finite.
+        ValueError: the certificate is batched, no lower bound is finite, or beta was chosen from the data: call
+            `jaxcert.certify` with more thresholds then.
 
     Example:
         >>> import jax.numpy as jnp
@@ -33,6 +34,8 @@ def step_curve(certificate: Certificate) -> Certificate:
     lower_bounds = np.asarray(certificate.lower_bounds)
     if lower_bounds.ndim != 1:
         raise ValueError(f"certificate has lower_bounds of shape {lower_bounds.shape}, expected [n]")
+    if certificate.beta.ndim:
+        raise ValueError("certificate has a beta for each threshold, expected one: certify more thresholds instead")
     levels = np.unique(lower_bounds[np.isfinite(lower_bounds)])
     if not levels.size:
         raise ValueError("certificate has no finite lower bound, expected at least one for a curve")

@@ -14,6 +14,7 @@ import numpy as np
 from jaxcert._files import write_whole
 from jaxcert._version import __version__
 from jaxcert.certificates import Certificate, Status, sentence
+from jaxcert.certificates._level_choice import AUTO
 from jaxcert.report._readers import ReturnsFile
 
 _FORMAT = {"format": "jaxcert certificates", "format_version": 1}
@@ -39,7 +40,8 @@ def certificate_record(
             (`jaxcert.certify_safety_level`).
 
     Returns:
-        A dictionary of strings, numbers, lists and dictionaries; `rows` has one entry per threshold.
+        A dictionary of strings, numbers, lists and dictionaries; `rows` has one entry per threshold. If beta was chosen
+        from the data, it is in the rows, and "auto" in the settings.
 
     Raises:
         ValueError: the certificate is batched.
@@ -90,7 +92,7 @@ def _settings(certificate: Certificate, support: tuple[float, float]) -> dict[st
     return {
         "bound": certificate.bound,
         "method": certificate.method,
-        "beta": _number(certificate.beta),
+        "beta": AUTO if certificate.beta.ndim else _number(certificate.beta),
         "delta": _number(certificate.delta),
         "support": [_number(end) for end in support],
         "num_tasks": certificate.num_tasks,
@@ -113,6 +115,8 @@ def _rows(certificate: Certificate) -> list[dict[str, Any]]:
         name: np.asarray(getattr(certificate, field)).tolist()
         for name, field in (("threshold", "thresholds"), ("safety", "safety"), ("epsilon", "epsilon"))
     }
+    if certificate.beta.ndim:
+        columns["beta"] = certificate.beta.tolist()
     counts = (np.asarray(certificate.num_violations), np.asarray(certificate.num_valid), np.asarray(certificate.status))
     return [
         {

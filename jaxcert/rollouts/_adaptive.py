@@ -260,7 +260,8 @@ def _of_length(log: jax.Array, length: int, filler: float) -> jax.Array:
 
 
 def _result(worker: Worker, delta: jax.Array, run: Run) -> AdaptiveCertificate:
-    under_way = jnp.sum(run.slots.task >= 0, dtype=jnp.int32)
+    is_open = jnp.any(run.state.is_open, axis=-1)
+    under_way = jnp.sum((run.slots.task >= 0) & is_open[run.slots.task], dtype=jnp.int32)
     return AdaptiveCertificate(
         certificate=certificate_of(run.state, delta),
         state=run.state,

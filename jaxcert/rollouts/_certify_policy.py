@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import chex
 import jax
@@ -13,6 +13,8 @@ from jaxcert._validation import check_count, is_concrete
 from jaxcert.certificates._arguments import warned
 from jaxcert.certificates._certificate import Certificate, Status
 from jaxcert.certificates._certify import certify
+from jaxcert.certificates._level_choice import prepare_choice
+from jaxcert.certificates._registry import METHODS
 from jaxcert.numerics._rounding import cast
 from jaxcert.returns._prepared import probability
 from jaxcert.rollouts._collect import collect
@@ -55,7 +57,7 @@ def certify_policy(
     num_tasks: int,
     num_rollouts: int,
     delta: chex.Numeric,
-    beta: chex.Numeric | None = None,
+    beta: chex.Numeric | Literal["auto"] | None = None,
     bound: str = "betting",
     method: str = "binomial",
     max_bytes: int = 2**30,
@@ -105,8 +107,12 @@ def certify_policy(
     check_settings(env, thresholds, num_tasks, num_rollouts, delta=delta, beta=beta, validate=validate, **names)
     # Rounded here as certify does: a number passed to a compiled call would be rounded to nearest.
     dtype = jnp.result_type(float)
-    beta = None if beta is None else probability("beta", beta, dtype, "nearest", validate=False)
-    levels = cast(thresholds, dtype, "up"), probability("delta", delta, dtype, "down", validate=False), beta
+    if isinstance(beta, str):
+        rounded, chosen = prepare_choice(METHODS[method], delta, beta, num_tasks, dtype, validate=False)
+    else:
+        rounded = probability("delta", delta, dtype, "down", validate=False)
+        chosen = None if beta is None else probability("beta", beta, dtype, "nearest", validate=False)
+    levels = cast(thresholds, dtype, "up"), rounded, chosen
     found = _certify_policy(env, as_policy(policy), key, *levels, **budget, **names)
     status = found.certificate.status
     if not validate or not is_concrete(status):
@@ -114,7 +120,7 @@ def certify_policy(
     if jnp.any(status == Status.OUT_OF_RANGE):
         warned(found.certificate)
     if jnp.any(status == Status.INVALID_INPUT):
-        _say_what_is_wrong(env, policy, key, found, max_bytes)
+        _say_what_is_wrong(env, policy, key, found, beta, max_bytes)
     return found
 
 
@@ -153,11 +159,11 @@ def _certify_policy(
 
 
 def _say_what_is_wrong(
-    env: MultiTaskEnv, policy: PolicyOrFunction, key: jax.Array, found: PolicyCertificate, max_bytes: int
+    env: MultiTaskEnv, policy: PolicyOrFunction, key: jax.Array, found: PolicyCertificate, beta: Any, max_bytes: int
 ):
     """Collect and certify again, with the checks of values that a compiled call cannot make."""
     num_rollouts, key_rollouts = found.returns.shape[1], jax.random.split(key_apart(key))[1]
     collect(env, policy, found.tasks, key_rollouts, num_rollouts=num_rollouts, max_bytes=max_bytes)
     made = found.certificate
-    levels = {"delta": made.delta, "beta": made.beta, "bound": made.bound, "method": made.method}
+    levels = {"delta": made.delta, "beta": beta, "bound": made.bound, "method": made.method}
     certify(found.returns, made.thresholds, support=env.support, **levels)

@@ -11,9 +11,9 @@ import jax.numpy as jnp
 from jaxcert._validation import check_count, is_concrete
 from jaxcert.numerics._compensated import lower_end
 from jaxcert.numerics._rounding import cast
-from jaxcert.rollouts._stepping import advance, begin
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key
+from jaxcert.rollouts._stepping import advance, begin
 
 # Memory for states, actions and temporaries of a step, as a multiple of a state.
 _STATES_AT_ONCE = 4

@@ -7,18 +7,18 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.numerics._compensated import lower_end
-from jaxcert.rollouts._stepping import Episodes, advance, begin
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy
 from jaxcert.rollouts._schedules import Schedule
+from jaxcert.rollouts._stepping import Episodes, advance, begin
 from jaxcert.sequential import SequentialState
 from jaxcert.sequential._wealth import advance as take_in
 
 # A task has one rollout under way, and one more for every eighth that it has finished: what is under way when it is
-# decided is not needed.
+# decided is not needed. With r slots per task it is r times as many.
 _AHEAD = 8
-# Slots are refilled when a sixteenth of them is free: the fewer wait, the more often all are reset.
-_REFILL = 16
+# Slots are refilled when an eighth of them is free: the fewer wait, the more often all are reset.
+_REFILL = 8
 
 
 class Limits(NamedTuple):
@@ -230,7 +230,8 @@ def _assign(schedule: Schedule, run: Run, open_tasks: jax.Array, limits: Limits)
     free = run.slots.task < 0
     under_way = run.started - run.state.num_rollouts
     most = run.state.max_rollouts_per_task - run.started
-    room = jnp.minimum(1 + run.state.num_rollouts // _AHEAD - under_way, most)
+    share = max(1, free.size // run.started.size)
+    room = jnp.minimum(share + share * run.state.num_rollouts // _AHEAD - under_way, most)
     ready = open_tasks & (room > 0)
     priority = jnp.where(ready, schedule(run.state, run.started), jnp.inf)
     order, count = jnp.argsort(priority), jnp.maximum(jnp.sum(ready, dtype=jnp.int32), 1)

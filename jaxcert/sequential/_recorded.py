@@ -10,16 +10,22 @@ import jax.numpy as jnp
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._evaluate import prepare, task_shape
-from jaxcert.certificates._arguments import prepare_levels, prepare_thresholds
+from jaxcert.certificates._arguments import choose, planned_beta, prepare_levels, prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._soft import SOFT
 from jaxcert.returns._prepared import Prepared, Support
 from jaxcert.returns.summaries import Summary
 from jaxcert.sequential._rule import Bets, Rule, Settings, prepare_rule
 from jaxcert.sequential._sequential_certificate import SequentialCertificate, certificate_of
+from jaxcert.sequential._soft_certificate import soft_certificate
 from jaxcert.sequential._wealth import SequentialState, advance, start
 
 # Thresholds are taken in blocks of so many that their wealth takes at most about 256 MB.
 _BLOCK_BYTES = 2**28
+
+_METHODS = {
+    method.name: (method, certificate) for method, certificate in ((BINOMIAL, certificate_of), (SOFT, soft_certificate))
+}
 
 
 def certify_sequential(
@@ -29,6 +35,7 @@ def certify_sequential(
     support: Support,
     delta: chex.Numeric,
     beta: chex.Numeric | None = None,
+    method: str = "binomial",
     where: chex.Array | None = None,
     give_up: float | None = None,
     bets: Bets | None = None,
@@ -45,12 +52,17 @@ def certify_sequential(
     1 - delta, that holds at all moments of the experiment at once, whichever task was continued, and whenever and why
     it stopped. So rollouts beyond ``num_rollouts_used`` need not be made.
 
+    "soft" adds up the wealth with which each task stopped, as ``certify`` does with evidence. That needs each task to
+    stop by its own returns alone, as here, and holds at the end only, not at moments chosen by the returns.
+
     Args:
         returns: float[..., n, m], in the order in which the rollouts were started; one that broke off counts as a.
         thresholds: float[t], or a scalar for one; fixed before the data are seen.
         support: (a, b), which holds every possible return, declared before the data are seen; b may be infinite.
         delta: failure probability of each certificate, in (0, 1); a scalar.
         beta: probability with which a task with J < B may pass, in (0, 1), fixed before the data; 0.05 by default.
+            For "soft" the weight of the wealth; its default is that of ``certify``.
+        method: "binomial" or "soft".
         where: bool[..., n, m], which rollouts were made; all by default. At least one per task. It is not for rollouts
             that broke off.
         give_up: the wealth at which a task is left, in [0, 1); 0 leaves none. By default 0.5, for binary returns 0.1.
@@ -83,12 +95,14 @@ def certify_sequential(
     # These bounds ask the same of returns.
     prepared = prepare(CLOPPER_PEARSON if binary else BETTING, returns, support, where, validate, certificate=True)
     dtype = prepared.low.dtype
-    delta, beta = prepare_levels(BINOMIAL, delta, beta, task_shape(prepared)[-1], dtype, validate)
+    chosen, certificate = choose("method", method, _METHODS)
+    beta = beta if chosen.from_returns is None else planned_beta(chosen.from_returns, beta, prepared)
+    delta, beta = prepare_levels(chosen, delta, beta, task_shape(prepared)[-1], dtype, validate)
     thresholds = prepare_thresholds(thresholds, dtype, validate)
     limits = {"give_up": give_up, "max_rollouts_per_task": prepared.returns.shape[-1], "binary": binary}
     rule = prepare_rule(thresholds, beta, prepared[1:3], bets=bets, **limits)
     state = _run(prepared, thresholds, beta, rule.settings, rule.is_predictable)
-    return certificate_of(state, delta)
+    return certificate(state, delta)
 
 
 @functools.partial(jax.jit, static_argnums=4)
@@ -103,7 +117,7 @@ def _run(prepared: Prepared, thresholds, beta, settings: Settings, is_predictabl
     def run(one: tuple[jax.Array, jax.Array]) -> SequentialState:
         rule = Rule(settings._replace(goal=one[1][None]), is_predictable)
         begin = start(x.shape[:-1], one[0][None], low, high, beta, rule)
-        end = jax.lax.scan(lambda state, each: (advance(state, *each), None), begin, rollouts)[0]
+        end = jax.lax.scan(lambda state, each: (advance(state, *each), None), begin, rollouts, unroll=16)[0]
         return end if is_predictable else end._replace(sums=nothing)
 
     block = max(1, _BLOCK_BYTES // (x[..., 0].size * x.dtype.itemsize * 4 * settings.bets.size))

@@ -69,7 +69,7 @@ def prepare_rule(
     if binary:
         _check_binary(bets, max_rollouts_per_task, support, (thresholds, beta))
         goal = cast(calibrated_goals(thresholds, beta, numbers, float(give_up), most), thresholds.dtype, "up")
-    given = jnp.asarray(give_up, thresholds.dtype), jnp.asarray(most, jnp.int32), jnp.asarray(binary)
+    given = jnp.asarray(give_up, thresholds.dtype), jnp.asarray(most, jnp.int32), jnp.asarray(bool(binary))
     return Rule(Settings(goal, jnp.asarray(numbers), *given), PREDICTABLE in bets)
 
 

@@ -4,12 +4,10 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import jax
 import numpy as np
 
 from jaxcert._validation import require_real
-from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._evaluate import evaluate, prepare
+from jaxcert.bounds._evaluate import lower_bounds_at, prepare
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.returns._checks import check_axes
 from jaxcert.returns._prepared import returns_dtype
@@ -80,11 +78,5 @@ def _lower(source: Source, plan: Plan, each: Pass, chunk: Tile, x: Any, where: A
     prepared = prepare(bound, x, source.support, where, source.validate, first=first)
     if source.validate and each == plan.largest_pass:
         check_axes(prepared.returns, prepared.where)
-    lower = np.asarray(lower_bounds(bound, *prepared, betas))
+    lower = np.asarray(lower_bounds_at(bound, *prepared, betas))
     return lower if x.ndim == 3 else lower[:, None]
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def lower_bounds(bound: Bound, x, low, high, where, betas) -> jax.Array:
-    """The bound at every beta, from [..., n, m] and [betas] to [betas, ..., n]; parts without beta are shared."""
-    return jax.vmap(lambda beta: evaluate(bound, x, beta, low, high, where))(betas)

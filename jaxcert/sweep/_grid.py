@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxcert._validation import check_finite, check_open_unit, is_count
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._registry import METHODS
+from jaxcert.certificates._registry import COUNTING
 
 
 @dataclasses.dataclass(frozen=True, init=False)
@@ -23,7 +23,7 @@ class Grid:
     Attributes:
         thresholds: wanted expected returns B, fixed before the data are seen.
         bounds: names of per-task bounds, as in ``certify``.
-        methods: names of methods, as in ``certify``.
+        methods: names of methods, as in ``certify``, that count lower bounds.
         betas: failure probabilities of one lower bound, in (0, 1); None for the default of ``certify``, which depends
             on the method, delta and the number of tasks.
         deltas: failure probabilities of a certificate, in (0, 1).
@@ -57,7 +57,7 @@ class Grid:
         axes = {
             "thresholds": _numbers("thresholds", thresholds),
             "bounds": _names("bounds", bounds, tuple(BOUNDS)),
-            "methods": _names("methods", methods, tuple(METHODS)),
+            "methods": _names("methods", methods, tuple(COUNTING)),
             "betas": _numbers("betas", betas, none=True),
             "deltas": _numbers("deltas", deltas),
             "budgets": None if budgets is None else _budgets(budgets),

@@ -12,6 +12,7 @@ from jax.sharding import SingleDeviceSharding
 from jaxcert.bounds._betting import BETTING
 from jaxcert.certificates import Certificate, Status, binomial_epsilon, certify_safety_level
 from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._level_choice import refuse_choice
 from jaxcert.rollouts import MultiTaskEnv, Policy, certify_adaptive, certify_policy
 
 
@@ -79,7 +80,7 @@ def check_adaptive(
     *,
     delta: float,
     until: float | None,
-    beta: float | None,
+    beta: float | str | None,
     bound: str,
     method: str,
 ) -> None:
@@ -89,9 +90,10 @@ def check_adaptive(
     for name, given, only in (("bound", bound, BETTING.name), ("method", method, BINOMIAL.name)):
         if given != only:
             raise ValueError(f"{name} is {given!r}; an adaptive hook has {only!r} alone")
+    refuse_choice(beta, "a number or None for an adaptive hook")
     if until is None:
         return
-    level = BINOMIAL.default_beta(delta, num_tasks) if beta is None else beta
+    level: Any = BINOMIAL.default_beta(delta, num_tasks) if beta is None else beta
     best = 1 - float(binomial_epsilon(0, num_tasks, level, delta))
     if not 0 < until <= best:
         raise ValueError(f"until is {until:g}; {num_tasks} tasks certify at most {best:.4f}, if all of them pass")

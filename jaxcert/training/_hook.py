@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import chex
 import jax
@@ -11,6 +11,9 @@ import numpy as np
 
 from jaxcert._validation import check_count
 from jaxcert.certificates import Certificate
+from jaxcert.certificates._arguments import choose
+from jaxcert.certificates._level_choice import refuse_choice
+from jaxcert.certificates._registry import COUNTING
 from jaxcert.rollouts import MultiTaskEnv, Policy, brax_policy
 from jaxcert.rollouts._certify_policy import check_settings
 from jaxcert.training._budget import CheckpointBudget
@@ -86,7 +89,7 @@ class CertificationHook:
         budget: how delta is spent.
         beta: as in ``certify``.
         bound: as in ``certify``.
-        method: as in ``certify``.
+        method: as in ``certify``; for safeties, one that counts lower bounds.
         deterministic: certify the mode of the policy's distribution instead of its samples.
         max_bytes: as in ``rollouts.collect``.
         adaptive: certify by ``rollouts.certify_adaptive``: each task is rolled out until it is decided. Needs
@@ -134,7 +137,7 @@ class CertificationHook:
         num_tasks: int,
         num_rollouts: int,
         budget: CheckpointBudget,
-        beta: float | None = None,
+        beta: float | Literal["auto"] | None = None,
         bound: str = "betting",
         method: str = "binomial",
         deterministic: bool = True,
@@ -167,6 +170,8 @@ class CertificationHook:
             raise ValueError(f"thresholds are {self.thresholds}; expected finite numbers")
         if not np.all((self.safeties > 0) & (self.safeties < 1)):
             raise ValueError(f"safeties are {self.safeties}; expected numbers in (0, 1)")
+        if self.safeties.size:
+            refuse_choice(self.settings["beta"], "a number or None, as safeties are wanted")
         for values in (self.thresholds, self.safeties):
             if len({_shown(value) for value in values}) < len(values):
                 raise ValueError(f"{values} has the same number twice, up to twelve digits")
@@ -176,6 +181,8 @@ class CertificationHook:
             check_adaptive(self.safeties, sizes[0], delta=delta, until=self.until, **self.settings)
         elif self.until is not None:
             raise ValueError(f"until is {self.until:g}; expected it with adaptive=True")
+        if self.safeties.size:
+            choose("method", self.settings["method"], COUNTING)
 
     def _asked(self) -> np.ndarray:
         """The thresholds; without any, one that is always reached, since the rollouts are needed anyway."""
@@ -211,7 +218,7 @@ class CertificationHook:
             "support": [float(end) for end in self.env.support],
             "adaptive": self.adaptive,
             **self.settings,
-            "beta": None if beta is None else float(beta),
+            "beta": beta if beta is None or isinstance(beta, str) else float(beta),
             **extra,
         }
 

@@ -162,6 +162,8 @@ def test_a_deadline_ends_a_run_for_the_time_being(tmp_path):
     assert "the deadline ended it: the same command goes on from there" in outcome.out
     first = load_adaptive(path)
     assert 0 < first.num_started < 100
+    assert command(*BRIDGES, "--deadline", 1e-6, "--out", path).status == 0
+    assert load_adaptive(path).num_started > first.num_started  # from where it was
     outcome = command(*BRIDGES, "--deadline", 600, "--out", path)
     assert "the deadline ended it" not in outcome.out
     assert [file.name for file in tmp_path.iterdir()] == ["run.npz"]

@@ -170,6 +170,24 @@ def test_scenario_beyond_its_sound_range_is_one_warning(samples):
     assert "out of range" in out
 
 
+def test_the_data_may_choose_the_level(samples, tmp_path):
+    arguments = ["certify", samples / "small.npz", "--support", -5, 3, "--delta", 0.1, "--beta", "auto"]
+    files = ["--json", tmp_path / "out.json", "--plot", tmp_path / "out.png"]
+    status, out, _ = command(*arguments, "--threshold", -4.5, "--threshold", -2, *files)
+    returns = np.load(samples / "small.npz")["returns"]
+    expected = jaxcert.certify(returns, [-4.5, -2.0], support=(-5, 3), delta=0.1, beta="auto")
+    assert status == 0
+    assert "beta auto, delta 0.1" in out
+    assert (tmp_path / "out.png").stat().st_size > 1000
+    assert [row[3] for row in rows(out)] == [f"{beta:.6g}" for beta in np.asarray(expected.beta)]
+    (record,) = json.loads((tmp_path / "out.json").read_text())["certificates"]
+    assert [row["beta"] for row in record["rows"]] == np.asarray(expected.beta).tolist()
+    curve = rows(command(*arguments)[1])
+    assert len(curve) == len(np.unique(np.asarray(expected.lower_bounds)))
+    assert "'best' is not a number, or 'auto'" in refused(*arguments[:-1], "best")
+    assert "beta is 'auto'; expected a number, or None" in refused(*arguments, "--safety", 0.9)
+
+
 def test_quiet_prints_the_result(samples):
     arguments = ["certify", samples / "small.npz", "--support", -5, 3, "--delta", 0.1, "--threshold", -4.5]
     assert command(*arguments, "--quiet") == command(*arguments)

@@ -12,10 +12,11 @@ from compilations import compilations
 from conftest import x64_context
 
 import jaxcert
+from jaxcert.bounds import _evaluate
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._method import Solution
 from jaxcert.certificates._registry import METHODS
-from jaxcert.sweep import Grid, _chunked, _lookup, _plan, plan_sweep, sweep
+from jaxcert.sweep import Grid, _lookup, _plan, plan_sweep, sweep
 
 FIELDS = ("epsilon", "safety", "num_violations", "num_valid", "status")
 RNG = np.random.default_rng(0)
@@ -142,7 +143,7 @@ def lowered_bound(bound, masked, num_betas, num_rollouts, dtype):
     shape = (1, 100, num_rollouts)
     where = shaped(*shape, dtype=bool) if masked else None
     betas, end = shaped(num_betas, dtype=dtype), shaped(dtype=dtype)
-    return _chunked.lower_bounds.lower(BOUNDS[bound], shaped(*shape, dtype=dtype), end, end, where, betas)
+    return _evaluate.lower_bounds_at.lower(BOUNDS[bound], shaped(*shape, dtype=dtype), end, end, where, betas)
 
 
 @pytest.mark.slow

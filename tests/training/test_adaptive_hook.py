@@ -123,6 +123,7 @@ def test_thresholds_that_every_return_reaches_need_no_rollout(tmp_path):
         ({"adaptive": False}, "until is 0.2; expected it with adaptive=True"),
         ({"num_rollouts": 0}, "num_rollouts is 0"),
         ({"beta": 2.0}, "beta is 2"),
+        ({"beta": "auto"}, "beta is 'auto'; expected a number or None for an adaptive hook"),
     ],
 )
 def test_settings_are_refused_before_delta_is_spent(tmp_path, changes, words):

@@ -14,7 +14,7 @@ from coins import COINS, answer, make_policy
 from compilations import compilations
 from scipy import stats
 
-from jaxcert import certify_policy
+from jaxcert import certify, certify_policy
 from jaxcert.rollouts import Policy
 from jaxcert.training import CertificationHook, CheckpointBudget, Reached
 from jaxcert.training._ledger import Ledger
@@ -85,6 +85,23 @@ def test_checkpoints_share_one_compilation():
     one(0, make_policy, jnp.float32(0.2))
     other = jnp.float32(0.4)
     assert compilations(lambda: one(1, make_policy, other)) == 0
+
+
+def test_the_data_may_choose_the_level(tmp_path):
+    log = tmp_path / "certificates.jsonl"
+    one = hook(beta="auto", safeties=[], log=log)
+    one(0, make_policy, jnp.float32(0.9))
+    found = one.checkpoints[0].safety
+    alone = certify(one_look(0.9), [0.1, 0.4], support=COINS.support, delta=one.checkpoints[0].delta, beta="auto")
+    np.testing.assert_array_equal(found.beta, alone.beta)
+    np.testing.assert_allclose(found.safety, alone.safety, rtol=1e-6)
+    assert json.loads(log.read_text().splitlines()[1])["beta"] == "auto"
+
+
+def one_look(quality):
+    """The returns behind the first checkpoint of a hook."""
+    policy, key = Policy(answer, jnp.float32(quality)), jax.random.fold_in(KEY, 1)
+    return certify_policy(COINS, policy, key, 0.1, delta=0.1, **SIZES).returns
 
 
 def test_metrics_get_the_scalars_of_their_step():
@@ -242,7 +259,10 @@ def test_one_broken_episode_is_told_of_and_certifies_nothing():
         ({"num_rollouts": 2.5}, "num_rollouts is 2.5"),
         ({"bound": "best"}, "bound is 'best'"),
         ({"method": "best"}, "method is 'best'"),
+        ({"method": "soft", "safeties": [0.5]}, "method is 'soft'; expected one of binomial, scenario"),
         ({"beta": 2.0}, "beta is 2"),
+        ({"beta": "auto"}, "beta is 'auto'; expected a number or None, as safeties are wanted"),
+        ({"beta": "best", "safeties": []}, "beta is 'best'; expected a number, or 'auto'"),
     ],
 )
 def test_settings_are_refused_before_delta_is_spent(tmp_path, changes, words):

@@ -1,0 +1,131 @@
+"""The best of the certificates at a few levels, where the data choose beta."""
+
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._validation import is_concrete
+from jaxcert.certificates._certificate import Certificate
+from jaxcert.certificates._compiled import bad_levels, count_violations, status_of
+from jaxcert.certificates._method import Choice, Method, Solution
+from jaxcert.numerics._batches import padded_length
+from jaxcert.numerics._elementary import quotient
+from jaxcert.numerics._rounding import cast, cast_host, complement_down, unit_roundoff
+from jaxcert.returns._prepared import probability
+
+AUTO = "auto"
+
+
+class Levels(NamedTuple):
+    """The levels among which the data choose, and the delta of the certificate at each; a pytree.
+
+    Attributes:
+        betas: in increasing order, [g].
+        delta_each: a scalar.
+    """
+
+    betas: jax.Array
+    delta_each: jax.Array
+
+
+def prepare_choice(
+    method: Method, delta: Any, beta: str | Levels, num_tasks: int, dtype: np.dtype, validate: bool
+) -> tuple[jax.Array, Levels]:
+    """Delta rounded down, and the levels for ``beta="auto"``; levels that were prepared before stay as they are.
+
+    Raises:
+        ValueError: for an invalid delta, another word, or a method without a choice.
+    """
+    rounded = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
+    if isinstance(beta, Levels):
+        return rounded, beta
+    if beta != AUTO:
+        raise ValueError(f"beta is {beta!r}; expected a number, or {AUTO!r}")
+    if method.choice is None:
+        raise ValueError(f"beta is {beta!r}; {method.name} needs a number, or None for its default")
+    betas = jax.device_put(np.asarray(method.choice.betas, dtype))
+    return rounded, Levels(betas, _delta_each(method.choice, delta, num_tasks, dtype))
+
+
+def refuse_choice(beta: Any, instead: str) -> None:
+    """Raise ValueError for a word in place of a level, where there is nothing to choose from."""
+    if isinstance(beta, str):
+        raise ValueError(f"beta is {beta!r}; expected {instead}")
+
+
+def _delta_each(choice: Choice, delta: Any, num_tasks: int, dtype: np.dtype) -> jax.Array:
+    """Rounded down: that of the method for a delta that can be read, else delta / g, by the union bound."""
+    if is_concrete(delta):
+        known = float(cast_host(np.asarray(delta, np.float64), dtype, "down"))
+        each = choice.delta_each(num_tasks, known, choice.betas) if 0 < known < 1 else np.nan
+        return jax.device_put(cast_host(np.asarray(each), dtype, "down"))
+    known, size = cast(delta, dtype, "down"), jnp.asarray(len(choice.betas), dtype)
+    return jnp.where((known > 0) & (known < 1), quotient(known, size) * (1 - 8 * unit_roundoff(dtype)), jnp.nan)
+
+
+def certify_best_level(
+    bound: str, method: Method, lower: jax.Array, thresholds: jax.Array, levels: Levels, delta: jax.Array
+) -> Certificate:
+    """From lower bounds [g, ..., n], one row for each level, and thresholds [t] to a certificate [..., t]."""
+    num_levels, n = lower.shape[0], lower.shape[-1]
+    size = lower.size // n * thresholds.size
+    # One problem per level and certificate, or one per level and k, whichever are fewer.
+    direct = size <= num_levels * n
+    length = padded_length(size if direct else num_levels * (n + 1), lower, thresholds, *levels, delta)
+    lower, violations, k, tasks, beta = _problems(lower, thresholds, levels.betas, length=length, direct=direct)
+    solution = method.solve(k, tasks, beta, levels.delta_each)
+    fields = _best(method, thresholds, lower, violations, solution, levels.betas, delta, direct)
+    return Certificate(**fields, lower_bounds=lower[0], delta=delta, num_tasks=n, bound=bound, method=method.name)
+
+
+@functools.partial(jax.jit, static_argnames=("length", "direct"))
+def _problems(lower, thresholds, betas, *, length: int, direct: bool) -> tuple[jax.Array, ...]:
+    """Nested lower bounds, their violations [g, ..., t], and rows of k, n and beta to solve for."""
+    n = lower.shape[-1]
+    # A task passes at a level only if it passes at every larger one, too, however the bounds are rounded.
+    lower = jax.lax.cummin(lower, axis=0, reverse=True)
+    wanted = jnp.broadcast_to(thresholds, (*lower.shape[:-1], thresholds.shape[-1]))
+    violations = count_violations(lower, wanted)
+    k = violations.reshape(betas.size, -1) if direct else jnp.broadcast_to(jnp.arange(n + 1), (betas.size, n + 1))
+    beta = jnp.broadcast_to(betas[:, None], k.shape).reshape(-1)
+    padding = (0, length - k.size)
+    row = jnp.pad(k.astype(lower.dtype).reshape(-1), padding)
+    return lower, violations, row, jnp.asarray(n, lower.dtype), jnp.pad(beta, padding)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 7))
+def _best(method: Method, thresholds, lower, violations, solution: Solution, betas, delta, direct) -> dict:
+    """The fields of certificates, each at the level with the smallest risk: the first of several."""
+    n, where = lower.shape[-1], _positions(violations, lower.shape[-1], direct)
+    level = jnp.argmin(solution.epsilon[where], axis=0)[None]
+    (epsilon, num_valid, feasible), violations, beta = jax.tree.map(
+        lambda each: jnp.take_along_axis(each, level, axis=0)[0],
+        (
+            jax.tree.map(lambda column: column[where], solution),
+            violations,
+            jnp.broadcast_to(jnp.expand_dims(betas, range(1, where.ndim)), where.shape),
+        ),
+    )
+    bad = jnp.broadcast_to(~jnp.isfinite(thresholds), epsilon.shape) | bad_levels(beta, delta)
+    epsilon = jnp.where(bad, 1.0, epsilon)
+    invalid = bad | jnp.any(jnp.isneginf(lower[0]), axis=-1, keepdims=True)
+    return {
+        "thresholds": thresholds,
+        "safety": complement_down(epsilon),
+        "epsilon": epsilon,
+        "num_violations": violations,
+        "num_valid": num_valid,
+        "status": status_of(method, epsilon, feasible, invalid, beta, delta, n),
+        "beta": beta,
+    }
+
+
+def _positions(violations: jax.Array, n: int, direct: bool) -> jax.Array:
+    """Where the solution for each level and certificate is in the row, [g, ..., t]."""
+    if direct:
+        return jnp.arange(violations.size).reshape(violations.shape)
+    first = (n + 1) * jnp.arange(violations.shape[0], dtype=violations.dtype)
+    return jnp.expand_dims(first, range(1, violations.ndim)) + violations

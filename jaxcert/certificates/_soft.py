@@ -1,0 +1,90 @@
+"""The soft count: evidence against each task is added up, where the other methods count tasks beyond a level."""
+
+from typing import NoReturn
+
+import chex
+import jax
+import jax.numpy as jnp
+
+from jaxcert.bounds._betting import BETTING
+from jaxcert.bounds._evaluate import evaluate
+from jaxcert.certificates._evidence import evidence, least_evidence
+from jaxcert.certificates._method import Derived, FromReturns, Method, Solution
+from jaxcert.numerics._elementary import quotient
+from jaxcert.numerics._rounding import complement_down, complement_up, unit_roundoff
+from jaxcert.returns._prepared import Prepared
+
+
+def soft_epsilon(wealth: jax.Array, alpha: jax.Array, delta: jax.Array, least: chex.Numeric = 0.0) -> jax.Array:
+    r"""The certified risk from e-values of n tasks, for scalars alpha and delta of their type.
+
+    .. math:: \hat\varepsilon = \min\Big(1, \frac{1 - L}{1 - \alpha}\Big), \qquad
+              L \text{ the betting lower bound at level } \delta \text{ on the mean of } \min(1, \alpha E_i)
+              \in [\alpha E_{min}, 1].
+
+    One-sided. Each E_i has a mean of at most 1 over the rollouts of its task if J < B, and the tasks are independent:
+    no rule that saw one task chose the rollouts of another.
+
+    Args:
+        wealth: E, rounded down, float[..., n, t]; infinity is allowed, NaN counts as the least.
+        alpha: the weight, fixed beforehand; outside (0, 1), the risk is 1.
+        delta: outside (0, 1), the risk is 1.
+        least: what no E can be below.
+
+    Returns:
+        float[..., t], never below the exact value.
+
+    Reference: the theory page, section 9; its equation (9.3).
+    """
+    valid = (alpha > 0) & (alpha < 1)
+    alpha = jnp.where(valid, alpha, 0.5)
+    share, low = shares(wealth, alpha, least)
+    mean = evaluate(BETTING, jnp.moveaxis(share, -1, -2), delta, low, jnp.ones_like(low), None)
+    ratio = quotient(complement_up(jnp.clip(mean, 0, 1)), jnp.broadcast_to(complement_down(alpha), mean.shape))
+    # The quotient and this product: 3 u.
+    risk = ratio * (1 + 6 * unit_roundoff(wealth.dtype))
+    return jnp.where(valid & (mean >= 0) & (risk < 1), risk, 1.0)
+
+
+def shares(wealth: jax.Array, alpha: jax.Array, least: chex.Numeric) -> tuple[jax.Array, jax.Array]:
+    """At most min(1, alpha E), the part of a task that does not count, and at most the least that it can be."""
+    u = unit_roundoff(wealth.dtype)
+    low = alpha * least * (1 - 4 * u)
+    low = jnp.where(low >= 2 * float(jnp.finfo(low.dtype).tiny), low, 0)
+    share = jnp.where(wealth > 0, jnp.minimum(alpha * wealth * (1 - 4 * u), 1), 0)
+    return jnp.maximum(share, low), low
+
+
+def default_alpha(num_rollouts: int) -> float:
+    """The weight for a planned number of rollouts per task: the smaller, the more there are (docs/few_rollouts.md)."""
+    return 1 / (1 + 0.3125 * num_rollouts**0.75)
+
+
+@jax.jit
+def _solve(prepared: Prepared, thresholds: jax.Array, alpha: jax.Array, delta: jax.Array) -> Derived:
+    wealth, valid = evidence(prepared, thresholds)
+    least = least_evidence(prepared.returns.shape[-1], wealth.dtype)
+    return soft_count(wealth, valid, prepared.low, alpha, delta, least)
+
+
+def soft_count(
+    wealth: jax.Array,
+    valid: jax.Array,
+    low: jax.Array,
+    alpha: jax.Array,
+    delta: jax.Array,
+    least: chex.Numeric = 0.0,
+) -> Derived:
+    """What certificates hold, from e-values [..., n, t] and the valid tasks [..., n], with ``soft_epsilon``'s risk."""
+    epsilon, n = soft_epsilon(wealth, alpha, delta, least), valid.shape[-1]
+    convincing = jnp.sum(wealth > 1, axis=-2, dtype=jnp.int32)
+    solution = Solution(epsilon.reshape(-1), convincing.reshape(-1), jnp.ones(epsilon.size, bool))
+    # All that is said of a single task; without a weight, nothing is.
+    return Derived(jnp.where(valid & (alpha > 0), low, -jnp.inf), n - convincing, solution)
+
+
+def _refuse(*_: object) -> NoReturn:
+    raise ValueError("soft adds up evidence from the returns and counts no lower bounds; expected another method")
+
+
+SOFT = Method("soft", _refuse, _refuse, from_returns=FromReturns(BETTING, default_alpha, _solve))

@@ -1,0 +1,242 @@
+"""``certify(beta="auto")``: what it reports, how often it fails, on which side, and what it refuses."""
+
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from oracles import binomial_is_safe
+from scipy import stats
+
+import jaxcert
+from jaxcert import Status, bounds, certify, certify_lower_bounds, certify_safety_level
+from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._binomial import BINOMIAL, CHOICE
+from jaxcert.certificates._level_calibration import calibrated
+from jaxcert.certificates._level_choice import Levels, certify_best_level
+from jaxcert.report import certificate_record, plot_certificates, step_curve
+from jaxcert.returns.summaries import Histogram
+from jaxcert.sequential import certify_sequential
+from jaxcert.tasks import simple_grid
+
+RNG = np.random.default_rng(0)
+X = RNG.beta(RNG.uniform(4, 12, (60, 1)), 2, (60, 8)).astype(np.float32)
+B = np.array([0.3, 0.5, 0.6, 0.9])
+SETTINGS = {"support": (0.0, 1.0), "delta": 0.05}
+BETAS = CHOICE.betas
+
+
+def auto(x=X, thresholds=B, **change):
+    return certify(x, thresholds, **(SETTINGS | {"beta": "auto"} | change))
+
+
+def best_of(lower, threshold=0.5, *, delta_each, delta=0.01):
+    """The certificate from lower bounds [g, ..., n] at the levels of the method."""
+    lower = jnp.asarray(lower)
+    levels = Levels(jnp.asarray(BETAS, lower.dtype), jnp.asarray(delta_each, lower.dtype))
+    thresholds = jnp.asarray([threshold], lower.dtype)
+    return certify_best_level("given", BINOMIAL, lower, thresholds, levels, jnp.asarray(delta, lower.dtype))
+
+
+# --- what it reports ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_it_is_the_best_of_the_levels_at_a_smaller_delta(bound):
+    x = np.round(X) if BOUNDS[bound].binary else X
+    where = np.arange(8) < RNG.integers(3, 9, (60, 1))
+    found = auto(x, bound=bound, where=where)
+    assert 0.05 * (1 - 1e-6) < float(found.delta) <= 0.05
+    each = calibrated(60, float(found.delta), BETAS)
+    alone = [certify(x, B, **SETTINGS | {"delta": each}, bound=bound, where=where, beta=beta) for beta in BETAS]
+    risks = np.stack([one.epsilon for one in alone])
+    np.testing.assert_allclose(found.epsilon, risks.min(axis=0), rtol=1e-6)
+    level = risks.argmin(axis=0)
+    np.testing.assert_array_equal(found.beta, np.array(BETAS, np.float32)[level])
+    np.testing.assert_array_equal(found.num_violations, np.choose(level, [one.num_violations for one in alone]))
+    np.testing.assert_array_equal(found.num_valid, 60 - found.num_violations)
+
+
+def test_the_levels_are_numbers_of_every_type_in_increasing_order():
+    assert np.all(np.diff(BETAS) > 0)
+    assert [float(np.float32(beta)) for beta in BETAS] == list(BETAS)
+
+
+def test_the_level_depends_on_the_threshold():
+    assert set(np.asarray(auto(thresholds=np.linspace(0.05, 0.8, 20)).beta).tolist()) == set(BETAS)
+
+
+def test_lower_bounds_are_those_of_the_smallest_level():
+    np.testing.assert_allclose(auto().lower_bounds, bounds.betting(X, BETAS[0], support=(0, 1)), rtol=1e-6)
+
+
+def test_a_summary_serves_as_well():
+    histogram = Histogram.empty(60, support=(0, 1), num_bins=2**12).update(X)
+    found, alone = certify(histogram, B, delta=0.05, beta="auto"), auto()
+    np.testing.assert_allclose(found.lower_bounds, alone.lower_bounds, atol=2**-11)
+    np.testing.assert_array_equal(found.beta, alone.beta)
+
+
+def test_safety_does_not_rise_with_the_threshold_however_many_there_are():
+    thresholds = np.linspace(0, 1, 300)  # more than 3 n: through a table of all k
+    many = auto(thresholds=thresholds)
+    assert np.all(np.diff(many.safety) <= 0)
+    few = auto(thresholds=thresholds[::75])
+    for name in ("epsilon", "beta", "num_violations", "num_valid", "status"):
+        np.testing.assert_array_equal(getattr(many, name)[::75], getattr(few, name))
+
+
+def test_a_task_that_fails_at_a_larger_level_fails():
+    lower = np.zeros((3, 40), np.float32)
+    lower[0] = 1.0  # which no sound bound does, but for rounding
+    assert int(best_of(lower, delta_each=0.01).num_violations[0]) == 40
+    assert float(best_of(lower[::-1], delta_each=0.01).epsilon[0]) < 1
+
+
+# --- how often it fails -------------------------------------------------------------------------------------------
+
+
+def failures(delta_each: float, *, risk: float = 0.9797, repetitions: int = 20_000) -> int:
+    """Of certificates of tasks of which this share misses the threshold, each with a uniform p-value."""
+    rng = np.random.default_rng(1)
+    p = np.where(rng.random((repetitions, 200)) < risk, rng.random((repetitions, 200)), 0)
+    lower = np.stack([np.where(p <= beta, 1, 0) for beta in BETAS]).astype(np.float32)
+    return int((np.asarray(best_of(lower, delta_each=delta_each).epsilon) < risk).sum())
+
+
+def test_it_fails_with_delta_where_every_p_value_is_uniform():
+    count = failures(calibrated(200, 0.01, BETAS))
+    assert count / 20_000 > 0.008
+    assert stats.binomtest(count, 20_000, 0.01, alternative="greater").pvalue > 1e-3
+
+
+def test_with_delta_for_every_level_it_would_fail_more_often():
+    assert stats.binomtest(failures(0.01), 20_000, 0.01, alternative="greater").pvalue < 1e-12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("bound", "share"), [("clopper_pearson", 0.3), ("clopper_pearson", 0.95), ("betting", 0.9)])
+def test_coverage_where_performances_lie_at_the_threshold(bound, share):
+    rng, fails, chance, batch = np.random.default_rng(2), 0, 0.7, 1000
+    threshold = np.nextafter(np.float32(chance), np.float32(1))  # the performance of bad tasks is just below it
+    for _ in range(10):
+        good = rng.random((batch, 100)) >= share
+        hits = rng.random((batch, 100, 12)) < np.where(good, 1.0, chance)[..., None]
+        found = auto(hits.astype(np.float32), threshold, bound=bound, validate=False)
+        fails += int((np.asarray(found.epsilon) < share).sum())
+    assert stats.binomtest(fails, 10 * batch, 0.05, alternative="greater").pvalue > 1e-3
+
+
+# --- on which side ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("direct", [True, False])
+def test_never_below_the_exact_risk(direct, precision):
+    rng, n, size = np.random.default_rng(3), 150, 100 if direct else 5000
+    k = np.sort(rng.integers(0, n + 1, (3, size)) // rng.integers(1, 20, (1, size)), axis=0)[::-1]
+    lower = np.where(np.arange(n) < k[..., None], 0, 1).astype(precision)
+    for delta in (0.01, 1e-6):
+        each = calibrated(n, delta, BETAS)
+        found = best_of(lower, delta_each=each, delta=delta)
+        columns = (np.asarray(a)[:, 0].tolist() for a in (found.epsilon, found.num_violations, found.beta))
+        chosen = set(zip(*columns, strict=True))
+        assert all(binomial_is_safe(epsilon, count, n, beta, each) for epsilon, count, beta in chosen)
+        room = 1 + 64 * np.finfo(precision).eps
+        best = np.min([jaxcert.binomial_epsilon(k[g], n, beta, each) for g, beta in enumerate(BETAS)], axis=0)
+        assert np.all(found.epsilon[:, 0] <= best * room)
+
+
+# --- under transformations ----------------------------------------------------------------------------------------
+
+
+def test_jit_vmap_and_batches(precision):
+    x = jnp.asarray(X.reshape(3, 20, 8), precision)
+    batch, mapped, compiled = auto(x), jax.vmap(auto)(x), jax.jit(auto)(x)
+    for other in (mapped, compiled):
+        assert jax.tree.structure(batch) == jax.tree.structure(other)
+        for one, two in zip(jax.tree.leaves(batch), jax.tree.leaves(other), strict=True):
+            if one.shape == two.shape:
+                np.testing.assert_allclose(one, two, rtol=1e-5)
+    assert (batch.epsilon.shape, batch.beta.shape, batch.lower_bounds.shape) == ((3, 4), (3, 4), (3, 20))
+    assert batch.epsilon.dtype == batch.beta.dtype == precision
+
+
+def test_a_traced_delta_is_divided_by_the_union_bound():
+    traced = jax.jit(lambda delta, beta: auto(delta=delta, thresholds=beta))(0.05, jnp.asarray(B, jnp.float32))
+    assert np.all(traced.epsilon >= auto().epsilon)
+    third = float(np.float32(0.05)) / 3
+    alone = [certify(X, B, **SETTINGS | {"delta": third}, beta=beta).epsilon for beta in BETAS]
+    np.testing.assert_allclose(traced.epsilon, np.min(alone, axis=0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, 2.0, -0.1, np.nan])
+def test_a_bad_delta_certifies_nothing(delta):
+    for found in (jax.jit(lambda delta: auto(delta=delta))(delta), auto(delta=delta, validate=False)):
+        assert np.all(found.safety == 0)
+        assert np.all(found.status == Status.INVALID_INPUT)
+
+
+def test_bad_returns_and_thresholds_count_against_it():
+    spoilt = X.copy()
+    spoilt[:6, 0] = [np.nan, np.inf, -np.inf, 2, -1, np.nan]
+    found = jax.jit(auto)(spoilt)
+    assert np.all(found.status == Status.INVALID_INPUT)
+    assert np.all(found.num_violations >= 6)
+    assert float(jax.jit(lambda b: auto(thresholds=b))(jnp.asarray([np.nan])).safety[0]) == 0
+
+
+# --- where it is shown, and what is refused -----------------------------------------------------------------------
+
+
+def test_it_can_be_printed_written_and_drawn():
+    found = auto()
+    assert f"beta=[{', '.join(f'{b:.6g}' for b in np.asarray(found.beta))}]" in repr(found)
+    assert str(found).count("With confidence 0.95") == 4
+    record = json.loads(json.dumps(certificate_record(found, support=(0, 1)), allow_nan=False))
+    assert record["settings"]["beta"] == "auto"
+    assert [row["beta"] for row in record["rows"]] == np.asarray(found.beta).tolist()
+    assert plot_certificates({"auto": found}).axes
+    with pytest.raises(ValueError, match="certificate has a beta for each threshold, expected one"):
+        step_curve(found)
+
+
+def test_a_policy_is_certified_as_its_returns_are():
+    env, policy = simple_grid.ENV, simple_grid.POLICY
+    budget = {"num_tasks": 30, "num_rollouts": 10, "delta": 0.05, "beta": "auto"}
+    found = jaxcert.certify_policy(env, policy, jax.random.key(0), B, **budget)
+    alone = auto(found.returns)
+    np.testing.assert_array_equal(found.certificate.beta, alone.beta)
+    np.testing.assert_allclose(found.certificate.epsilon, alone.epsilon, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"beta": "best"}, "beta is 'best'; expected a number, or 'auto'"),
+        ({"beta": np.array(["auto"])}, "beta has dtype <U4; expected real numbers"),
+        ({"method": "scenario"}, "beta is 'auto'; scenario needs a number, or None for its default"),
+        ({"delta": 0.0}, r"delta is 0; expected a probability in \(0, 1\)"),
+        ({"delta": [0.1, 0.2]}, "delta has shape"),
+    ],
+)
+def test_refuses(change, message):
+    with pytest.raises(ValueError, match=message):
+        auto(**change)
+
+
+def test_other_functions_say_what_they_need():
+    with pytest.raises(ValueError, match="beta is 'auto'; expected a number: the level of the given lower bounds"):
+        certify_lower_bounds(X[:, 0], 0.5, delta=0.1, beta="auto")
+    with pytest.raises(ValueError, match="beta is 'auto'; expected a number, or None for the largest level that"):
+        certify_safety_level(X, 0.5, beta="auto", **SETTINGS)
+    with pytest.raises(ValueError, match="beta"):
+        certify_sequential(X, 0.5, beta="auto", **SETTINGS)
+    with pytest.raises(ValueError, match="betas of the grid holds 'auto'; expected numbers"):
+        jaxcert.sweep.Grid([0.5], betas="auto", deltas=0.1)
+
+
+def test_the_second_certificate_needs_no_calibration(monkeypatch):
+    before = auto()
+    monkeypatch.setattr("jaxcert.certificates._level_calibration._LeastFavourable", None)
+    np.testing.assert_array_equal(auto().epsilon, before.epsilon)

@@ -1,0 +1,293 @@
+"""Soft counts: what they are, what they refuse, and their numbers beside exact rational arithmetic."""
+
+import itertools
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from compilations import compilations
+
+import jaxcert
+from jaxcert import Status, certify, certify_lower_bounds, certify_safety_level
+from jaxcert.bounds import betting
+from jaxcert.bounds._betting import BETTING
+from jaxcert.bounds._evaluate import evaluate
+from jaxcert.certificates._evidence import BETS, evidence, least_evidence
+from jaxcert.certificates._soft import default_alpha, shares, soft_epsilon
+from jaxcert.numerics import _elementary
+from jaxcert.numerics._rounding import cast_host
+from jaxcert.report import step_curve
+from jaxcert.returns._prepared import Prepared
+from jaxcert.rollouts.summaries import Histogram, Moments
+from jaxcert.sweep import Grid
+
+SETTINGS = {"support": (0.0, 1.0), "delta": 0.05, "method": "soft"}
+N, M = 40, 4
+RETURNS = np.random.default_rng(0).beta(6, 2, (N, M)).astype(np.float32)
+SUPPORTS = [(0.0, 1.0), (-5.0, 3.0), (1e6, 1e6 + 1), (0.0, 1e-30), (-1e30, 1e30), (0.0, 1000.0)]
+
+
+# --- the numbers --------------------------------------------------------------------------------------------------
+
+
+def exact_evidence(x: np.ndarray, threshold: float, low: float) -> Fraction:
+    a, b = Fraction(float(low)), Fraction(float(threshold))
+    ratios = [(Fraction(float(value)) - a) / (b - a) for value in x]
+    total = Fraction(0)
+    for bet in map(Fraction, BETS):
+        product = Fraction(1)
+        for ratio in ratios:
+            product *= 1 - bet + bet * ratio
+        total += product
+    return total / len(BETS)
+
+
+def random_inputs(support: tuple[float, float], precision: str, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Returns [size, M] and a threshold of each: ends, thresholds and numbers near both among them."""
+    rng, dtype = np.random.default_rng(1), np.dtype(precision)
+    low, high = (dtype.type(end) for end in support)
+    share = np.where(rng.random((size, M)) < 0.2, rng.integers(0, 2, (size, M)), rng.beta(3, 2, (size, M)))
+    share = np.where(rng.random((size, M)) < 0.1, 10 ** rng.uniform(-45, 0, (size, M)), share)
+    x = (low + (high - low) * share.astype(dtype)).clip(low, high)
+    level = np.where(rng.random(size) < 0.8, rng.uniform(0.05, 1.2, size), 10 ** rng.uniform(-40, 0, size))
+    return x, cast_host(low + (high - low) * level.astype(dtype), dtype, "up")
+
+
+_pairs = jax.jit(jax.vmap(lambda x, low, high, b: evidence(Prepared(x, low, high, None), b)[0][0], (0, None, None, 0)))
+
+
+@pytest.mark.parametrize("support", SUPPORTS)
+def test_evidence_and_what_it_counts_for_are_never_on_the_unsafe_side(support, precision):
+    """E and min(1, alpha E) rounded down, hence (1 - alpha E)^+ / (1 - alpha) up: 10^4 inputs over the supports."""
+    dtype, size = np.dtype(precision), 1700
+    x, thresholds = random_inputs(support, precision, size)
+    low, high = (jnp.asarray(end, dtype) for end in support)
+    found = np.asarray(_pairs(x[:, None], low, high, thresholds[:, None])).reshape(-1)
+    alphas, least = np.random.default_rng(2).uniform(0.01, 0.99, size).astype(dtype), least_evidence(M, dtype)
+    counted, floor = (np.asarray(value) for value in shares(jnp.asarray(found), jnp.asarray(alphas), least))
+    close, trivial = 0, thresholds <= support[0]
+    assert np.all(found[trivial] == np.inf)
+    for i in np.flatnonzero(~trivial):
+        exact = exact_evidence(x[i], thresholds[i], float(low))
+        assert Fraction(float(found[i])) <= exact
+        share = min(Fraction(1), Fraction(float(alphas[i])) * exact)
+        assert Fraction(float(floor[i])) <= Fraction(float(counted[i])) <= share
+        close += float(counted[i]) >= float(share) * (1 - 200 * np.finfo(dtype).eps)
+    # All but those with differences that a device may read as 0.
+    assert close > 0.9 * np.sum(~trivial) or support[1] < 1e-20
+
+
+def test_least_evidence_is_that_of_returns_at_the_lower_end(precision):
+    dtype = np.dtype(precision)
+    for m in (1, 2, 5, 60, 10_000):
+        exact = sum((1 - Fraction(bet)) ** m for bet in BETS) / len(BETS)
+        found = Fraction(float(least_evidence(m, dtype)))
+        assert found <= exact
+        assert found >= exact * (1 - Fraction(2) ** -20) or exact < np.finfo(dtype).tiny
+
+
+def test_the_risk_is_that_of_its_definition(precision):
+    """Some hundred random cases beside a fine grid over the variable of the betting bound, in double precision."""
+    rng, dtype = np.random.default_rng(3), np.dtype(precision)
+    n, least, delta = 25, 0.1, dtype.type(0.01)
+    odds = np.linspace(-14, 30, 20_001)[:, None]
+    bets = 1 / (1 + np.exp(-odds))
+    for alpha in (dtype.type(value) for value in (0.03, 0.5, 0.9)):
+        wealth = np.maximum(rng.gamma(1.0, 3.0, (100, n)) * rng.choice([0, 1, 10], (100, n)), least).astype(dtype)
+        found = jax.jit(soft_epsilon)(jnp.asarray(wealth.T), jnp.asarray(alpha), jnp.asarray(delta), dtype.type(least))
+        assert found.shape == (100,)
+        for row, value in zip(wealth.astype(float), np.asarray(found, float), strict=True):
+            excess = np.minimum(1, float(alpha) * row) - float(alpha) * least
+            mean = excess.mean()
+            growth = np.log1p(bets * (excess / mean - 1)).mean(axis=1) + np.log(float(delta)) / n
+            lower = mean * max(0, np.max(1 + np.expm1(growth) / bets[:, 0])) + float(alpha) * least
+            exact = min(1, (1 - lower) / (1 - float(alpha)))
+            assert exact * (1 - 1e-6) * (1 - 1e-12) <= value <= exact * (1 + 1e-4) + 1e-5
+            assert value >= min(1, exact) - 1e-6
+
+
+def test_each_rounding_between_evidence_and_risk_is_on_the_safe_side(precision):
+    """min(1, alpha E) and its lower end down, and the risk up, given the betting bound: exactly, without room."""
+    rng, dtype, size, n = np.random.default_rng(8), np.dtype(precision), 300, 20
+    wealth, alphas = rng.gamma(1.0, 2.0, (size, n)).astype(dtype), rng.uniform(0.001, 0.999, size).astype(dtype)
+    least, delta = dtype.type(0.013), jnp.asarray(0.1, dtype)
+    wealth = np.maximum(wealth, least)
+
+    def steps(wealth, alpha):
+        share, low = shares(wealth, alpha, least)
+        bound = evaluate(BETTING, share, delta, low, jnp.ones_like(low), None)
+        return share, low, bound, soft_epsilon(wealth[:, None], alpha, delta, least)[0]
+
+    found = [np.asarray(value) for value in jax.jit(jax.vmap(steps))(jnp.asarray(wealth), jnp.asarray(alphas))]
+    for row, alpha, share, low, lower, risk in zip(wealth, alphas, *found, strict=True):
+        a = Fraction(float(alpha))
+        assert Fraction(float(low)) <= a * Fraction(float(least))
+        assert all(
+            Fraction(float(s)) <= min(Fraction(1), a * Fraction(float(e))) for s, e in zip(share, row, strict=True)
+        )
+        assert Fraction(float(risk)) >= min(Fraction(1), (1 - Fraction(float(lower))) / (1 - a))
+
+
+def test_moved_quotients_and_functions_stay_on_the_safe_side(monkeypatch):
+    """As a GPU may move them: a quotient and the exponential by 2 u, a logarithm by 3 u."""
+    u, x = 2.0**-24, RETURNS[:20]
+    exact = [exact_evidence(row, 0.6, 0.0) for row in x]
+    originals = {name: getattr(_elementary, name) for name in ("quotient", "exp", "log")}
+    for name, error in (("quotient", 2 * u), ("exp", 2 * u), ("log", 3 * u)):
+        original = originals[name]
+        for sign in (1, -1):
+            target = f"jaxcert.certificates._evidence.{name}"
+            monkeypatch.setattr(target, lambda *a, original=original, f=1 + sign * error: original(*a) * f)
+            prepared = Prepared(jnp.asarray(x), jnp.float32(0), jnp.float32(1), None)
+            found = np.asarray(evidence(prepared, jnp.float32([0.6]))[0])[:, 0]
+            assert all(Fraction(float(f)) <= truth for f, truth in zip(found, exact, strict=True))
+        monkeypatch.setattr(f"jaxcert.certificates._evidence.{name}", original)
+
+
+# --- what a certificate holds ---------------------------------------------------------------------------------------
+
+
+def test_fields_of_the_certificate(precision):
+    x = RETURNS.astype(precision)
+    found = certify(x, [0.3, 0.7, 0.99], **SETTINGS)
+    e_values = np.array([[float(exact_evidence(row, b, 0.0)) for b in (0.3, 0.7, 0.99)] for row in x])
+    assert found.num_violations.tolist() == np.sum(e_values <= 1, axis=0).tolist()
+    assert found.num_valid.tolist() == np.sum(e_values > 1, axis=0).tolist()
+    assert (found.bound, found.method, found.num_tasks) == ("betting", "soft", N)
+    np.testing.assert_array_equal(found.lower_bounds, np.zeros(N))
+    assert found.status.tolist() == [Status.CERTIFIED, Status.CERTIFIED, Status.VACUOUS]
+    assert np.all(np.diff(found.epsilon) > 0)
+    assert found.epsilon.dtype == np.dtype(precision)
+    assert float(found.beta) == pytest.approx(default_alpha(M), rel=1e-6)
+
+
+def test_evidence_of_all_or_nothing_is_the_count():
+    """With E = 1{pass} / beta and alpha = beta, betting on the number of passes, over 1 - beta."""
+    beta, delta = jnp.float32(0.25), jnp.float32(0.05)
+    for failed in (0, 3, 10):
+        passed = np.arange(N) >= failed
+        found = soft_epsilon(jnp.asarray(np.where(passed, 4, 0)[:, None], jnp.float32), beta, delta)
+        share = betting(passed.astype(np.float32), delta, support=(0, 1))
+        assert float(found[0]) == pytest.approx(min(1, (1 - float(share)) / 0.75), rel=1e-5)
+
+
+def test_thresholds_up_to_the_lower_end_are_certified_as_far_as_n_tasks_allow():
+    found = certify(RETURNS, [-1.0, 0.0, 1e-3], **SETTINGS)
+    assert found.epsilon[0] == found.epsilon[1] == pytest.approx(float(found.epsilon[2]), rel=1e-5)
+    assert found.num_violations.tolist() == [0, 0, 0]
+
+
+def test_the_order_of_rollouts_and_tasks_does_not_matter():
+    rng = np.random.default_rng(4)
+    wanted = certify(RETURNS, 0.6, **SETTINGS).epsilon
+    shuffled = rng.permuted(RETURNS, axis=1)[rng.permutation(N)]
+    np.testing.assert_allclose(certify(shuffled, 0.6, **SETTINGS).epsilon, wanted, rtol=1e-5)
+
+
+def test_the_default_depends_on_the_planned_number_of_rollouts_alone():
+    where = np.ones(RETURNS.shape, bool)
+    where[:, 1:] = False
+    assert certify(RETURNS, 0.5, where=where, **SETTINGS).beta == certify(RETURNS, 0.5, **SETTINGS).beta
+    assert certify(RETURNS[:, :1], 0.5, **SETTINGS).beta > certify(RETURNS, 0.5, **SETTINGS).beta
+    weights = [default_alpha(m) for m in range(1, 1000)]
+    assert all(0 < second < first < 1 for first, second in itertools.pairwise(weights))
+
+
+def test_unequal_numbers_of_rollouts_and_what_is_masked():
+    where = np.arange(M) < np.random.default_rng(5).integers(1, M + 1, (N, 1))
+    masked = certify(np.where(where, RETURNS, np.nan), 0.6, where=where, **SETTINGS)
+    other = certify(np.where(where, RETURNS, 7.0), 0.6, where=where, **SETTINGS)
+    assert masked.epsilon == other.epsilon
+    wealth = [float(exact_evidence(row[mask], 0.6, 0.0)) for row, mask in zip(RETURNS, where, strict=True)]
+    wanted = soft_epsilon(
+        jnp.asarray(wealth, jnp.float32)[:, None], masked.beta, masked.delta, least_evidence(M, np.dtype("float32"))
+    )
+    np.testing.assert_allclose(masked.epsilon, wanted, rtol=1e-5)
+
+
+def test_a_task_with_impossible_returns_counts_in_full():
+    x = np.full((N, M), 0.9, np.float32)
+    bad, worst = x.copy(), x.copy()
+    bad[3, 1], bad[7, 0], worst[[3, 7]] = np.nan, 1.5, 0.0
+    found = jax.jit(lambda x: certify(x, [0.0, 0.5], **SETTINGS))(bad)
+    assert found.status.tolist() == [Status.INVALID_INPUT] * 2
+    assert found.num_violations.tolist() == [2, 2]
+    assert np.flatnonzero(np.isneginf(found.lower_bounds)).tolist() == [3, 7]
+    np.testing.assert_allclose(found.epsilon[1], certify(worst, 0.5, **SETTINGS).epsilon[0], rtol=1e-6)
+    with pytest.raises(ValueError, match="task 3, rollout 1"):
+        certify(bad, 0.5, **SETTINGS)
+
+
+@pytest.mark.parametrize(("name", "value"), [("beta", 1.5), ("beta", 0.0), ("beta", np.nan), ("delta", 0.0)])
+def test_a_traced_level_that_is_none_certifies_nothing(name, value):
+    call = jax.jit(lambda v: certify(RETURNS, 0.1, **{**SETTINGS, name: v}))
+    found = call(jnp.float32(value))
+    assert (float(found.epsilon[0]), int(found.status[0])) == (1, Status.INVALID_INPUT)
+    with pytest.raises(ValueError, match=name):
+        certify(RETURNS, 0.1, **{**SETTINGS, name: value})
+
+
+def test_a_threshold_that_is_none_certifies_nothing():
+    found = jax.jit(lambda b: certify(RETURNS, b, **SETTINGS))(jnp.float32([np.nan, np.inf, -np.inf, 0.5]))
+    assert found.epsilon[:3].tolist() == [1, 1, 1]
+    assert found.status[:3].tolist() == [Status.INVALID_INPUT] * 3
+    assert found.epsilon[3] < 1
+
+
+def test_batches_of_tasks_are_certified_each_on_its_own():
+    x = np.random.default_rng(6).beta(6, 2, (2, 3, N, M)).astype(np.float32)
+    found = certify(x, [0.3, 0.5], **SETTINGS)
+    assert found.epsilon.shape == found.num_violations.shape == (2, 3, 2)
+    assert found.lower_bounds.shape == (2, 3, N)
+    np.testing.assert_allclose(found.epsilon[1, 2], certify(x[1, 2], [0.3, 0.5], **SETTINGS).epsilon, rtol=1e-5)
+
+
+def test_other_values_do_not_compile_again():
+    certify(RETURNS, [0.3, 0.5], **SETTINGS)
+    assert compilations(lambda: certify(1 - RETURNS, [0.2, 0.6], **{**SETTINGS, "delta": 0.1}, beta=0.3)) == 0
+
+
+# --- what it refuses ------------------------------------------------------------------------------------------------
+
+
+def test_what_needs_lower_bounds_is_refused():
+    soft = certify(RETURNS, 0.5, **SETTINGS)
+    for call in (
+        lambda: certify_lower_bounds(RETURNS[:, 0], 0.5, beta=0.1, delta=0.1, method="soft"),
+        lambda: certify_safety_level(RETURNS, 0.9, **SETTINGS),
+        lambda: jax.jit(lambda x: certify_safety_level(x, 0.9, **SETTINGS))(RETURNS),
+        lambda: step_curve(soft),
+    ):
+        with pytest.raises(ValueError, match="soft adds up evidence from the returns and counts no lower bounds"):
+            call()
+    with pytest.raises(ValueError, match="methods of the grid holds 'soft'; expected binomial, scenario"):
+        Grid(thresholds=0.5, methods="soft")
+
+
+@pytest.mark.parametrize("bound", ["dkw", "clopper_pearson"])
+def test_another_bound_is_refused(bound):
+    with pytest.raises(ValueError, match=f"bound is '{bound}', which has no effect with method 'soft'"):
+        certify(RETURNS, 0.5, bound=bound, **SETTINGS)
+
+
+@pytest.mark.parametrize("beta", [None, 0.3])
+@pytest.mark.parametrize("empty", [lambda: Histogram.empty(N, support=(0, 1), num_bins=9), None])
+def test_summaries_are_refused(empty, beta):
+    summary = (empty or (lambda: Moments.empty(N, support=(0, 1))))().update(RETURNS)
+    with pytest.raises(ValueError, match=r"summary|betting needs more than moments"):
+        certify(summary, 0.5, delta=0.05, method="soft", beta=beta)
+
+
+# --- how few rollouts suffice ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "m", "most"), [("walker", 1, 0.12), ("walker", 2, 0.07), ("walker", 5, 0.045), ("cheetah", 5, 0.14)]
+)
+def test_the_samples_at_500_with_few_rollouts(name, m, most):
+    rng = np.random.default_rng(7)
+    orders = np.stack([rng.permuted(jaxcert.sample_returns(name), axis=1)[:, :m] for _ in range(20)])
+    found = certify(orders, 500.0, support=(0, 1000), delta=0.01, method="soft")
+    assert np.median(found.epsilon) <= most

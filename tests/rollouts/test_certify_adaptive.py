@@ -1,0 +1,290 @@
+"""Adaptive rollouts: the same returns in any schedule, valid at any moment, and an end when it was asked for."""
+
+import dataclasses
+import time
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from compilations import compilations
+from scipy import stats
+
+from jaxcert import Status, binomial_epsilon
+from jaxcert.rollouts import MultiTaskEnv, Policy, certify_adaptive, certify_policy
+from jaxcert.rollouts._schedules import SCHEDULES
+from jaxcert.sequential import certify_sequential
+from jaxcert.tasks import bridge_world
+
+
+class State(NamedTuple):
+    """Of a toss whose outcome shows after some steps."""
+
+    obs: jax.Array
+    reward: jax.Array
+    done: jax.Array
+    outcome: jax.Array
+    left: jax.Array
+
+
+@dataclasses.dataclass(frozen=True)
+class SlowCoin:
+    """Heads, of probability p times the action, show at once; tails take seven steps more."""
+
+    p: jax.Array
+
+    def reset(self, rng):
+        outcome = jax.random.uniform(rng)
+        return State(self.p, jnp.zeros_like(outcome), jnp.zeros((), bool), outcome, jnp.int32(8))
+
+    def step(self, state, action):
+        heads = state.outcome < self.p * action
+        over = heads | (state.left <= 1)
+        return State(state.obs, heads.astype(state.reward.dtype), over, state.outcome, state.left - 1)
+
+
+def tosses(params, obs, key):
+    """The action is the parameter."""
+    return jnp.broadcast_to(params, ()).astype(obs.dtype)
+
+
+COINS = MultiTaskEnv(SlowCoin, lambda key: jax.random.uniform(key), 10, (0.0, 1.0))
+POLICY = Policy(tosses, jnp.float32(1), deterministic=True)
+KEY, B = jax.random.key(3), 0.5
+SETTINGS = {"num_tasks": 30, "max_rollouts": 2000, "delta": 0.1, "give_up": 0.1, "max_rollouts_per_task": 60}
+
+
+def adaptive(**change):
+    settings = {**SETTINGS, **change}
+    return certify_adaptive(COINS, settings.pop("policy", POLICY), KEY, settings.pop("thresholds", B), **settings)
+
+
+def by_task(found) -> list[np.ndarray]:
+    """The returns of each task in the order in which they were taken in."""
+    task, value = np.asarray(found.rollout_task), np.asarray(found.rollout_return)
+    return [value[task == i] for i in range(found.state.passed.shape[0])]
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return adaptive()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"schedule": "closest"}, {"num_slots": 7}, {"max_bytes": 800}, {"num_slots": 100}],
+    ids=["schedule", "few slots", "memory", "many slots"],
+)
+def test_returns_of_a_task_do_not_depend_on_slots_or_order(whole, change):
+    found = adaptive(**change)
+    for ours, theirs in zip(by_task(found), by_task(whole), strict=True):
+        shared = min(len(ours), len(theirs))
+        np.testing.assert_array_equal(ours[:shared], theirs[:shared])
+    np.testing.assert_array_equal(found.state.passed, whole.state.passed)
+    np.testing.assert_array_equal(found.certificate.num_rollouts_used, whole.certificate.num_rollouts_used)
+    np.testing.assert_array_equal(found.certificate.epsilon, whole.certificate.epsilon)
+
+
+def test_it_is_the_sequential_certificate_of_its_returns(whole):
+    rows = by_task(whole)
+    x, where = np.zeros((30, 60), np.float32), np.zeros((30, 60), bool)
+    for i, row in enumerate(rows):
+        x[i, : len(row)], where[i, : len(row)] = row, True
+    again = certify_sequential(x, B, support=(0, 1), delta=0.1, give_up=0.1, where=where)
+    for name in ("num_violations", "num_rollouts_used", "epsilon", "safety", "lower_bounds"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(whole.certificate, name))
+    assert 5 < np.mean([len(row) for row in rows]) < 60
+    assert sum(map(len, rows)) <= int(whole.num_started) <= 1.3 * sum(map(len, rows))
+    assert int(whole.num_unfinished) == 0
+
+
+def test_the_tasks_are_those_of_certify_policy(whole):
+    fixed = certify_policy(COINS, POLICY, KEY, B, num_tasks=30, num_rollouts=60, delta=0.1)
+    np.testing.assert_array_equal(fixed.tasks, whole.tasks)
+    assert whole.deterministic is True
+    assert str(whole) == str(whole.certificate)
+
+
+def test_it_ends_when_the_wanted_safety_is_certified(whole):
+    wanted = 0.1
+    found = adaptive(until=wanted)
+    assert wanted <= float(found.certificate.safety[0]) < float(whole.certificate.safety[0])
+    assert int(found.num_started) < int(whole.num_started)
+    # One violation more, and it would not have ended.
+    k, n = int(found.certificate.num_violations[0]), 30
+    passed_last = np.sum(np.asarray(found.passed_after) == np.max(np.asarray(found.passed_after)))
+    assert 1 - float(binomial_epsilon(k + passed_last, n, 0.05, 0.1)) < wanted
+
+
+def test_a_threshold_that_has_its_safety_takes_no_more_rollouts():
+    one = adaptive(thresholds=[0.3, 0.5], until=[0.1, 0.1])
+    other = adaptive(thresholds=[0.3, 0.5])
+    assert np.all(np.asarray(one.certificate.safety) >= 0.1)
+    assert int(one.num_started) < int(other.num_started)
+
+
+def test_the_rollouts_are_spent_and_no_more():
+    found = adaptive(max_rollouts=100)
+    assert int(found.num_started) == 100
+    assert int(found.state.num_rollouts.sum()) + int(found.num_unfinished) == 100
+    assert np.all(np.asarray(found.rollout_task)[100:] == -1)
+    none = adaptive(max_rollouts=1)
+    assert float(none.certificate.safety[0]) == 0
+
+
+def test_the_certificate_grows_to_its_end(whole):
+    rollouts, safety = whole.growth()
+    assert len(rollouts) == len(safety)
+    assert rollouts[0] == 0
+    assert np.all(np.diff(rollouts) >= 0)
+    assert np.all(np.diff(safety) >= 0)
+    assert safety[-1] == whole.certificate.safety[0]
+    assert rollouts[-1] <= int(whole.num_started)
+
+
+def test_a_run_that_was_stopped_goes_on_where_it_was(whole):
+    early = adaptive(max_rollouts=90)
+    late = adaptive(resume=early)
+    np.testing.assert_array_equal(late.state.num_rollouts_used, whole.state.num_rollouts_used)
+    np.testing.assert_array_equal(late.certificate.epsilon, whole.certificate.epsilon)
+    for ours, theirs in zip(by_task(late), by_task(whole), strict=True):
+        shared = min(len(ours), len(theirs))
+        np.testing.assert_array_equal(ours[:shared], theirs[:shared])
+    counted = int(early.state.num_rollouts.sum())
+    np.testing.assert_array_equal(early.rollout_task[:counted], late.rollout_task[:counted])
+
+
+def test_a_deadline_and_a_host_that_watches(whole):
+    seen = []
+    found = adaptive(progress=seen.append, deadline=300.0)
+    assert seen
+    np.testing.assert_array_equal(found.certificate.epsilon, whole.certificate.epsilon)
+    np.testing.assert_array_equal(seen[-1].certificate.epsilon, whole.certificate.epsilon)
+    begin = time.monotonic()
+    stopped = adaptive(deadline=0.0)
+    assert time.monotonic() - begin < 60
+    assert 0 < int(stopped.num_started) < int(whole.num_started)
+
+
+def test_new_values_compile_nothing(whole):
+    def call(threshold, delta, until, seed):
+        settings = {**SETTINGS, "delta": delta, "until": until, "max_rollouts": 1500 + seed}
+        policy = dataclasses.replace(POLICY, params=jnp.float32(0.9))
+        return certify_adaptive(COINS, policy, jax.random.key(seed), threshold, **settings)
+
+    call(0.4, 0.1, 0.1, 1)
+    assert compilations(lambda: call(0.45, 0.2, 0.15, 2)) == 0
+
+
+def test_simulated_worlds_take_the_fast_way_and_the_same_rule():
+    policy = bridge_world.table_policy(bridge_world.left_policy())
+    settings = {"num_tasks": 30, "max_rollouts": 4000, "delta": 0.1, "max_rollouts_per_task": 100, "binary": True}
+    found = certify_adaptive(bridge_world.ENV, policy, KEY, 0.5, **settings)
+    again = certify_adaptive(bridge_world.ENV, policy, KEY, 0.5, **settings, num_slots=90, schedule="closest")
+    np.testing.assert_array_equal(found.state.passed, again.state.passed)
+    for ours, theirs in zip(by_task(found), by_task(again), strict=True):
+        shared = min(len(ours), len(theirs))
+        np.testing.assert_array_equal(ours[:shared], theirs[:shared])
+    exact = np.asarray(bridge_world.ENV.sample_tasks(KEY, 1)).shape
+    assert exact == (1, 2)
+    assert 0 < int(found.certificate.num_violations[0]) < 30
+
+
+def test_float64(x64):
+    found = adaptive()
+    assert found.certificate.epsilon.dtype == np.float64
+    assert found.rollout_return.dtype == np.float64
+
+
+# --- how often it fails -------------------------------------------------------------------------------------------
+
+REPEATS, RISK, DELTA, BETA = 1500, 0.5, 0.1, 0.3
+HALF = MultiTaskEnv(
+    SlowCoin, lambda key: jnp.where(jax.random.bernoulli(key, RISK), 0.4995, 1.0), 10, (0.0, 1.0), name="half"
+)
+
+
+def failures(env=HALF, **change) -> int:
+    """Of certificates of 20 tasks, half of which are just below the threshold; every moment counts."""
+    settings = {"num_tasks": 20, "max_rollouts": 2000, "delta": DELTA, "beta": BETA, "give_up": 0.02}
+    settings |= {"max_rollouts_per_task": 80} | change
+
+    def once(key):
+        return certify_adaptive(env, POLICY, key, 0.5, **settings, validate=False).certificate.epsilon[0]
+
+    epsilon = jax.jit(jax.vmap(once))(jax.random.split(jax.random.key(7), REPEATS))
+    return int(np.sum(np.asarray(epsilon) < RISK))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_it_fails_at_most_with_delta(schedule):
+    count = failures(schedule=schedule)
+    assert stats.binomtest(count, REPEATS, DELTA, alternative="greater").pvalue > 1e-4
+    assert count > 0.1 * DELTA * REPEATS
+
+
+@pytest.mark.slow
+def test_rollouts_that_are_taken_in_as_they_end_fail_more_often(monkeypatch):
+    """A planted mistake: heads end first, so that among rollouts under way they are taken in before tails."""
+    from jaxcert.rollouts import _slots
+
+    def any_finished(run):
+        over, returns = _slots.finished(run.slots)
+        slot = jnp.arange(over.size)
+        one = jnp.zeros(run.started.shape[0], slot.dtype).at[run.slots.task].max(jnp.where(over, slot, 0))
+        return over & (one[run.slots.task] == slot), returns
+
+    monkeypatch.setattr(_slots, "_next_ones", any_finished)
+    other = dataclasses.replace(HALF, name="compiled anew")
+    count = failures(other, num_slots=400, max_rollouts=300)
+    assert stats.binomtest(count, REPEATS, DELTA, alternative="greater").pvalue < 1e-4
+
+
+# --- what is refused ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"num_tasks": 0}, "num_tasks is 0"),
+        ({"max_rollouts": 2.5}, "max_rollouts is 2.5"),
+        ({"num_slots": -1}, "num_slots is -1"),
+        ({"schedule": "best"}, "schedule is 'best'; expected one of round_robin, closest"),
+        ({"until": 1.5}, "until is 1.5"),
+        ({"until": 0.95}, r"until is 0.95; 30 tasks certify at most 0.92.. at this delta and beta"),
+        ({"until": [0.1, 0.2]}, "until has 2 entries; expected one, or one for each of 1 thresholds"),
+        ({"delta": 2.0}, "delta is 2"),
+        ({"beta": 0.0}, "beta is 0"),
+        ({"thresholds": np.nan}, "thresholds is nan"),
+        ({"give_up": 1.0}, "give_up is 1.0"),
+        ({"bets": [2.0]}, r"bets hold 2.0; expected numbers in \(0, 1\] or 'predictable'"),
+        ({"bets": "predictable"}, "bets are 'predictable'; expected a list"),
+        ({"bets": []}, r"bets are \[\]"),
+        ({"binary": True, "bets": ["predictable"]}, "bets hold 'predictable', which depend on the order"),
+        ({"binary": True, "max_rollouts_per_task": None}, "binary needs a number of at most 2000"),
+        ({"max_rollouts_per_task": 0}, "max_rollouts_per_task is 0"),
+    ],
+)
+def test_bad_settings_are_refused_before_any_rollout(change, message):
+    with pytest.raises(ValueError, match=message):
+        adaptive(**change)
+
+
+def test_another_run_is_not_resumed(whole):
+    with pytest.raises(ValueError, match="resume has thresholds"):
+        adaptive(thresholds=0.6, resume=whole)
+    with pytest.raises(ValueError, match="resume has 30 tasks; expected 20"):
+        adaptive(num_tasks=20, resume=whole)
+    with pytest.raises(ValueError, match="more than max_rollouts"):
+        adaptive(max_rollouts=10, resume=whole)
+
+
+def test_returns_that_are_no_numbers_are_named_or_count_as_violations():
+    policy = dataclasses.replace(POLICY, params=jnp.float32(np.nan))
+    with pytest.raises(ValueError, match="a return of task 0 is nan; expected a number in the support"):
+        adaptive(policy=policy)
+    found = adaptive(policy=policy, validate=False)
+    assert int(found.certificate.num_violations[0]) == 30
+    assert Status(int(found.certificate.status[0])) is Status.INVALID_INPUT

@@ -1,0 +1,104 @@
+"""The goal for coins: its exact probability by brute force, in fractions, and what a wrong one does."""
+
+import itertools
+from fractions import Fraction
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from jaxcert import Status
+from jaxcert.sequential import certify_sequential
+from jaxcert.sequential._decision_table import _wealth_up, calibrated_goals, probability_up
+from jaxcert.sequential._rule import _BETS_ON_COINS as BETS
+
+
+def exact_wealth(t: int, s: int, threshold: float) -> Fraction:
+    p, total = Fraction(threshold), Fraction(0)
+    for bet in BETS:
+        total += (1 - Fraction(bet)) ** (t - s) * (1 - Fraction(bet) + Fraction(bet) / p) ** s
+    return total / len(BETS)
+
+
+def exact_probability(threshold: float, goal: float, give_up: float, length: int) -> Fraction:
+    """Over all sequences of coins of bias B."""
+    p, total = Fraction(threshold), Fraction(0)
+    for coins in itertools.product((0, 1), repeat=length):
+        s = 0
+        for t, coin in enumerate(coins, start=1):
+            s += coin
+            wealth = exact_wealth(t, s, threshold)
+            if wealth >= Fraction(goal):
+                total += p ** sum(coins) * (1 - p) ** (length - sum(coins))
+                break
+            if wealth <= Fraction(give_up):
+                break
+    return total
+
+
+@pytest.mark.parametrize("threshold", [0.25, 0.5, 0.8125])
+@pytest.mark.parametrize("give_up", [0.0, 0.6])
+def test_recursion_against_all_sequences(threshold, give_up):
+    for goal in (1.2, 1.7, 3.0):
+        found = probability_up(_wealth_up(threshold, BETS, 9), threshold, goal, give_up)
+        exact = exact_probability(threshold, goal, give_up, 9)
+        assert Fraction(found) >= exact
+        assert found == pytest.approx(float(exact), rel=1e-8, abs=1e-290)
+
+
+def test_wealth_is_at_least_the_exact_one():
+    wealth = _wealth_up(0.7, BETS, 300)
+    for t, s in ((1, 0), (1, 1), (50, 20), (300, 0), (300, 211), (300, 300)):
+        exact = exact_wealth(t, s, 0.7)
+        assert Fraction(wealth[t - 1, s]) >= exact
+        assert wealth[t - 1, s] == pytest.approx(float(exact), rel=1e-8)
+
+
+@pytest.mark.parametrize("beta", [0.3, 0.05, 0.001])
+def test_goal_is_exact_and_below_that_of_ville(beta):
+    thresholds = np.array([0.1, 0.5, 0.9])
+    for goal, b in zip(calibrated_goals(thresholds, beta, np.array(BETS), 0.1, 300), thresholds, strict=True):
+        wealth = _wealth_up(float(b), BETS, 300)
+        assert 1 <= goal <= 1 / beta * (1 + 1e-12)
+        assert probability_up(wealth, float(b), goal, 0.1) <= beta
+        assert goal <= 1.01 or probability_up(wealth, float(b), goal * 0.99, 0.1) > beta or goal == 1
+    assert np.all(np.isinf(calibrated_goals(thresholds, 1.5, np.array(BETS), 0.1, 300)))
+
+
+SETTINGS = {"support": (0, 1), "delta": 0.1, "beta": 0.05, "binary": True, "validate": False}
+COINS = (np.random.default_rng(5).random((20_000, 300)) < 0.7).astype(np.float32)
+
+
+def test_coins_on_the_threshold_pass_with_beta(precision):
+    x = COINS.astype(precision)
+    found = certify_sequential(x, np.asarray(0.7, precision), **SETTINGS)
+    passed = 20_000 - int(found.num_violations[0])
+    assert stats.binomtest(passed, 20_000, 0.05, alternative="greater").pvalue > 1e-4
+    assert passed > 0.9 * 0.05 * 20_000  # the bound of Ville leaves a third of beta unused
+
+
+def test_a_table_that_counts_on_giving_up_needs_it():
+    """A planted mistake: the goal for tasks that are given up early, used for tasks that are not."""
+    goal = calibrated_goals(np.array([0.7]), 0.05, np.array(BETS), 0.6, 300)[0]
+    wealth = _wealth_up(0.7, BETS, 300)
+    assert probability_up(wealth, 0.7, goal, 0.6) <= 0.05
+    assert probability_up(wealth, 0.7, goal, 0.0) > 0.05
+
+
+def test_fewer_rollouts_and_more_tasks_than_without():
+    x = (np.random.default_rng(6).random((200, 300)) < 0.85).astype(np.float32)
+    table, ville = (certify_sequential(x, 0.7, **{**SETTINGS, "binary": on}, bets=BETS, give_up=0.1) for on in (1, 0))
+    assert float(table.epsilon[0]) <= float(ville.epsilon[0])
+    assert float(table.num_rollouts_used.mean()) < 0.95 * float(ville.num_rollouts_used.mean())
+
+
+def test_returns_that_are_no_coins_are_refused_or_count_as_violations():
+    x = np.full((10, 5), 0.5, np.float32)
+    with pytest.raises(ValueError, match="expects binary returns, 0 or 1"):
+        certify_sequential(x, 0.3, support=(0, 1), delta=0.1, binary=True)
+    found = certify_sequential(jnp.asarray(x), 0.3, **SETTINGS)
+    assert int(found.num_violations[0]) == 10
+    assert Status(int(found.status[0])) is Status.INVALID_INPUT
+    with pytest.raises(ValueError, match=r"\(0, 2\)"):
+        certify_sequential(x, 0.3, support=(0, 2), delta=0.1, binary=True)
