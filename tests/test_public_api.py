@@ -21,6 +21,7 @@ DOCUMENTED = [
     "jaxcert.baselines.interval_mdp",
     "jaxcert.bounds",
     "jaxcert.numerics",
+    "jaxcert.planning",
     "jaxcert.report",
     "jaxcert.rollouts",
     "jaxcert.rollouts.summaries",

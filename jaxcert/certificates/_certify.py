@@ -90,8 +90,8 @@ def certify(
         >>> print(certificate.num_violations, np.asarray(certificate.safety, np.float64).round(3))
         [13 97] [0.876 0.401]
 
-    Reference: Schnitzer et al. (2026), Theorem 5.1 ("scenario"); the theory page, sections 2 ("binomial"), 9 ("soft") and
-    10 ("auto").
+    Reference: Schnitzer et al. (2026), Theorem 5.1 ("scenario"); the theory page, sections 2 ("binomial"), 9 ("soft")
+    and 10 ("auto").
     """
     chosen = choose("method", method, METHODS)
     per_task = choose_bound(bound, chosen)

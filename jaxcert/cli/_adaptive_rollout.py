@@ -46,27 +46,28 @@ class Adaptive(NamedTuple):
     json: Path | None
 
 
-def asked_for(rollouts: int | None, thresholds: list[float] | None, given: dict[str, Any]) -> Adaptive | None:
-    """What was asked for, or None for a fixed number of rollouts.
+def asked_for(
+    rollouts: int | None, thresholds: list[float] | None, safety: float | None, delta: float, given: dict[str, Any]
+) -> Adaptive | None:
+    """What was asked for, or None for a fixed number of rollouts; ``given`` are the options of adaptive ones alone.
 
     Raises:
         ValueError: for options that do not go together.
     """
-    if not thresholds:
-        if others := [name for name, value in given.items() if value is not None]:
-            raise ValueError(f"--{others[0].replace('_', '-')} needs a --threshold, for which tasks are rolled out")
-        if rollouts is None:
-            raise ValueError("expected --rollouts, the same number for each task, or a --threshold to decide")
-        return None
+    others = [f"--{name.replace('_', '-')}" for name, value in given.items() if value is not None]
+    if others and (rollouts is not None or not thresholds):
+        raise ValueError(f"{others[0]} needs a --threshold in place of --rollouts, which is a fixed number")
     if rollouts is not None:
-        raise ValueError("--rollouts is a fixed number, with --threshold each task has its own: expected one of them")
-    if given["delta"] is None:
-        raise ValueError("--threshold needs --delta, the failure probability of its certificate")
+        return None
+    if not thresholds:
+        raise ValueError("expected --rollouts, the same number for each task, or a --threshold to decide")
+    if safety is not None:
+        raise ValueError("--safety needs --rollouts; expected --until in its place")
     deadline = given["deadline"]
     if deadline is not None and not 0 < deadline < math.inf:
         raise ValueError(f"--deadline is {deadline:g}; expected a positive number of seconds")
     defaults = {"schedule": given["schedule"] or "round_robin", "binary": bool(given["binary"])}
-    return Adaptive(thresholds, **{**given, **defaults})
+    return Adaptive(thresholds, delta, **{**given, **defaults})
 
 
 def check_archive_path(path: Path) -> None:

@@ -11,6 +11,7 @@ from jaxcert.cli import (
     _cache,
     _certify_command,
     _demo_command,
+    _plan_command,
     _render_command,
     _rollout_command,
     _sweep_command,
@@ -19,6 +20,7 @@ from jaxcert.cli import (
 
 _app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 _app.command("certify")(_certify_command.certify_file)
+_app.command("plan")(_plan_command.plan_file)
 _app.command("demo")(_demo_command.demo)
 _app.command("sweep")(_sweep_command.sweep_file)
 _app.command("train")(_train_command.train_policy)

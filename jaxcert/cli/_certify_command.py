@@ -9,10 +9,11 @@ import typer
 import jaxcert
 from jaxcert._files import check_output
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates import Certificate
+from jaxcert.certificates import Certificate, floor_figures
 from jaxcert.certificates._registry import METHODS
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._options import Quiet, Strict, level
+from jaxcert.planning import Advice, advise
 from jaxcert.report import (
     ReturnsFile,
     certificate_record,
@@ -63,6 +64,10 @@ def certify_file(
     ] = None,
     bound: Annotated[str, typer.Option(help=f"One of {', '.join(_BOUNDS)}.")] = "betting",
     method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "binomial",
+    wanted: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Safety wanted at the thresholds: where it is missed, say why."),
+    ] = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result there.")] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw certified safety there (.png, .svg, .pdf).")
@@ -80,6 +85,7 @@ def certify_file(
         data = read_returns(file, strict=strict)
         show(f"certifying {len(data.returns)} tasks")
         certificates = _certified(data, asked, settings)
+        advice = _advice(data, support, wanted, {fixed: certificates[fixed] for fixed in asked})
         show("writing")
         if plot:
             points = certificates if asked else {}
@@ -87,9 +93,13 @@ def certify_file(
             save_figure(plot, _figure(file, curve, points))
         if json:
             found = certificates.items()
-            write_certificates(json, [certificate_record(c, support=support, data=data, fixed=f) for f, c in found])
+            write_certificates(
+                json,
+                [certificate_record(c, support=support, data=data, fixed=f, advice=advice.get(f)) for f, c in found],
+            )
     # Last, so that a failure leaves no incomplete output.
     _print(_tables.heading(data, support, certificates), asked, certificates)
+    _print_advice(certificates, advice)
 
 
 def _check_outputs(file: Path, json: Path | None, plot: Path | None) -> None:
@@ -118,6 +128,25 @@ def _curve(data: ReturnsFile, certificate: Certificate, settings: dict[str, Any]
         return step_curve(certificate)
     bounds = np.asarray(certificate.lower_bounds)
     return jaxcert.certify(data.returns, np.unique(bounds), **{**settings, "where": data.where})
+
+
+def _advice(
+    data: ReturnsFile, support: tuple[float, float], wanted: float | None, certificates: dict[_Fixed, Certificate]
+) -> dict[_Fixed, tuple[Advice | None, ...]]:
+    """Why less is certified than wanted, by what was fixed beforehand."""
+    most = int(data.num_rollouts.max())
+    return {
+        fixed: advise(certificate, support=support, num_rollouts=most, safety=wanted, fixed=fixed)
+        for fixed, certificate in certificates.items()
+    }
+
+
+def _print_advice(certificates: dict[_Fixed, Certificate], advice: dict[_Fixed, tuple[Advice | None, ...]]) -> None:
+    for fixed, entries in advice.items():
+        values = certificates[fixed].thresholds if fixed == "threshold" else certificates[fixed].safety
+        for value, entry in zip(values.tolist(), entries, strict=True):
+            if entry is not None:
+                _console.output().print(f"Why not more at {fixed} {floor_figures(value)}: {entry}.")
 
 
 def _figure(file: Path, curve: Certificate, requested: dict[_Fixed, Certificate]) -> Any:

@@ -5,6 +5,7 @@ import hashlib
 import json
 import secrets
 import shutil
+import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +21,7 @@ from jaxcert._files import whole_file
 from jaxcert.cli import _console, _policies
 from jaxcert.cli._adaptive_rollout import SCHEDULES_NAMED, adaptive_rollout, asked_for, check_archive_path
 from jaxcert.cli._options import CHECKPOINT, Quiet
+from jaxcert.planning import check
 from jaxcert.report import check_returns_path, write_returns
 from jaxcert.rollouts import collect
 from jaxcert.rollouts._policy import key_apart
@@ -44,16 +46,19 @@ def rollout(
         list[float] | None,
         typer.Option(
             metavar="B",
-            help="In place of --rollouts: roll out each task until it is decided whether its expected return is at "
-            "least B (repeatable), and certify B.",
+            help="Without --rollouts: roll out each task until it is decided whether its expected return is at least "
+            "B (repeatable), and certify B. With: performance to be certified later; warn if it cannot be.",
         ),
+    ] = None,
+    safety: Annotated[
+        float | None, typer.Option(metavar="S", help="Safety to be certified later: warn if it cannot be.")
     ] = None,
     until: Annotated[
         float | None, typer.Option(metavar="S", help="End once each threshold is certified on this share of new tasks.")
     ] = None,
     delta: Annotated[
-        float | None, typer.Option(metavar="D", help="Failure probability of each threshold's certificate.")
-    ] = None,
+        float, typer.Option(metavar="D", help="Failure probability of each threshold's certificate.")
+    ] = 0.01,
     beta: Annotated[
         float | None,
         typer.Option(metavar="P", help="Probability with which a task below B may pass; by default 0.05."),
@@ -89,41 +94,49 @@ def rollout(
     quiet: Quiet = False,
 ) -> None:
     """Run a policy on new tasks, and write its returns; the same command resumes an interrupted run."""
-    limits = {
+    given = {
+        "until": until,
+        "beta": beta,
         "max_rollouts": max_rollouts,
         "max_rollouts_per_task": max_rollouts_per_task,
         "schedule": schedule,
         "slots": slots,
         "deadline": deadline,
+        "binary": binary or None,
+        "json": json,
     }
-    given = {"until": until, "delta": delta, "beta": beta, **limits, "binary": binary or None, "json": json}
-    asked = asked_for(rollouts, threshold, given)
-    check = check_returns_path if asked is None else check_archive_path
-    check(out)
+    asked = asked_for(rollouts, threshold, safety, delta, given)
+    check_path = check_archive_path if asked else check_returns_path
+    check_path(out)
     found = _policies.find(checkpoint, deterministic=not stochastic)
     facts = _facts(found, tasks, deterministic=not stochastic)
-    if asked is None:
-        _fixed(found, tasks, rollouts or 0, out, facts, seed, quiet=quiet)
-    else:
+    if asked:
         adaptive_rollout(found, asked, out, facts, seed, quiet=quiet)
+        return
+    wanted = {"delta": delta, "thresholds": threshold or (), "safety": safety}
+    _fixed(found, (tasks, rollouts or 0), wanted, out, facts, seed, quiet=quiet)
 
 
 def _fixed(
     found: _policies.Found,
-    tasks: int,
-    rollouts: int,
+    shape: tuple[int, int],
+    wanted: dict[str, Any],
     out: Path,
     facts: dict[str, Any],
     seed: int | None,
     *,
     quiet: bool,
 ) -> None:
-    """As many rollouts of each task."""
+    """As many rollouts of each task, with a warning where they cannot certify what is wanted."""
+    tasks, rollouts = shape
+    if wanted["thresholds"] or wanted["safety"]:
+        for advice in check(tasks, rollouts, support=found.env.support, **wanted):
+            print(f"warning: {advice}", file=sys.stderr)
     facts = {**facts, "num_rollouts": rollouts}
     parts = _Parts(out, facts, seed)
     key_tasks, key_rollouts = jax.random.split(key_apart(jax.random.key(parts.seed)))
     sampled = found.env.sample_tasks(key_tasks, tasks)
-    returns = _in_parts(found, sampled, key_rollouts, (tasks, rollouts), parts, quiet=quiet)
+    returns = _in_parts(found, sampled, key_rollouts, shape, parts, quiet=quiet)
     write_returns(out, returns, tasks=task_columns(sampled), facts={**facts, "seed": parts.seed})
     parts.remove()
     kind = "deterministic" if facts["deterministic"] else "stochastic"

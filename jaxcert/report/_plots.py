@@ -15,7 +15,7 @@ from jaxcert._files import check_output, check_suffix, write_whole
 from jaxcert.certificates import Certificate, confidence
 
 _CAPTION = "Each point holds by itself, for a threshold or a safety fixed before the data were seen."
-_COLOURS = ("#0b6e99", "#d1495b", "#6a994e", "#8d6a9f", "#e09f3e")
+COLOURS = ("#0b6e99", "#d1495b", "#6a994e", "#8d6a9f", "#e09f3e")
 _GREY = "#4a4a4a"
 
 
@@ -54,13 +54,12 @@ def plot_certificates(
         'Example: certified with confidence 0.99'
     """
     claim = _claim(certificates)
-    figure = import_extra("matplotlib.figure", "plot").Figure(figsize=(8.0, 4.5), dpi=150, layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = new_axes()
     axes.margins(x=0.02)
     if exact is not None:
         axes.plot(*exact, color=_GREY, linewidth=1.4, label="exact S(B)")
     left = min([float(certificate.thresholds.min()) for certificate in certificates.values()] + [x for x, _ in points])
-    for (label, certificate), colour in zip(certificates.items(), itertools.cycle(_COLOURS), strict=False):
+    for (label, certificate), colour in zip(certificates.items(), itertools.cycle(COLOURS), strict=False):
         axes.plot(*_steps(certificate, left), color=colour, linewidth=1.8, drawstyle="steps-pre", label=label)
     if points:
         axes.plot(*zip(*points, strict=True), "o", color=_GREY, markersize=5, zorder=3, label="requested")
@@ -110,6 +109,16 @@ def check_figure_path(path: str | PathLike[str]) -> Path:
     return check_output(path)
 
 
+def new_axes() -> tuple[Any, Any]:
+    """An empty figure with its axes."""
+    figure = import_extra("matplotlib.figure", "plot").Figure(figsize=(8.0, 4.5), dpi=150, layout="constrained")
+    axes = figure.add_subplot()
+    axes.grid(color="#e6e6e6", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
 def _claim(certificates: Mapping[str, Certificate]) -> str:
     """The title's statement; raises for certificates that cannot be drawn."""
     if not certificates:
@@ -134,8 +143,5 @@ def _steps(certificate: Certificate, left: float) -> tuple[np.ndarray, np.ndarra
 def _dress(figure: Any, axes: Any, title: str) -> None:
     """Axes, legend and caption."""
     axes.set(title=title, xlabel="threshold B", ylabel="certified safety 1−ε", ylim=(-0.02, 1.02))
-    axes.grid(color="#e6e6e6", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, loc="lower left")
     figure.supxlabel(_CAPTION, x=0.99, ha="right", fontsize=8, color=_GREY)

@@ -1,5 +1,6 @@
 """Certificates as strict JSON."""
 
+import dataclasses
 import json
 import math
 import platform
@@ -15,6 +16,7 @@ from jaxcert._files import write_whole
 from jaxcert._version import __version__
 from jaxcert.certificates import Certificate, Status, sentence
 from jaxcert.certificates._level_choice import AUTO
+from jaxcert.planning import Advice
 from jaxcert.report._readers import ReturnsFile
 
 _FORMAT = {"format": "jaxcert certificates", "format_version": 1}
@@ -27,6 +29,7 @@ def certificate_record(
     support: tuple[float, float],
     data: ReturnsFile | None = None,
     fixed: Literal["threshold", "safety"] = "threshold",
+    advice: Sequence[Advice | None] | None = None,
 ) -> dict[str, Any]:
     """Everything that a third party needs to know about a certificate, as plain values for JSON.
 
@@ -38,6 +41,7 @@ def certificate_record(
         data: the file that the returns were read from.
         fixed: what was fixed before the data were seen: the thresholds (`jaxcert.certify`), or the safety
             (`jaxcert.certify_safety_level`).
+        advice: of `jaxcert.planning.advise`, for the rows; each has an entry `advice` then, None where there is none.
 
     Returns:
         A dictionary of strings, numbers, lists and dictionaries; `rows` has one entry per threshold. If beta was chosen
@@ -61,7 +65,7 @@ def certificate_record(
         "data": None if data is None else _data(data),
         "fixed_beforehand": fixed,
         "note": _NOTE.format(fixed),
-        "rows": _rows(jax.tree.map(np.asarray, certificate)),
+        "rows": _with_advice(_rows(jax.tree.map(np.asarray, certificate)), advice),
     }
 
 
@@ -128,6 +132,13 @@ def _rows(certificate: Certificate) -> list[dict[str, Any]]:
         }
         for i, (violations, valid, status) in enumerate(zip(*counts, strict=True))
     ]
+
+
+def _with_advice(rows: list[dict[str, Any]], advice: Sequence[Advice | None] | None) -> list[dict[str, Any]]:
+    if advice is None:
+        return rows
+    entries = [None if one is None else dataclasses.asdict(one) for one in advice]
+    return [{**row, "advice": entry} for row, entry in zip(rows, entries, strict=True)]
 
 
 def _number(value: Any) -> float | None:

@@ -1,0 +1,150 @@
+"""`jaxcert plan`: how many tasks, how many rollouts, at which beta."""
+
+import json as json_format
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from jaxcert._files import check_output, write_whole
+from jaxcert.cli import _console, _tables
+from jaxcert.cli._options import Quiet
+from jaxcert.planning import Assumptions, Plan, TaskTable, plan, task_table
+from jaxcert.planning._design import DESIGNS
+from jaxcert.report import check_figure_path, plot_plan, read_returns, save_figure
+
+_SAFETIES = [0.8, 0.9, 0.95, 0.99]
+
+
+def plan_file(
+    delta: Annotated[float, typer.Option(metavar="D", help="Failure probability of the certificate.")],
+    pilot: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[PILOT]",
+            help="A file of returns of some tasks, as for `jaxcert certify`; without it (and --assume), a table of the "
+            "tasks that safeties need.",
+        ),
+    ] = None,
+    support: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="A B", help="Smallest and largest possible return, known in advance."),
+    ] = None,
+    threshold: Annotated[float | None, typer.Option(metavar="X", help="Performance to certify.")] = None,
+    safety: Annotated[
+        list[float] | None, typer.Option(metavar="S", help="Wanted safety (repeatable for the table).")
+    ] = None,
+    budget: Annotated[float | None, typer.Option(metavar="C", help="What may be spent in all.")] = None,
+    cost_per_task: Annotated[float, typer.Option(metavar="C", help="Cost of a task.")] = 0.0,
+    cost_per_rollout: Annotated[float, typer.Option(metavar="C", help="Cost of a rollout.")] = 1.0,
+    power: Annotated[float, typer.Option(metavar="P", help="Wanted probability of the certificate.")] = 0.9,
+    max_rollouts: Annotated[int, typer.Option(metavar="M", help="Most rollouts per task to consider.")] = 100,
+    design: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help=f"Consider only these of {', '.join(DESIGNS)} (repeatable)."),
+    ] = None,
+    assume: Annotated[
+        tuple[float, float, float] | None,
+        typer.Option(
+            metavar="MEAN SD SD",
+            help="In place of PILOT: mean and standard deviation of the tasks' performances, and standard deviation of "
+            "the returns of a task (0: returns are A or B).",
+        ),
+    ] = None,
+    beta: Annotated[
+        float | None, typer.Option(metavar="P", help="Failure probability of a lower bound, for the table.")
+    ] = None,
+    max_violations: Annotated[int, typer.Option(min=0, metavar="K", help="Columns of the table.")] = 3,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result there.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw what each number of rollouts leads to (.png, .svg, .pdf).")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the resampling.")] = 0,
+    quiet: Quiet = False,
+) -> None:
+    """Plan an experiment: a table of the tasks that safeties need or, from PILOT, the best designs."""
+    _check_outputs(json, plot)
+    if pilot is None and assume is None:
+        _refuse_for_a_table(threshold=threshold, budget=budget, plot=plot)
+        table = task_table(np.asarray(safety or _SAFETIES), delta=delta, beta=beta, max_violations=max_violations)
+        _write(json, table.to_dict())
+        _print_table(table)
+        return
+    settings = {
+        "threshold": threshold,
+        "safety": _only(safety),
+        "budget": budget,
+        "cost_per_task": cost_per_task,
+        "cost_per_rollout": cost_per_rollout,
+        "power": power,
+        "max_rollouts": max_rollouts,
+        "designs": tuple(design) if design else None,
+        "seed": seed,
+    }
+    if support is None:
+        raise ValueError("--support is not given; expected the smallest and the largest possible return")
+    if beta is not None:
+        raise ValueError("--beta is for the table; with a pilot, beta belongs to the plan")
+    with _console.warnings_on_stderr(), _console.progress(quiet) as show:
+        show("reading")
+        known = _known(pilot, assume)
+        show("planning")
+        found = plan(known, support=support, delta=delta, **settings)
+        if plot:
+            save_figure(plot, plot_plan(found))
+        _write(json, json_format.loads(found.to_json()))
+    _print_plan(found)
+
+
+def _check_outputs(json: Path | None, plot: Path | None) -> None:
+    if json:
+        check_output(json)
+    if plot:
+        check_figure_path(plot)
+
+
+def _refuse_for_a_table(**options: Any) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise ValueError(f"--{name} needs PILOT or --assume")
+
+
+def _only(safety: list[float] | None) -> float | None:
+    if safety and len(safety) > 1:
+        raise ValueError("--safety is given several times; expected one with a pilot")
+    return safety[0] if safety else None
+
+
+def _known(pilot: Path | None, assume: tuple[float, float, float] | None) -> Any:
+    if pilot is not None and assume is not None:
+        raise ValueError("PILOT and --assume are both given; expected one of them")
+    if assume is not None:
+        mean, of_tasks, of_rollouts = assume
+        return Assumptions(mean, of_tasks, of_rollouts or None)
+    assert pilot is not None
+    data = read_returns(pilot)
+    if data.where is not None and not np.all(data.where):
+        raise ValueError(f"{pilot}: some tasks have fewer rollouts than others; expected as many of each in a pilot")
+    return data.returns
+
+
+def _write(path: Path | None, document: dict[str, Any]) -> None:
+    if path:
+        text = json_format.dumps(document, allow_nan=False, ensure_ascii=False, indent=2)
+        write_whole(path, f"{text}\n".encode())
+
+
+def _print_table(table: TaskTable) -> None:
+    console = _console.output()
+    beta = "its default" if table.beta is None else f"{table.beta:g}"
+    console.print(f"The fewest tasks that certify a safety, by violations; delta {table.delta:g}, beta {beta}", "")
+    console.print(_tables.plain_table(table.columns()), soft_wrap=False)
+
+
+def _print_plan(found: Plan) -> None:
+    console = _console.output()
+    console.print(f"Wanted: {found.wish}", "")
+    console.print(_tables.plain_table(found.columns()), "", soft_wrap=False)
+    for remark in found.remarks():
+        console.print(remark)

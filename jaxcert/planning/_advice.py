@@ -1,0 +1,154 @@
+"""Why a certificate says less than wanted, and what would help; the same before any rollout."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import chex
+import numpy as np
+
+from jaxcert._validation import check_count, check_finite, check_open_unit, is_concrete
+from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates import Certificate, Status
+from jaxcert.certificates._arguments import choose
+from jaxcert.certificates._registry import COUNTING
+from jaxcert.planning._reasons import Advice, Setting, advice_on, impossible, with_free_beta
+from jaxcert.returns._prepared import Support
+
+
+def advise(
+    certificate: Certificate,
+    *,
+    support: Support,
+    num_rollouts: int | None = None,
+    safety: float | None = None,
+    fixed: Literal["threshold", "safety"] = "threshold",
+) -> tuple[Advice | None, ...]:
+    """Why a certificate says nothing, or less than wanted, and what would help.
+
+    Every number was computed with the certificate's own arithmetic: "0.9 needs 47 tasks" is true of 47, and not of 46.
+
+    Args:
+        certificate: concrete, for one set of tasks.
+        support: (a, b), as it was declared.
+        num_rollouts: m, the most rollouts that a task has; without it, nothing is said about rollouts.
+        safety: the wanted safety at each threshold; by default, any above 0.
+        fixed: ``"safety"`` for a certificate of ``certify_safety_level``, which says nothing where its threshold is the
+            lower end of the support; the wanted safety is that of the certificate.
+
+    Returns:
+        For each threshold an ``Advice``, or None where as much is certified as wanted, and for soft counts and
+        beta "auto", about which such numbers do not say enough.
+
+    Raises:
+        ValueError: for a batched or traced certificate, or arguments out of range.
+
+    Example:
+        >>> import jaxcert
+        >>> from jaxcert.planning import advise
+        >>> returns = jaxcert.sample_returns("cheetah")[:20]
+        >>> certificate = jaxcert.certify(returns, 200.0, support=(0, 1000), delta=0.01)
+        >>> print(advise(certificate, support=(0, 1000), num_rollouts=100, safety=0.9)[0])
+        20 tasks can certify 0.7835 at most, even if none is a violation: 0.9 needs 47
+    """
+    if not is_concrete(certificate.safety) or certificate.safety.ndim != 1:
+        raise ValueError("certificate is batched or traced; expected safety of shape [t] with values")
+    wanted = _wanted(safety)
+    if certificate.method not in COUNTING or certificate.beta.ndim:
+        return (None,) * certificate.safety.size
+    setting = Setting(
+        COUNTING[certificate.method],
+        certificate.num_tasks,
+        num_rollouts,
+        float(certificate.beta),
+        float(certificate.delta),
+        certificate.bound if certificate.bound in BOUNDS else None,
+        _ends(support),
+        certificate.safety.dtype,
+    )
+    rows = zip(*(np.asarray(x).tolist() for x in _columns(certificate)), strict=True)
+    if fixed == "safety":
+        setting = with_free_beta(setting, certificate)
+        low = np.sum(np.asarray(certificate.lower_bounds) <= setting.low)
+        return tuple(advice_on(setting, None, s, int(low)) if c == Status.VACUOUS else None for _, s, _, c in rows)
+    return tuple(
+        None if _enough(achieved, wanted) or code == Status.INVALID_INPUT else advice_on(setting, threshold, wanted, k)
+        for threshold, achieved, k, code in rows
+    )
+
+
+def check(
+    num_tasks: int,
+    num_rollouts: int,
+    *,
+    delta: float,
+    thresholds: chex.Numeric | Sequence[float] = (),
+    safety: float | None = None,
+    support: Support | None = None,
+    beta: float | None = None,
+    bound: str = "betting",
+    method: str = "binomial",
+) -> tuple[Advice, ...]:
+    """What a planned experiment cannot certify, whatever its returns are: to be called before the rollouts.
+
+    Args:
+        num_tasks: n.
+        num_rollouts: m, of each task.
+        delta: failure probability of the certificate, in (0, 1).
+        thresholds: B; without any, only the number of tasks is checked.
+        safety: the wanted safety; by default, any above 0.
+        support: (a, b), needed for thresholds.
+        beta: failure probability of one lower bound; by default that of the method.
+        bound: the name of a bound, as in ``certify``.
+        method: the name of a method, as in ``certify``.
+
+    Returns:
+        An ``Advice`` for each threshold at which the wish cannot come true, or one if there are no thresholds; empty
+        if nothing stands in the way.
+
+    Raises:
+        ValueError: for arguments out of range, or thresholds without a support.
+
+    Example:
+        >>> from jaxcert.planning import check
+        >>> for advice in check(100, 10, thresholds=150.0, support=(0, 200), delta=0.01):
+        ...     print(advice)
+        no lower bound can pass 148.3 with 10 rollouts at beta 0.05, even if all returns were 200: 150 needs 11 \
+rollouts, or a beta of at least 0.06, or rollouts one after another (jaxcert.sequential)
+    """
+    check_count("num_tasks", num_tasks)
+    check_count("num_rollouts", num_rollouts)
+    for name, value in (("delta", delta), ("beta", beta)):
+        if value is not None:
+            check_open_unit(name, value)
+    chosen, wanted = choose("method", method, COUNTING), _wanted(safety)
+    choose("bound", bound, BOUNDS)
+    asked: list[Any] = np.atleast_1d(np.asarray(thresholds, np.float64)).tolist() or [None]
+    if asked != [None]:
+        check_finite("thresholds", thresholds)
+        if support is None:
+            raise ValueError("support is not given; expected (a, b), which thresholds are compared with")
+    level = float(chosen.default_beta(delta, num_tasks)) if beta is None else float(beta)
+    ends = None if support is None else _ends(support)
+    setting = Setting(chosen, num_tasks, num_rollouts, level, float(delta), bound, ends, None)
+    found = [impossible(setting, threshold, wanted) for threshold in asked]
+    return tuple(advice for advice in found if advice.text)
+
+
+def _enough(achieved: float, wanted: float) -> bool:
+    return achieved >= wanted if wanted > 0 else achieved > 0
+
+
+def _wanted(safety: float | None) -> float:
+    if safety is None:
+        return 0.0
+    check_open_unit("safety", safety)
+    return float(safety)
+
+
+def _ends(support: Support) -> tuple[float, float]:
+    low, high = support
+    return float(low), float(high)
+
+
+def _columns(certificate: Certificate) -> tuple:
+    return certificate.thresholds, certificate.safety, certificate.num_violations, certificate.status

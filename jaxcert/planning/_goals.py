@@ -1,0 +1,232 @@
+"""What makes one design better than another: goals, which turn the course of imagined tasks into options."""
+
+import dataclasses
+import functools
+
+import numpy as np
+
+from jaxcert.bounds import betting
+from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.numerics import binomial_cdf, clopper_pearson_upper
+from jaxcert.planning._design import Design, PerTask, Question
+from jaxcert.planning._limits import least_tasks, most_violations, on_rows, reaches, safety_of
+from jaxcert.planning._option import Costs, Option
+
+BETAS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+# Violations that a design may allow: all small numbers, then steps of about a fifth.
+_ALLOWED = np.unique(np.concatenate([np.arange(24), np.geomspace(24, 2000, 24).astype(int)]))
+_QUANTILES = 1024
+# Pilot tasks may be luckier than the others; at this level they are not.
+_DOUBT = 0.1
+_PILOTS = 50
+_EXPERIMENTS = 64
+
+
+@dataclasses.dataclass(frozen=True)
+class Goal:
+    """What all goals have; ``lower`` are lower bounds of imagined tasks, [G, N], and n, k and beta are [G]."""
+
+    question: Question
+    costs: Costs
+    power: float
+
+    objective = ""
+    larger_is_better = True
+
+    def betas(self, m: int, around: Option | None) -> np.ndarray:
+        """Twelve levels to try with so many rollouts, in all of their range or around those of an option."""
+        if around is None:
+            return np.asarray(BETAS)
+        place = np.searchsorted(BETAS, around.design.beta)
+        ends = BETAS[max(place - 1, 0)], BETAS[min(place + 1, len(BETAS) - 1)]
+        return np.round(np.linspace(*ends, len(BETAS)), 4)
+
+    def key(self, option: Option) -> tuple:
+        """Sorts options, best first."""
+        return (-option.value if self.larger_is_better else option.value, option.cost)
+
+    def is_met(self, option: Option) -> bool:
+        """Whether the option does what is wanted."""
+        return True
+
+    def options(self, name: str, m: int, betas: np.ndarray, course: PerTask) -> list[Option]:
+        """The best option at each level: as many tasks as the budget allows."""
+        assert self.costs.budget is not None
+        rollouts = course.used.mean(axis=1)
+        unit = self.costs.of_task(rollouts)
+        n = np.minimum(self.costs.budget / unit * (1 + 1e-9), 10**6).astype(int)
+        kept = np.flatnonzero(n >= 1)
+        if not kept.size:
+            return []
+        n, k = n[kept], self.allowed(n[kept], betas[kept])
+        values = self.values(course.lower[kept], n, k, betas[kept])
+        return [
+            Option(Design(name, int(n[i]), m, float(betas[g])), None, rollouts[g], float(n[i] * unit[g]), values[i])
+            for i, g in enumerate(kept)
+        ]
+
+    def allowed(self, n: np.ndarray, betas: np.ndarray) -> np.ndarray:
+        """k, where the goal has one."""
+        return np.zeros_like(n)
+
+    def values(self, lower: np.ndarray, n: np.ndarray, k: np.ndarray, betas: np.ndarray) -> np.ndarray:
+        """The objective, [G]."""
+        return self.of_passing(np.mean(self._passes(lower), axis=1), n, k, betas)
+
+    def of_passing(self, p: np.ndarray, n: np.ndarray, k: np.ndarray, betas: np.ndarray) -> np.ndarray:
+        """The objective, if a task passes with probability p."""
+        raise NotImplementedError
+
+    def _passes(self, lower: np.ndarray) -> np.ndarray:
+        return lower >= np.asarray(self.question.threshold).astype(lower.dtype)
+
+    def final(self, option: Option) -> tuple[Design, int]:
+        """The design with its last touches, and k."""
+        n, beta = np.asarray([option.design.num_tasks]), np.asarray([option.design.beta])
+        return option.design, int(self.allowed(n, beta)[0])
+
+    def pessimistic(self, lower: np.ndarray, design: Design, k: int, rng: np.random.Generator) -> float:
+        """The objective at the lower confidence limit of the probability to pass; lower is [repeats, tasks]."""
+        share = self._passes(lower).mean(axis=0).astype(np.float32)
+        p = float(betting(share, _DOUBT, support=(0.0, 1.0)))
+        return float(self.of_passing(np.asarray([p]), *as_row(design, k, 1))[0])
+
+    def until_reached(
+        self, lower: np.ndarray, used: np.ndarray, design: Design, k: int, rng: np.random.Generator
+    ) -> float | None:
+        """Expected cost up to the moment when the wanted certificate is reached; None without such a moment."""
+        return None
+
+
+class CheapestCertificate(Goal):
+    """A safety at a threshold, certified with a wanted probability, at the least cost."""
+
+    objective = "power"
+
+    def key(self, option: Option) -> tuple:
+        return (not self.is_met(option), option.cost if self.is_met(option) else -option.value)
+
+    def is_met(self, option: Option) -> bool:
+        return option.value >= self.power
+
+    def options(self, name: str, m: int, betas: np.ndarray, course: PerTask) -> list[Option]:
+        rollouts, p = course.used.mean(axis=1), np.mean(self._passes(course.lower), axis=1)
+        unit, n = self.costs.of_task(rollouts), _least(self.question, tuple(betas.tolist()))
+        power = np.where(n > 0, self.of_passing(p[:, None], np.maximum(n, 1), _ALLOWED, betas), 0.0)
+        if self.costs.budget is not None:
+            power = np.where(n * unit[:, None] <= self.costs.budget, power, 0.0)
+        found = []
+        for g, row in enumerate(power):
+            i = int(np.argmax(row >= self.power) if np.any(row >= self.power) else np.argmax(row))
+            if row[i] > 0:
+                design = Design(name, int(n[g, i]), m, float(betas[g]))
+                cost = float(n[g, i] * unit[g])
+                found.append(Option(design, int(_ALLOWED[i]), rollouts[g], cost, float(row[i])))
+        return found
+
+    def of_passing(self, p: np.ndarray, n: np.ndarray, k: np.ndarray, betas: np.ndarray) -> np.ndarray:
+        return np.where(k >= 0, _cdf(np.maximum(k, 0), n, 1.0 - p), 0.0)
+
+    def allowed(self, n: np.ndarray, betas: np.ndarray) -> np.ndarray:
+        return most_violations(BINOMIAL, self.question.safety, n, betas, self.question.delta)
+
+    def final(self, option: Option) -> tuple[Design, int]:
+        """With the largest beta that allows as many violations: it costs nothing."""
+        design, k = super().final(option)
+        most = _free_beta(self.question, design.num_tasks, max(k, 0))
+        held = reaches(BINOMIAL, self.question.safety, k, design.num_tasks, most, self.question.delta)
+        return dataclasses.replace(design, beta=float(most)) if most > design.beta and held else design, k
+
+    def until_reached(
+        self, lower: np.ndarray, used: np.ndarray, design: Design, k: int, rng: np.random.Generator
+    ) -> float | None:
+        """Tasks take turns, each until it passes or is given up, and all stop once n - k have passed."""
+        n = design.num_tasks
+        chosen = rng.integers(lower.size, size=(_EXPERIMENTS, n))
+        ends, passed = used.reshape(-1)[chosen], self._passes(lower).reshape(-1)[chosen]
+        last = np.sort(np.where(passed, ends, np.iinfo(np.int32).max), axis=1)[:, n - k - 1 : n - k]
+        return float(np.mean(np.sum(self.costs.of_task(np.minimum(ends, last)), axis=1)))
+
+
+class LeastRisk(Goal):
+    """The least expected risk at a threshold, from a budget."""
+
+    objective = "expected epsilon"
+    larger_is_better = False
+
+    def of_passing(self, p: np.ndarray, n: np.ndarray, k: np.ndarray, betas: np.ndarray) -> np.ndarray:
+        p, n, betas = np.broadcast_arrays(p, n, betas)
+        # What lies beyond eight standard deviations does not matter to a mean.
+        around = min(int(8 * np.sqrt(np.max(n * p * (1 - p)))) + 20, int(n.max()))
+        middle = (n * (1 - p)).astype(int)[:, None]
+        violations = np.clip(middle + np.arange(-around, around + 1), 0, n[:, None])
+        below = _cdf(violations, n[:, None], 1.0 - p[:, None])
+        chance = np.diff(below, axis=1, prepend=0.0)
+        risk = 1 - safety_of(BINOMIAL, violations, n[:, None], betas[:, None], self.question.delta)
+        return np.sum(chance * risk, axis=1)
+
+
+class HighestReturn(Goal):
+    """The highest expected return certified at a safety, from a budget."""
+
+    objective = "expected certified return"
+
+    def betas(self, m: int, around: Option | None) -> np.ndarray:
+        """The largest levels for 0, 1, ... violations, since those between certify no more."""
+        assert self.costs.budget is not None
+        n = int(min(self.costs.budget / self.costs.of_task(np.asarray(m)) * (1 + 1e-9), 10**6))
+        if n < 1:
+            return np.asarray(BETAS)
+        levels = _free_beta(self.question, n, np.arange(n))
+        levels = levels[levels > 1e-4]
+        if not levels.size:
+            return np.asarray(BETAS)
+        size = len(BETAS)
+        if around is None:
+            return levels[np.linspace(0, levels.size - 1, size).round().astype(int)]
+        place = int(np.argmin(np.abs(levels - around.design.beta)))
+        return levels[np.clip(np.arange(size) + place - size // 2, 0, levels.size - 1)]
+
+    def allowed(self, n: np.ndarray, betas: np.ndarray) -> np.ndarray:
+        return most_violations(BINOMIAL, self.question.safety, n, betas, self.question.delta)
+
+    def values(self, lower: np.ndarray, n: np.ndarray, k: np.ndarray, betas: np.ndarray) -> np.ndarray:
+        """The mean of the (k + 1)-th smallest of n lower bounds; the lower end of the support if there is no k."""
+        ordered = np.sort(lower, axis=1)
+        edges = np.linspace(0, 1, _QUANTILES + 1)
+        # P[the (k+1)-th smallest lies above this quantile] = P[at most k of n lie below it].
+        above = _cdf(np.maximum(k, 0)[:, None], n[:, None], edges)
+        middles = ordered[:, ((edges[1:] + edges[:-1]) / 2 * ordered.shape[1]).astype(int)].astype(np.float64)
+        return np.where(k >= 0, np.sum(-np.diff(above) * middles, axis=1), self.question.support[0])
+
+    def pessimistic(self, lower: np.ndarray, design: Design, k: int, rng: np.random.Generator) -> float:
+        """The tenth percentile over resampled pilots."""
+        num_tasks = lower.shape[1]
+        chosen = rng.integers(num_tasks, size=(_PILOTS, num_tasks))
+        repeats = max(8, -(-_QUANTILES // num_tasks))
+        again = np.moveaxis(lower[:repeats, chosen], 1, 0).reshape(_PILOTS, -1)
+        return float(np.quantile(self.values(again, *as_row(design, k, _PILOTS)), _DOUBT))
+
+
+def _free_beta(question: Question, n: int, k: np.ndarray | int) -> np.ndarray:
+    """About the largest beta with which k violations of n still certify the safety, rounded down."""
+    assert question.safety is not None
+    limit = on_rows(clopper_pearson_upper, k, n, question.delta).astype(np.float64)
+    return np.floor((1 - limit * (1 + 2e-5) / (1 - question.safety)) * 1e4) / 1e4
+
+
+@functools.lru_cache(maxsize=64)
+def _least(question: Question, betas: tuple[float, ...]) -> np.ndarray:
+    """The fewest tasks, [G, k], for each number of allowed violations; other numbers of rollouts need the same."""
+    assert question.safety is not None
+    levels = np.asarray(betas)[:, None]
+    return least_tasks(question.safety, delta=question.delta, beta=levels, num_violations=_ALLOWED)
+
+
+def _cdf(k: np.ndarray, n: np.ndarray, p: np.ndarray) -> np.ndarray:
+    return on_rows(binomial_cdf, k, n, p).astype(np.float64)
+
+
+def as_row(design: Design, k: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """n, k and beta as the goals take them."""
+    return np.full(size, design.num_tasks), np.full(size, k), np.full(size, design.beta)

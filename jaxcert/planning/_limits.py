@@ -1,0 +1,180 @@
+"""What a number of tasks can certify, whatever the returns are; decided by the certificate's own arithmetic."""
+
+from collections.abc import Callable
+from typing import Any
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._validation import as_numbers, check_open_unit, refuse
+from jaxcert.certificates._arguments import choose
+from jaxcert.certificates._method import Method
+from jaxcert.certificates._registry import COUNTING
+from jaxcert.numerics._rounding import cast_host, complement_down
+
+MOST_TASKS = 10**6
+_ROWS = 256, 2048
+
+
+def least_tasks(
+    safety: chex.Numeric,
+    *,
+    delta: chex.Numeric,
+    beta: chex.Numeric | None = None,
+    num_violations: chex.Numeric = 0,
+    method: str = "binomial",
+) -> np.ndarray:
+    r"""The fewest tasks that can certify a safety, if a given number of them may be violations.
+
+    .. math:: \min \{ n : 1 - \hat\varepsilon(k; n, \beta, \delta) \ge s \}, \qquad
+              \hat\varepsilon = U(k; n, \delta) / (1 - \beta) \ \text{for the binomial certificate}
+
+    With this n and k ``certify`` reports a safety of at least s, with n - 1 and k it does not: both were computed.
+
+    Args:
+        safety: s, the wanted safety, in (0, 1).
+        delta: failure probability of the certificate, in (0, 1).
+        beta: failure probability of one lower bound; by default that of the method.
+        num_violations: k, how many lower bounds may miss the threshold.
+        method: the name of a method, as in ``certify``.
+
+    All arguments but the method broadcast against each other.
+
+    Returns:
+        The numbers of tasks, integers; 0 where a million tasks do not suffice.
+
+    Raises:
+        ValueError: for levels or a safety outside (0, 1), counts that are not whole, or an unknown method.
+
+    Example:
+        >>> from jaxcert.planning import least_tasks
+        >>> least_tasks([0.8, 0.9, 0.95], delta=0.01).tolist()
+        [22, 47, 95]
+    """
+    chosen = choose("method", method, COUNTING)
+    k = _counts("num_violations", num_violations, 0)
+    wanted, delta, beta, k = _broadcast(_unit("safety", safety), _unit("delta", delta), _beta(beta), k)
+
+    def holds(n: np.ndarray) -> np.ndarray:
+        return reaches(chosen, wanted, k, n, beta, delta)
+
+    return least_true(holds, np.minimum(k, MOST_TASKS), MOST_TASKS)
+
+
+def max_safety(
+    num_tasks: chex.Numeric,
+    *,
+    delta: chex.Numeric,
+    beta: chex.Numeric | None = None,
+    num_violations: chex.Numeric = 0,
+    method: str = "binomial",
+) -> np.ndarray:
+    r"""The safety that so many tasks certify with so many violations; with none, the most that they can certify.
+
+    .. math:: 1 - \hat\varepsilon(k; n, \beta, \delta)
+
+    Args:
+        num_tasks: n.
+        delta: failure probability of the certificate, in (0, 1).
+        beta: failure probability of one lower bound; by default that of the method.
+        num_violations: k, at most n.
+        method: the name of a method, as in ``certify``.
+
+    All arguments but the method broadcast against each other.
+
+    Returns:
+        The safeties that ``certify`` reports, rounded down; 0 where it certifies nothing.
+
+    Raises:
+        ValueError: as ``least_tasks``.
+
+    Example:
+        >>> from jaxcert.planning import max_safety
+        >>> print(f"{max_safety(20, delta=0.01):.4f}")
+        0.7835
+    """
+    chosen = choose("method", method, COUNTING)
+    n, k = _counts("num_tasks", num_tasks, 1), _counts("num_violations", num_violations, 0)
+    n, k, delta, beta = _broadcast(n, k, _unit("delta", delta), _beta(beta))
+    refuse("num_violations", k, k <= n, "at most num_tasks")
+    return safety_of(chosen, k, n, beta, delta)
+
+
+def safety_of(method: Method, k: Any, n: Any, beta: Any, delta: Any, dtype: Any = None) -> np.ndarray:
+    """The safety that ``certify`` reports for returns of the type, elementwise; a beta of NaN is the default."""
+    dtype = np.dtype(dtype or jnp.result_type(float))
+    delta = cast_host(np.asarray(delta, np.float64), dtype, "down")
+    default = cast_host(np.asarray(method.default_beta(delta, n), np.float64), dtype, "nearest")
+    beta = np.where(np.isnan(beta), default, cast_host(np.asarray(beta, np.float64), dtype, "nearest"))
+
+    def solve(*row: np.ndarray) -> jax.Array:
+        return complement_down(method.solve(*(jnp.asarray(column, dtype) for column in row)).epsilon)
+
+    return on_rows(solve, k, n, beta, delta)
+
+
+def on_rows(function: Callable[..., jax.Array], *values: Any) -> np.ndarray:
+    """An elementwise function on rows of two lengths, so that other shapes compile nothing new."""
+    arrays = np.broadcast_arrays(*values)
+    size = arrays[0].size
+    length = _ROWS[size > _ROWS[0]]
+    rows = zip(*(np.resize(array, (-(-size // length), length)) for array in arrays), strict=True)
+    return np.concatenate([function(*row) for row in rows])[:size].reshape(arrays[0].shape)
+
+
+def reaches(method: Method, wanted: Any, k: Any, n: Any, beta: Any, delta: Any, dtype: Any = None) -> np.ndarray:
+    """Whether ``certify`` reports at least the wanted safety; for a wanted safety of 0, more than that."""
+    found = safety_of(method, k, n, beta, delta, dtype).astype(np.float64)
+    return np.where(np.asarray(wanted) > 0, found >= wanted, found > 0)
+
+
+def most_violations(method: Method, wanted: Any, n: Any, beta: Any, delta: Any, dtype: Any = None) -> np.ndarray:
+    """The largest k with the wanted safety, elementwise; -1 where there is none."""
+    wanted, n, beta, delta = np.broadcast_arrays(wanted, n, beta, delta)
+
+    def fails(k: np.ndarray) -> np.ndarray:
+        return (k >= n) | ~reaches(method, wanted, np.minimum(k, n), n, beta, delta, dtype)
+
+    return least_true(fails, np.full(n.shape, -1), int(n.max()), low_counts=True) - 1
+
+
+def least_true(
+    holds: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: int, *, low_counts: bool = False
+) -> np.ndarray:
+    """By bisection, an integer above ``low`` where it holds, but not at the one below; 0 where it fails at ``high``.
+
+    It holds from some integer on. Rounding may blur which one; that it does not hold just below is computed anyway.
+    ``low`` itself is not tried, and counts as failing.
+    """
+    fails, good = np.array(low, np.int64), np.full(np.shape(low), high, np.int64)
+    possible = holds(good)
+    while np.any(good - fails > 1):
+        middle = (fails + good) // 2
+        found = holds(np.maximum(middle, 0 if low_counts else 1))
+        fails, good = np.where(found, fails, middle), np.where(found, middle, good)
+    return np.where(possible, good, 0)
+
+
+# --- arguments ----------------------------------------------------------------------------------------------------
+
+
+def _unit(name: str, value: Any) -> np.ndarray:
+    check_open_unit(name, value)
+    return np.asarray(value, np.float64)
+
+
+def _beta(value: Any) -> np.ndarray:
+    return np.asarray(np.nan) if value is None else _unit("beta", value)
+
+
+def _counts(name: str, value: Any, least: int) -> np.ndarray:
+    numbers = as_numbers(name, value)
+    good = (numbers >= least) & (numbers <= MOST_TASKS) & (numbers == np.floor(numbers))
+    refuse(name, numbers, good, f"a whole number from {least} to {MOST_TASKS:,}")
+    return numbers.astype(np.int64)
+
+
+def _broadcast(*arrays: np.ndarray) -> list[np.ndarray]:
+    return [np.array(array) for array in np.broadcast_arrays(*arrays)]

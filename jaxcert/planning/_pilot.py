@@ -1,0 +1,126 @@
+"""What is known before the experiment: pilot returns, or assumptions; and returns of imagined tasks drawn from them."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from jaxcert._validation import as_numbers, refuse
+from jaxcert.returns._prepared import Support, split_support
+
+# Tasks of an assumed distribution that one repetition draws.
+_ASSUMED_TASKS = 256
+
+
+@dataclasses.dataclass(frozen=True)
+class Assumptions:
+    """A guess in place of pilot returns: how performances and returns are distributed.
+
+    Performances J are a + (b - a) times a beta variable, as are the returns of a task, around its J. A spread of
+    returns that the support does not allow around some J becomes the largest that it allows: returns of a or b.
+
+    Attributes:
+        mean: of the performances J over tasks, in the unit of the returns.
+        task_spread: standard deviation of J over tasks.
+        rollout_spread: standard deviation of the returns of one task; None for returns of a or b only, such as 0 and 1.
+
+    Example:
+        >>> from jaxcert.planning import Assumptions
+        >>> Assumptions(mean=600.0, task_spread=80.0, rollout_spread=50.0).mean
+        600.0
+    """
+
+    mean: float
+    task_spread: float
+    rollout_spread: float | None
+
+
+class PilotReturns:
+    """Resampled tasks, each with rollouts resampled from its own: a bootstrap at two levels."""
+
+    is_sample = True
+
+    def __init__(self, returns: Any, support: Support) -> None:
+        low, high = map(float, split_support(support))
+        array = as_numbers("pilot", returns)
+        if array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 2:
+            raise ValueError(
+                f"pilot has shape {array.shape}; expected returns [num_tasks, num_rollouts], at least 2 of each"
+            )
+        refuse("pilot", array, (array >= low) & (array <= high) & np.isfinite(array), "a return in the support")
+        self.returns = array.astype(np.float32)
+        self.num_tasks = array.shape[0]
+        self.binary = (low, high) == (0.0, 1.0) and bool(np.all((array == 0) | (array == 1)))
+
+    def draw(self, rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
+        """Returns [repeats, tasks, rollouts]: every pilot task once in each repetition."""
+        shape = (num_repeats, *self.returns.shape)
+        chosen = rng.integers(shape[-1], size=(*shape[:-1], num_rollouts))
+        return np.take_along_axis(np.broadcast_to(self.returns, shape), chosen, axis=-1)
+
+    def data_sets(self, rng: np.random.Generator, num_repeats: int, num_tasks: int, num_rollouts: int) -> np.ndarray:
+        """Whole data sets [repeats, num_tasks, num_rollouts]."""
+        tasks = rng.integers(self.num_tasks, size=(num_repeats, num_tasks, 1))
+        return self.returns[tasks, rng.integers(self.returns.shape[1], size=(*tasks.shape[:2], num_rollouts))]
+
+    def notes(self) -> list[str]:
+        """What the reader has to know about plans from such a pilot."""
+        n, m = self.returns.shape
+        unseen = 1 - 0.1 ** (1 / n)
+        return [
+            f"planned from {n} pilot tasks with {m} rollouts each. They chose the design, so they must not enter the "
+            "certificate: it needs new tasks and new rollouts",
+            f"up to {100 * unseen:.2g} % of the tasks may be of a kind that no pilot task shows (at 90 % confidence), "
+            f"and resampled rollouts of a task vary {100 / m:.2g} % less than new ones (variance)",
+        ]
+
+
+class AssumedReturns:
+    """Tasks and rollouts of an assumed distribution."""
+
+    is_sample = False
+
+    def __init__(self, assumed: Assumptions, support: Support) -> None:
+        low, high = map(float, split_support(support))
+        if not np.isfinite(high):
+            raise ValueError("support has an infinite upper end; Assumptions need a finite one")
+        self.low, self.width, self.spread = low, high - low, assumed.rollout_spread
+        mean, spread = (assumed.mean - low) / self.width, assumed.task_spread / self.width
+        if not 0 < mean < 1:
+            raise ValueError(f"mean is {assumed.mean:g}; expected a number inside the support ({low:g}, {high:g})")
+        if not 0 < spread**2 < mean * (1 - mean):
+            most = self.width * np.sqrt(mean * (1 - mean))
+            raise ValueError(f"task_spread is {assumed.task_spread:g}; expected more than 0 and less than {most:.4g}")
+        if self.spread is not None and not 0 < self.spread < np.inf:
+            raise ValueError(f"rollout_spread is {self.spread:g}; expected a positive number, or None")
+        size = mean * (1 - mean) / spread**2 - 1
+        self.shape = mean * size, (1 - mean) * size
+        self.num_tasks = _ASSUMED_TASKS
+        self.binary = self.spread is None and (low, high) == (0.0, 1.0)
+
+    def draw(self, rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
+        """Returns [repeats, tasks, rollouts] of as many new tasks in each repetition."""
+        return self.data_sets(rng, num_repeats, self.num_tasks, num_rollouts)
+
+    def data_sets(self, rng: np.random.Generator, num_repeats: int, num_tasks: int, num_rollouts: int) -> np.ndarray:
+        """Whole data sets [repeats, num_tasks, num_rollouts]."""
+        j = rng.beta(*self.shape, size=(num_repeats, num_tasks, 1))
+        shape = (num_repeats, num_tasks, num_rollouts)
+        unit = (rng.random(shape) < j).astype(np.float64)
+        if self.spread is not None:
+            size = j * (1 - j) / (self.spread / self.width) ** 2 - 1
+            successes, failures = np.maximum(size * j, 1e-9), np.maximum(size * (1 - j), 1e-9)
+            unit = np.where(size > 1e-3, rng.beta(successes, failures, size=shape), unit)
+        return np.minimum(self.low + self.width * unit, self.low + self.width).astype(np.float32)
+
+    def notes(self) -> list[str]:
+        """What the reader has to know about plans from assumptions."""
+        return ["planned from assumptions, which the certificate does not use: if they are wrong it still holds"]
+
+
+Source = PilotReturns | AssumedReturns
+
+
+def source_of(pilot: Any, support: Support) -> Source:
+    """Pilot returns or assumptions, checked."""
+    return AssumedReturns(pilot, support) if isinstance(pilot, Assumptions) else PilotReturns(pilot, support)

@@ -1,0 +1,140 @@
+"""A plan: what was asked, and the options that were found."""
+
+import dataclasses
+import json
+from typing import Any
+
+from jaxcert.certificates import confidence
+from jaxcert.planning._design import DESIGNS, Question
+from jaxcert.planning._option import Costs, Option
+from jaxcert.planning._task_table import as_text
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """The result of ``plan``; printing it gives a table.
+
+    Attributes:
+        objective: what the values of the options are: ``"power"``, ``"expected epsilon"`` or ``"expected certified
+            return"``.
+        question: what is to be certified: support, delta, threshold and safety.
+        costs: per task, per rollout, and the budget.
+        power: the wanted probability of the certificate.
+        options: the best ones, best first.
+        considered: the best one for each kind of design and each number of rollouts, in their order.
+        num_simulated: how many tasks were imagined.
+        notes: what has to be known about them.
+
+    Example:
+        >>> from jaxcert.planning import Assumptions, plan
+        >>> assumed = Assumptions(mean=0.8, task_spread=0.05, rollout_spread=0.1)
+        >>> found = plan(assumed, support=(0, 1), delta=0.05, safety=0.9, budget=500, designs=("betting",))
+        >>> found.objective
+        'expected certified return'
+    """
+
+    objective: str
+    question: Question
+    costs: Costs
+    power: float
+    options: tuple[Option, ...]
+    considered: tuple[Option, ...]
+    num_simulated: int
+    notes: tuple[str, ...]
+
+    @property
+    def best(self) -> Option | None:
+        """The best option; None if the budget allows none."""
+        return self.options[0] if self.options else None
+
+    @property
+    def wish(self) -> str:
+        """What was asked for, in a sentence."""
+        threshold, safety, delta = self.question.threshold, self.question.safety, self.question.delta
+        paid = "" if self.costs.budget is None else f" from a budget of {self.costs.budget:g}"
+        sure = f"confidence {confidence(delta)}"
+        if threshold is not None and safety is not None:
+            return (
+                f"at least {threshold:g} certified with safety {safety:g}, {sure}, in {self.power:.4g} of cases{paid}"
+            )
+        if threshold is None:
+            return f"the highest return certified with safety {safety:g}, {sure}{paid}"
+        return f"the least risk certified at a threshold of {threshold:g}, {sure}{paid}"
+
+    def columns(self) -> dict[str, list[str]]:
+        """The options as columns of text by their heading."""
+        rows = self.options
+        found = {
+            "design": [option.design.name for option in rows],
+            "tasks": [str(option.design.num_tasks) for option in rows],
+            "rollouts": [_rollouts(option) for option in rows],
+            "beta": [f"{option.design.beta:.4g}" for option in rows],
+            "cost": [f"{option.cost:,.0f}" for option in rows],
+            self.objective: [f"{_shown(option.value)} ± {_shown(option.standard_error)}" for option in rows],
+        }
+        if any(option.pessimistic is not None for option in rows):
+            found["pessimistic"] = [_optional(option.pessimistic) for option in rows]
+        if any(option.num_violations is not None for option in rows):
+            found["violations allowed"] = [str(option.num_violations) for option in rows]
+        if any(option.until_reached is not None for option in rows):
+            found["cost until reached"] = [
+                "" if option.until_reached is None else f"{option.until_reached:,.0f}" for option in rows
+            ]
+        return found
+
+    def remarks(self) -> list[str]:
+        """What has to be said beside the table."""
+        said = [f"from {self.num_simulated:,} simulated tasks; ± is the standard error of the simulation", *self.notes]
+        if any(option.pessimistic is not None for option in self.options):
+            said.append("pessimistic: if the pilot tasks were luckier than tasks in general, at 90 % confidence")
+        if any(DESIGNS[option.design.name].needs_threshold for option in self.options):
+            said.append("the cost of a sequential design is a mean, not a limit")
+        if self.best is None:
+            said.append("the budget allows no design that certifies anything")
+        elif self.question.threshold is not None and self.question.safety is not None and self.best.value < self.power:
+            said.append(f"no design considered reaches a power of {self.power:g}")
+        return said
+
+    def __str__(self) -> str:
+        return "\n".join([f"Wanted: {self.wish}", as_text(self.columns()), *self.remarks()])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "objective": self.objective,
+            "question": self.question._asdict(),
+            "costs": self.costs._asdict(),
+            "power": self.power,
+            "options": [dataclasses.asdict(option) for option in self.options],
+            "considered": [dataclasses.asdict(option) for option in self.considered],
+            "num_simulated": self.num_simulated,
+            "remarks": self.remarks(),
+        }
+
+    def to_json(self) -> str:
+        """The same as strict JSON."""
+        return json.dumps(_finite(self.to_dict()), allow_nan=False, ensure_ascii=False, indent=2)
+
+
+def _finite(value: Any) -> Any:
+    """Numbers that JSON does not know as None."""
+    if isinstance(value, dict):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(entry) for entry in value]
+    return None if isinstance(value, float) and not abs(value) < float("inf") else value
+
+
+def _rollouts(option: Option) -> str:
+    most = option.design.num_rollouts
+    if DESIGNS[option.design.name].needs_threshold:
+        return f"{option.rollouts_per_task:.1f} (at most {most})"
+    return str(most)
+
+
+def _optional(value: float | None) -> str:
+    return "" if value is None else _shown(value)
+
+
+def _shown(value: float) -> str:
+    return f"{value:.1f}" if abs(value) >= 100 else f"{value:.3g}" if abs(value) >= 0.0005 else f"{value:.1g}"

@@ -1,0 +1,211 @@
+"""The search for a design: coarse, then around the best of each kind."""
+
+import math
+
+import chex
+import numpy as np
+
+from jaxcert._validation import check_count, check_finite, check_open_unit
+from jaxcert.planning._design import DESIGNS, Kind, Question, usable
+from jaxcert.planning._goals import (
+    CheapestCertificate,
+    Goal,
+    HighestReturn,
+    LeastRisk,
+    as_row,
+)
+from jaxcert.planning._option import Costs, Option
+from jaxcert.planning._pilot import Assumptions, Source, source_of
+from jaxcert.planning._planned import Plan
+from jaxcert.planning._simulation import BATCHES, LENGTHS, Simulation
+from jaxcert.returns._prepared import Support, split_support
+
+_ROLLOUTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
+_SHOWN = 6
+
+
+def plan(
+    pilot: chex.Array | Assumptions,
+    *,
+    support: Support,
+    delta: float,
+    threshold: float | None = None,
+    safety: float | None = None,
+    budget: float | None = None,
+    cost_per_task: float = 0.0,
+    cost_per_rollout: float = 1.0,
+    power: float = 0.9,
+    max_rollouts: int = 100,
+    designs: tuple[str, ...] | None = None,
+    seed: int = 0,
+) -> Plan:
+    """How many tasks, how many rollouts of each, at which beta, fixed or one after another.
+
+    What is given says what is wanted:
+
+    * ``threshold`` and ``safety``: the cheapest design that certifies this safety at this threshold with probability
+      ``power``; with a ``budget``, among those that it allows.
+    * ``safety`` and ``budget``: the design with the highest expected return certified at this safety.
+    * ``threshold`` and ``budget``: the design with the least expected certified risk at this threshold.
+
+    Tasks and rollouts are resampled from the pilot. A task passes a threshold, and takes rollouts, independently of the
+    others, so the chances of a certificate follow by exact binomial sums from those of one task.
+
+    The pilot chooses the design, so the certificate needs other tasks and rollouts. It holds whatever the pilot was.
+
+    Args:
+        pilot: returns float[n0, m0] of some tasks, at least 2 × 2; or ``Assumptions``.
+        support: (a, b), as in ``certify``.
+        delta: failure probability of the certificate, in (0, 1).
+        threshold: B.
+        safety: s in (0, 1).
+        budget: what tasks and rollouts may cost in all, in the unit of the costs; by default rollouts.
+        cost_per_task: of sampling a task, in any unit.
+        cost_per_rollout: of one rollout, in the same unit.
+        power: the probability with which the certificate is wanted, in (0, 1).
+        max_rollouts: the most rollouts per task that are considered, up to 1000.
+        designs: names of the designs to consider; by default all that suit the returns.
+        seed: of the resampling.
+
+    Returns:
+        A ``Plan``; ``plan.best`` is the best option.
+
+    Raises:
+        ValueError: for values out of range, an unknown design, or if neither a threshold nor a safety is given, or only
+            one of them and no budget.
+
+    Example:
+        >>> import jaxcert
+        >>> from jaxcert.planning import plan
+        >>> pilot = jaxcert.sample_returns("cheetah")[:50, :20]
+        >>> found = plan(pilot, support=(0, 1000), delta=0.01, threshold=400.0, safety=0.9, designs=("betting",))
+        >>> found.best.value >= 0.9, found.best.cost < 1500
+        (True, True)
+    """
+    question = check_question(support, delta, threshold, safety)
+    goal = _goal(question, Costs(cost_per_task, cost_per_rollout, budget), power)
+    _check_rollouts(max_rollouts)
+    source = source_of(pilot, support)
+    simulation = Simulation(source, goal.question, max_rollouts, seed)
+    options: dict[tuple[str, int], Option] = {}
+    for kind in _kinds(designs, question, source):
+        _search(kind, goal, simulation, options)
+    shown = sorted((_finished(option, goal, simulation) for option in _different(options, goal)), key=goal.key)
+    return Plan(
+        objective=goal.objective,
+        question=goal.question,
+        costs=goal.costs,
+        power=power,
+        options=tuple(shown),
+        considered=tuple(sorted(options.values(), key=lambda option: (option.design.name, option.design.num_rollouts))),
+        num_simulated=simulation.num_simulated,
+        notes=tuple(source.notes()),
+    )
+
+
+def check_question(support: Support, delta: float, threshold: float | None, safety: float | None) -> Question:
+    """What is to be certified, if that makes sense."""
+    for name, value in (("delta", delta), ("safety", safety)):
+        if value is not None:
+            check_open_unit(name, value)
+    if threshold is not None:
+        check_finite("threshold", threshold)
+    if threshold is None and safety is None:
+        raise ValueError("neither threshold nor safety is given; expected at least one of them")
+    low, high = split_support(support)
+    return Question((float(low), float(high)), delta, threshold, safety)
+
+
+def _goal(question: Question, costs: Costs, power: float) -> Goal:
+    check_open_unit("power", power)
+    for name, value in zip(("cost_per_task", "cost_per_rollout", "budget"), costs, strict=True):
+        if value is not None and not (value >= 0 and math.isfinite(value)):
+            raise ValueError(f"{name} is {value}; expected a number of at least 0")
+    if costs.per_task + costs.per_rollout <= 0:
+        raise ValueError("cost_per_task and cost_per_rollout are both 0; expected one above 0")
+    if question.threshold is not None and question.safety is not None:
+        return CheapestCertificate(question, costs, power)
+    if costs.budget is None:
+        raise ValueError("no budget is given; expected one, or both a threshold and a safety")
+    return (LeastRisk if question.safety is None else HighestReturn)(question, costs, power)
+
+
+def _check_rollouts(max_rollouts: int) -> None:
+    check_count("max_rollouts", max_rollouts)
+    if max_rollouts > LENGTHS[-1]:
+        raise ValueError(f"max_rollouts is {max_rollouts}; expected at most {LENGTHS[-1]}")
+
+
+def _kinds(names: tuple[str, ...] | None, question: Question, source: Source) -> list[Kind]:
+    if names:
+        return [usable(name, question) for name in names]
+    known = question.threshold is not None
+    return [kind for kind in DESIGNS.values() if kind.suits(source.binary) and (known or not kind.needs_threshold)]
+
+
+# --- the search ---------------------------------------------------------------------------------------------------
+
+
+def _search(kind: Kind, goal: Goal, simulation: Simulation, options: dict) -> None:
+    """Fill in the best option for each number of rollouts."""
+    coarse = [*(m for m in _ROLLOUTS if m < simulation.most), simulation.most]
+    _try(kind, goal, simulation, coarse, None, options)
+    own = [option for (name, _), option in options.items() if name == kind.name]
+    if own:
+        best = min(own, key=goal.key)
+        _try(kind, goal, simulation, _between(coarse, best.design.num_rollouts), best, options)
+
+
+def _try(kind: Kind, goal: Goal, simulation: Simulation, rollouts: list, around: Option | None, options: dict) -> None:
+    for m in rollouts:
+        betas = goal.betas(m, around)
+        found = goal.options(kind.name, m, betas, simulation.run(kind, m, betas))
+        known = [options[kind.name, m]] if (kind.name, m) in options else []
+        if found or known:
+            options[kind.name, m] = min([*found, *known], key=goal.key)
+
+
+def _between(coarse: list[int], m: int) -> list[int]:
+    """Up to seven numbers from the one before to the one after."""
+    place = coarse.index(m)
+    low, high = coarse[max(place - 1, 0)], coarse[min(place + 1, len(coarse) - 1)]
+    return sorted({m, *np.unique(np.linspace(low, high, 7).round().astype(int)).tolist()})
+
+
+def _different(options: dict[tuple[str, int], Option], goal: Goal) -> list[Option]:
+    """The best options of different kinds, or with clearly different numbers of rollouts."""
+    kept: list[Option] = []
+    ranked = sorted(options.values(), key=goal.key)
+    for option in [option for option in ranked if goal.is_met(option)] or ranked:
+        design = option.design
+        near = [
+            other.design
+            for other in kept
+            if other.design.name == design.name and 2 / 3 < other.design.num_rollouts / design.num_rollouts < 3 / 2
+        ]
+        kept += [] if near else [option]
+    first = {option.design.name: option for option in reversed(kept)}
+    return list(dict.fromkeys([*first.values(), *kept]))[:_SHOWN]
+
+
+# --- what is reported ---------------------------------------------------------------------------------------------
+
+
+def _finished(option: Option, goal: Goal, simulation: Simulation) -> Option:
+    """The option with its last touches, and how far its figures can be trusted."""
+    design, k = goal.final(option)
+    kind, m = DESIGNS[design.name], design.num_rollouts
+    course = simulation.run(kind, m, np.asarray([design.beta]))
+    lower, used = (array[0].reshape(simulation.num_repeats, -1) for array in course)
+    batches = goal.values(lower.reshape(BATCHES, -1), *as_row(design, k, BATCHES))
+    rng, rollouts = np.random.default_rng([simulation.seed, 0]), float(used.mean())
+    return Option(
+        design=design,
+        num_violations=None if goal.question.safety is None else k,
+        rollouts_per_task=rollouts,
+        cost=float(design.num_tasks * goal.costs.of_task(rollouts)),
+        value=float(goal.values(lower.reshape(1, -1), *as_row(design, k, 1))[0]),
+        standard_error=float(np.std(batches, ddof=1) / math.sqrt(BATCHES)),
+        pessimistic=goal.pessimistic(lower, design, k, rng) if simulation.source.is_sample else None,
+        until_reached=goal.until_reached(lower, used, design, k, rng) if kind.needs_threshold else None,
+    )

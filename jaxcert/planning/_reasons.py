@@ -1,0 +1,217 @@
+"""The reasons why less is certified than wanted, each with the numbers that would do."""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates import Certificate, ceil_figures, floor_figures, floor_to
+from jaxcert.certificates._method import Method
+from jaxcert.numerics._rounding import complement_down
+from jaxcert.planning._highest import MOST_ROLLOUTS, best_of, least_beta
+from jaxcert.planning._limits import MOST_TASKS, least_true, most_violations, reaches, safety_of
+
+# Smaller betas that are proposed.
+_TINY_BETA = 1e-7
+_BETAS = (0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 1e-4, 1e-5, 1e-6)
+
+
+@dataclasses.dataclass(frozen=True)
+class Advice:
+    """Why less is certified than was wanted at one threshold; as text, the sentences to print.
+
+    Attributes:
+        threshold: B; None before it is known, for a safety level.
+        safety: the wanted safety; 0 for any above it.
+        max_safety: the most that so many tasks certify at these levels, without any violation.
+        tasks_needed: if that is too little, the fewest tasks that can certify the wanted safety.
+        max_beta: if that is too little, a beta at which these tasks can.
+        highest_threshold: if no task can pass the threshold, the lower bound of the best possible returns.
+        rollouts_needed: if so, the fewest rollouts with which the best possible returns pass.
+        min_beta: if so, the least beta, in steps of 0.01, at which they pass with these rollouts.
+        num_violations: k, and how many are allowed, if it is only for their number.
+        violations_allowed: see ``num_violations``.
+        tasks_at_this_share: as many tasks would do if the same share of them were violations.
+        text: all of this in words.
+
+    Example:
+        >>> from jaxcert.planning import check
+        >>> [advice] = check(20, 30, safety=0.9, delta=0.01)
+        >>> advice.tasks_needed
+        47
+    """
+
+    threshold: float | None
+    safety: float
+    max_safety: float
+    tasks_needed: int | None = None
+    max_beta: float | None = None
+    highest_threshold: float | None = None
+    rollouts_needed: int | None = None
+    min_beta: float | None = None
+    num_violations: int | None = None
+    violations_allowed: int | None = None
+    tasks_at_this_share: int | None = None
+    text: str = ""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Setting(NamedTuple):
+    """What a certificate was, or will be, computed with."""
+
+    method: Method
+    num_tasks: int
+    num_rollouts: int | None
+    beta: float
+    delta: float
+    bound: str | None
+    support: tuple[float, float] | None
+    dtype: Any
+    free_beta: bool = False
+
+    @property
+    def low(self) -> float:
+        """a."""
+        return -np.inf if self.support is None else self.support[0]
+
+    def reach(self, wanted: float, k: Any, n: Any, beta: Any = None) -> np.ndarray:
+        """Whether k violations of n certify the wanted safety."""
+        level = self.level(n) if beta is None else beta
+        return reaches(self.method, wanted, k, n, level, self.delta, self.dtype)
+
+    def level(self, n: Any) -> Any:
+        """Beta; one that was the method's default stays that for another number of tasks."""
+        dtype = np.float32 if self.dtype is None else self.dtype
+        default = np.asarray(self.method.default_beta(np.asarray(self.delta, dtype), self.num_tasks), dtype)
+        return np.nan if default == np.asarray(self.beta, dtype) else self.beta
+
+
+def advice_on(setting: Setting, threshold: float | None, wanted: float, k: int) -> Advice:
+    """The first of: too few tasks, or rollouts, whatever the returns are; too many violations."""
+    found = impossible(setting, threshold, wanted)
+    return found if found.text else _too_many(setting, found, k)
+
+
+def impossible(setting: Setting, threshold: float | None, wanted: float) -> Advice:
+    """What stands in the way whatever the returns are; without text if nothing does."""
+    n = setting.num_tasks
+    most = float(safety_of(setting.method, 0, n, setting.level(n), setting.delta, setting.dtype))
+    found, texts = Advice(threshold, wanted, most), []
+    if not setting.reach(wanted, 0, n):
+        found = _with_tasks(setting, found)
+        texts.append(_tasks_text(setting, found))
+    if threshold is not None and setting.num_rollouts and setting.bound and setting.support:
+        found = _with_rollouts(setting, found)
+        if found.highest_threshold is not None:
+            texts.append(_rollouts_text(setting, found))
+    return dataclasses.replace(found, text="; ".join(texts))
+
+
+def _with_tasks(setting: Setting, found: Advice) -> Advice:
+    needed = int(least_true(lambda n: setting.reach(found.safety, 0, n), np.asarray([0]), MOST_TASKS)[0])
+    if setting.free_beta and needed:
+        # Between a beta of nearly 0 and none, rounding decides.
+        near = [n for n in range(max(needed - 2, 1), needed + 3) if _free(setting, found.safety, n)]
+        needed = min(near, default=needed)
+    smaller = np.asarray([beta for beta in _BETAS if beta < setting.beta] or [setting.beta])
+    good = setting.reach(found.safety, np.zeros_like(smaller), setting.num_tasks, smaller)
+    return dataclasses.replace(
+        found,
+        tasks_needed=needed or None,
+        max_beta=float(smaller[np.argmax(good)]) if good.any() else None,
+    )
+
+
+def with_free_beta(setting: Setting, certificate: Certificate) -> Setting:
+    """With a beta of nearly 0, if it was chosen for the safety: then it is as small as the safety needs."""
+    best = setting.method.best_beta
+    if best is None or best(setting.num_tasks, certificate.delta, certificate.safety)[0] != certificate.beta:
+        return setting
+    return setting._replace(beta=_TINY_BETA, free_beta=True)
+
+
+def _free(setting: Setting, safety: float, n: int) -> bool:
+    """Whether ``certify_safety_level`` finds a beta at which n tasks certify the safety."""
+    assert setting.method.best_beta is not None
+    delta, wanted = (jnp.asarray(value, setting.dtype) for value in (setting.delta, [safety]))
+    _, solution = setting.method.best_beta(n, delta, wanted)
+    return bool(complement_down(solution.epsilon[0]) >= wanted[0])
+
+
+def _tasks_text(setting: Setting, found: Advice) -> str:
+    n = setting.num_tasks
+    most = f"can certify {floor_to(found.max_safety, 4)} at most" if found.max_safety > 0 else "can certify nothing"
+    tasks = "1 task" if n == 1 else f"{n} tasks"
+    needed = f"{found.tasks_needed:,}" if found.tasks_needed else f"more than {MOST_TASKS:,}"
+    smaller = f", or a beta of at most {found.max_beta:g}" if found.max_beta else ""
+    return f"{tasks} {most}, even if none is a violation: {_wish(found.safety)} needs {needed}{smaller}"
+
+
+def _with_rollouts(setting: Setting, found: Advice) -> Advice:
+    assert setting.bound
+    assert setting.support
+    assert setting.num_rollouts
+    assert found.threshold is not None
+    low, high = setting.support
+    if found.threshold <= low:
+        return found
+    if found.threshold > high:
+        return dataclasses.replace(found, highest_threshold=high)
+    few = setting.num_rollouts < BOUNDS[setting.bound].min_rollouts
+    if not np.isfinite(high) or few:
+        return found
+    best = best_of(setting.bound, setting.support, setting.dtype)
+    highest = best.one_by_one(setting.num_rollouts, setting.beta)
+    if highest >= best.up(found.threshold):
+        return found
+    beta = least_beta(best, found.threshold, setting.num_rollouts)
+    good = beta is not None and bool(setting.reach(found.safety, 0, setting.num_tasks, beta))
+    return dataclasses.replace(
+        found,
+        highest_threshold=highest,
+        rollouts_needed=best.least_rollouts(found.threshold, setting.beta) or None,
+        min_beta=beta if good else None,
+    )
+
+
+def _rollouts_text(setting: Setting, found: Advice) -> str:
+    assert setting.support
+    assert found.threshold is not None
+    assert found.highest_threshold is not None
+    low, high = setting.support
+    shown = floor_figures(found.threshold)
+    if found.highest_threshold == high:
+        return f"{shown} lies above the support: no return exceeds {high:g}"
+    # Other returns may give as much more by rounding.
+    above = ceil_figures(found.highest_threshold + 1e-5 * (high - low), 4)
+    needed = f"{found.rollouts_needed:,}" if found.rollouts_needed else f"more than {MOST_ROLLOUTS:,}"
+    larger = f", or a beta of at least {found.min_beta:g}" if found.min_beta else ""
+    m = setting.num_rollouts
+    rollouts = "1 rollout" if m == 1 else f"{m} rollouts"
+    return (
+        f"no lower bound can pass {above} with {rollouts} at beta {setting.beta:.4g}, even if all returns were "
+        f"{high:g}: {shown} needs {needed} rollouts{larger}, or rollouts one after another (jaxcert.sequential)"
+    )
+
+
+def _too_many(setting: Setting, found: Advice, k: int) -> Advice:
+    """Nothing stands in the way but the violations."""
+    n, wanted = setting.num_tasks, found.safety
+    levels = setting.level(n), setting.delta, setting.dtype
+    allowed = int(most_violations(setting.method, wanted, np.asarray([n]), *levels)[0])
+    more = least_true(lambda size: setting.reach(wanted, -(-k * size // n), size), np.asarray([n]), MOST_TASKS)[0]
+    text = f"{k} of {n} tasks are violations: {_wish(wanted)} allows {allowed}"
+    text += f", or as large a share of {int(more):,} tasks" if more else ", and more tasks like these do not help"
+    text += "; a lower threshold, or more rollouts per task, makes fewer violations"
+    return dataclasses.replace(
+        found, num_violations=k, violations_allowed=allowed, tasks_at_this_share=int(more) or None, text=text
+    )
+
+
+def _wish(safety: float) -> str:
+    """In six figures: in the certificate it has been rounded up."""
+    return floor_figures(safety, 6) if safety > 0 else "anything"

@@ -1,0 +1,115 @@
+"""`jaxcert plan`, and the advice of `jaxcert certify` and `jaxcert rollout`."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_harness import command, refused
+
+from jaxcert.planning import plan, task_table
+
+SUPPORT = ("--support", 0, 1)
+RNG = np.random.default_rng(0)
+PILOT = np.clip(RNG.beta(40, 10, (40, 1)) + RNG.uniform(-0.1, 0.1, (40, 10)), 0, 1).astype(np.float32)
+
+
+@pytest.fixture
+def pilot(tmp_path) -> Path:
+    np.savez(tmp_path / "pilot.npz", returns=PILOT)
+    return tmp_path / "pilot.npz"
+
+
+def test_a_table_from_nothing(tmp_path):
+    status, out, err = command("plan", "--delta", 0.01, "--json", tmp_path / "table.json")
+    assert (status, err) == (0, "")
+    rows = [line.split() for line in out.splitlines() if line[:6].strip().startswith("0.")]
+    assert rows[1] == ["0.9", "47", "68", "86", "103"]
+    wanted = task_table([0.8, 0.9, 0.95, 0.99], delta=0.01)
+    assert json.loads((tmp_path / "table.json").read_text()) == json.loads(json.dumps(wanted.to_dict()))
+    assert "31" in command("plan", "--delta", 0.05, "--safety", 0.9, "--beta", 0.05, "--max-violations", 0).out
+
+
+def test_a_plan_from_a_pilot(pilot, tmp_path):
+    wish = ("--delta", 0.05, "--safety", 0.8, "--budget", 300, "--max-rollouts", 16)
+    outputs = ("--json", tmp_path / "plan.json", "--plot", tmp_path / "plan.svg")
+    status, out, err = command("plan", pilot, *SUPPORT, *wish, *outputs)
+    assert (status, err) == (0, "")
+    found = plan(PILOT, support=(0, 1), delta=0.05, safety=0.8, budget=300, max_rollouts=16)
+    assert found.wish in out
+    assert all(remark in out for remark in found.remarks())
+    assert json.loads((tmp_path / "plan.json").read_text()) == json.loads(found.to_json())
+    assert "<svg" in (tmp_path / "plan.svg").read_text()
+
+
+def test_a_plan_from_assumptions(tmp_path):
+    wish = ("--delta", 0.05, "--safety", 0.8, "--threshold", 0.6, "--design", "betting", "--max-rollouts", 16)
+    outputs = ("--plot", tmp_path / "plan.png")
+    status, out, err = command("plan", "--assume", 0.8, 0.05, 0.1, *SUPPORT, *wish, *outputs)
+    assert (status, err) == (0, "")
+    assert "at least 0.6 certified with safety 0.8" in out
+    assert (tmp_path / "plan.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--delta", 2], "delta is 2"),
+        (["--delta", 0.1, "--safety", 1], "safeties[0] is 1; expected a probability"),
+        (["--delta", 0.1, "--threshold", 1], "--threshold needs PILOT or --assume"),
+        (["--delta", 0.1, "--plot", "x.png"], "--plot needs PILOT or --assume"),
+        (["pilot.npz", "--delta", 0.1], "--support is not given"),
+        (["pilot.npz", "--delta", 0.1, *SUPPORT], "neither threshold nor safety"),
+        (["pilot.npz", "--delta", 0.1, *SUPPORT, "--safety", 0.8], "no budget is given"),
+        (["pilot.npz", "--delta", 0.1, *SUPPORT, "--safety", 0.8, "--safety", 0.9], "--safety is given several times"),
+        (["pilot.npz", "--delta", 0.1, *SUPPORT, "--beta", 0.1], "beta belongs to the plan"),
+        (["pilot.npz", "--delta", 0.1, *SUPPORT, "--assume", 1, 1, 1], "both given"),
+        (
+            ["pilot.npz", "--delta", 0.1, *SUPPORT, "--safety", 0.8, "--budget", 9, "--design", "best"],
+            "design is 'best'",
+        ),
+        (["none.npz", "--delta", 0.1, *SUPPORT, "--safety", 0.8], "none.npz"),
+    ],
+)
+def test_what_is_refused(arguments, words, pilot, monkeypatch):
+    monkeypatch.chdir(pilot.parent)
+    assert words in refused("plan", *arguments)
+    assert [path.name for path in pilot.parent.iterdir()] == ["pilot.npz"]
+
+
+def test_a_pilot_with_missing_rollouts_is_refused(tmp_path):
+    where = np.ones(PILOT.shape, bool)
+    where[0, 0] = False
+    np.savez(tmp_path / "part.npz", returns=PILOT, where=where)
+    wish = ("--delta", 0.1, *SUPPORT, "--safety", 0.8, "--budget", 9)
+    assert "some tasks have fewer rollouts than others" in command("plan", tmp_path / "part.npz", *wish).err
+
+
+def test_certify_says_why(pilot, tmp_path):
+    asked = ("--threshold", 0.5, "--threshold", 0.99, "--wanted", 0.95, "--safety", 0.5)
+    status, out, err = command("certify", pilot, *SUPPORT, "--delta", 0.01, *asked, "--json", tmp_path / "c.json")
+    assert (status, err) == (0, "")
+    assert "Why not more at threshold 0.5: 40 tasks can certify 0.8855 at most" in out
+    assert "0.95 needs 95" in out
+    assert "no lower bound can pass 0.7412 with 10 rollouts at beta 0.05" in out
+    assert "at safety" not in out
+    by_threshold, by_safety = json.loads((tmp_path / "c.json").read_text())["certificates"]
+    assert [row["advice"]["tasks_needed"] for row in by_threshold["rows"]] == [95, 95]
+    assert by_safety["rows"][0]["advice"] is None
+
+
+def test_a_vacuous_certificate_says_why_unasked(pilot):
+    out = command("certify", pilot, *SUPPORT, "--delta", 0.01, "--threshold", 0.5, "--threshold", 0.9).out
+    assert "at threshold 0.5:" not in out
+    assert "Why not more at threshold 0.9: no lower bound can pass" in out
+    out = command("certify", pilot, *SUPPORT, "--delta", 0.01, "--safety", 0.99).out
+    assert "Why not more at safety 0.99: 40 tasks can certify 0.8912 at most" in out
+
+
+def test_rollout_warns_beforehand(tmp_path):
+    size = ("--tasks", 10, "--rollouts", 4, "--out", tmp_path / "r.npz", "--seed", 0)
+    status, _, err = command("rollout", "bridge_world_left", *size, "--threshold", 0.6, "--safety", 0.9)
+    assert status == 0
+    assert err.startswith("warning: 10 tasks can certify")
+    assert "0.9 needs 47" in err
+    assert command("rollout", "bridge_world_left", *size[:-1], 1).err == ""

@@ -1,0 +1,145 @@
+"""Advice: what it says is true, with ``certify`` as the judge, and one task or rollout less is not enough."""
+
+import numpy as np
+import pytest
+
+from jaxcert import certify, certify_lower_bounds, certify_safety_level
+from jaxcert.planning import Advice, advise, check
+
+SUPPORT = (0.0, 200.0)
+SETTINGS = {"support": SUPPORT, "delta": 0.01}
+
+
+def best(n: int, m: int) -> np.ndarray:
+    return np.full((n, m), 200.0, np.float32)
+
+
+def test_too_few_tasks():
+    found = certify(best(20, 50), 100.0, **SETTINGS)
+    [advice] = advise(found, support=SUPPORT, num_rollouts=50, safety=0.9)
+    assert advice is not None
+    assert advice.tasks_needed == 47
+    assert (
+        certify(best(47, 50), 100.0, **SETTINGS).safety[0] >= 0.9 > certify(best(46, 50), 100.0, **SETTINGS).safety[0]
+    )
+    assert advice.max_safety == float(found.safety[0])
+    assert str(advice) == "20 tasks can certify 0.7835 at most, even if none is a violation: 0.9 needs 47"
+
+
+def test_a_smaller_beta_that_would_do():
+    found = certify(best(46, 50), 100.0, **SETTINGS)
+    [advice] = advise(found, support=SUPPORT, num_rollouts=50, safety=0.9)
+    assert advice is not None
+    assert advice.max_beta == 0.02
+    assert certify(best(46, 50), 100.0, beta=advice.max_beta, **SETTINGS).safety[0] >= 0.9
+    assert "or a beta of at most 0.02" in str(advice)
+
+
+def test_too_few_rollouts():
+    found = certify(best(100, 10), 150.0, **SETTINGS)
+    [advice] = advise(found, support=SUPPORT, num_rollouts=10)
+    assert advice is not None
+    assert (advice.rollouts_needed, advice.min_beta) == (11, 0.06)
+    assert certify(best(100, 11), 150.0, **SETTINGS).safety[0] > 0
+    assert certify(best(100, 10), 150.0, beta=0.06, **SETTINGS).safety[0] > 0 == found.safety[0]
+    assert advice.highest_threshold == float(found.lower_bounds[0])
+    assert str(advice).startswith("no lower bound can pass 148.3 with 10 rollouts at beta 0.05, even if all returns")
+
+
+def test_a_threshold_above_the_support():
+    [advice] = check(100, 10, thresholds=201.0, **SETTINGS)
+    assert str(advice) == "201 lies above the support: no return exceeds 200"
+
+
+def test_too_many_violations():
+    returns = best(100, 20)
+    returns[:6] = 0
+    found = certify(returns, 150.0, **SETTINGS)
+    [advice] = advise(found, support=SUPPORT, num_rollouts=20, safety=0.9)
+    assert advice is not None
+    assert (advice.num_violations, advice.violations_allowed) == (6, 2)
+    for k, enough in ((2, True), (3, False)):
+        lower = np.where(np.arange(100) < k, 0.0, 200.0)
+        assert (certify_lower_bounds(lower, 150.0, delta=0.01, beta=0.05).safety[0] >= 0.9) == enough
+    n = advice.tasks_at_this_share
+    assert n is not None
+    for size, enough in ((n, True), (n - 1, False)):
+        lower = np.where(np.arange(size) < np.ceil(0.06 * size - 1e-9), 0.0, 200.0)
+        assert (certify_lower_bounds(lower, 150.0, delta=0.01, beta=0.05).safety[0] >= 0.9) == enough
+
+
+def test_more_tasks_do_not_help_where_too_large_a_share_misses():
+    returns = best(100, 20)
+    returns[:30] = 0
+    [advice] = advise(certify(returns, 150.0, **SETTINGS), support=SUPPORT, num_rollouts=20, safety=0.9)
+    assert advice is not None
+    assert advice.tasks_at_this_share is None
+    assert "more tasks like these do not help" in str(advice)
+
+
+def test_nothing_is_said_where_nothing_is_wrong():
+    returns = best(100, 20)
+    assert advise(certify(returns, [100.0, 120.0], **SETTINGS), support=SUPPORT, num_rollouts=20) == (None, None)
+    assert check(100, 20, thresholds=[100.0, 120.0], safety=0.9, **SETTINGS) == ()
+    returns[0, 0] = np.nan
+    invalid = certify(returns, 190.0, validate=False, **SETTINGS)
+    assert advise(invalid, support=SUPPORT, num_rollouts=20) == (None,)
+
+
+@pytest.mark.parametrize(("safety", "delta"), [(0.9, 0.01), (0.8, 0.05)])
+def test_a_safety_level_needs_as_many_tasks_as_it_says(safety, delta):
+    """Its beta is free, so that fewer suffice than at 0.05."""
+    settings = {"support": SUPPORT, "delta": delta}
+    [advice] = advise(certify_safety_level(best(8, 30), safety, **settings), support=SUPPORT, fixed="safety")
+    assert advice is not None
+    n = advice.tasks_needed
+    assert n is not None
+    assert certify_safety_level(best(n, 30), safety, **settings).thresholds[0] > 0
+    assert certify_safety_level(best(n - 1, 30), safety, **settings).thresholds[0] == 0
+    assert f": {safety} needs {n}" in str(advice)
+
+
+def test_a_safety_level_at_a_beta_of_the_user():
+    settings = {"support": SUPPORT, "delta": 0.01, "beta": 0.3}
+    [advice] = advise(certify_safety_level(best(20, 30), 0.9, **settings), support=SUPPORT, fixed="safety")
+    assert advice is not None
+    n = advice.tasks_needed
+    assert n is not None
+    assert certify_safety_level(best(n, 30), 0.9, **settings).thresholds[0] > 0
+    assert certify_safety_level(best(n - 1, 30), 0.9, **settings).thresholds[0] == 0
+
+
+def test_before_and_after_agree():
+    for n, m, threshold in ((10, 5, 100.0), (60, 5, 150.0), (60, 30, 150.0)):
+        before = check(n, m, thresholds=threshold, safety=0.9, **SETTINGS)
+        after = advise(certify(best(n, m), threshold, **SETTINGS), support=SUPPORT, num_rollouts=m, safety=0.9)
+        assert [str(one) for one in before] == [str(one) for one in after if one is not None]
+
+
+def test_without_thresholds_only_tasks_are_checked():
+    [advice] = check(1, 1, delta=0.01)
+    assert isinstance(advice, Advice)
+    assert str(advice).startswith("1 task can certify nothing, even if none is a violation: anything needs 2")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"num_tasks": 0}, "num_tasks is 0"),
+        ({"num_rollouts": 2.5}, "num_rollouts is 2.5"),
+        ({"delta": 2.0}, "delta is 2"),
+        ({"safety": 1.0}, "safety is 1"),
+        ({"beta": 0.0}, "beta is 0"),
+        ({"bound": "best"}, "bound is 'best'"),
+        ({"method": "best"}, "method is 'best'"),
+        ({"thresholds": [np.nan]}, "thresholds.* is nan"),
+        ({"support": None}, "support is not given"),
+    ],
+)
+def test_what_is_refused(arguments, message):
+    given = {"num_tasks": 10, "num_rollouts": 10, "thresholds": [100.0], **SETTINGS, **arguments}
+    with pytest.raises(ValueError, match=message):
+        check(given.pop("num_tasks"), given.pop("num_rollouts"), **given)
+    batched = certify(best(60, 10).reshape(3, 20, 10), 100.0, **SETTINGS)
+    with pytest.raises(ValueError, match="certificate is batched"):
+        advise(batched, support=SUPPORT)

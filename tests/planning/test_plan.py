@@ -1,0 +1,190 @@
+"""Plans: against simulations of whole experiments, exact cases, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from jaxcert.planning import Assumptions, Design, plan, power_curve, simulate
+
+SUPPORT = (0.0, 1.0)
+ASSUMED = Assumptions(mean=0.8, task_spread=0.06, rollout_spread=0.1)
+WISH = {"support": SUPPORT, "delta": 0.05}
+FEW = {"max_rollouts": 16}  # one length of programs
+RNG = np.random.default_rng(0)
+PILOT = RNG.beta(40, 10, (60, 1)) + RNG.uniform(-0.1, 0.1, (60, 12))
+PILOT = np.clip(PILOT, 0, 1).astype(np.float32)
+
+
+def is_likely(successes: int, trials: int, chance: float, margin: float) -> bool:
+    """Whether so many successes may come of a chance that is known up to the margin."""
+    low, high = stats.binom.interval(1 - 1e-4, trials, [max(chance - margin, 0), min(chance + margin, 1)])
+    return bool(low[0] <= successes <= high[1])
+
+
+@pytest.fixture(scope="module")
+def cheapest():
+    return plan(ASSUMED, threshold=0.6, safety=0.8, power=0.8, **WISH, **FEW)
+
+
+def test_power_is_that_of_whole_experiments(cheapest):
+    """Every option, certified by ``certify`` and ``certify_sequential`` on data sets of its own."""
+    assert {option.design.name for option in cheapest.options} == {"betting", "sequential"}
+    for name in ("betting", "sequential"):
+        option = next(option for option in cheapest.options if option.design.name == name)
+        assert option.value >= 0.78
+        found = simulate(ASSUMED, option.design, threshold=0.6, safety=0.8, num_repeats=300, **WISH)
+        successes = int(np.sum(np.asarray(found.safety) >= 0.8))
+        assert is_likely(successes, 300, option.value, 4 * option.standard_error)
+
+
+def test_the_cost_of_a_sequential_design_is_that_of_whole_experiments(cheapest):
+    option = next(option for option in cheapest.options if option.design.name == "sequential")
+    found = simulate(ASSUMED, option.design, threshold=0.6, num_repeats=100, **WISH)
+    used = np.asarray(found.num_rollouts_used).sum(axis=(1, 2))
+    assert abs(used.mean() - option.cost) < 5 * used.std() / 10 + 0.02 * option.cost
+    assert option.until_reached is not None
+    assert 0.5 * option.cost < option.until_reached <= option.cost * 1.05
+
+
+@pytest.mark.parametrize("pilot", [ASSUMED, PILOT], ids=["assumed", "pilot"])
+def test_the_expected_return_is_that_of_whole_experiments(pilot):
+    found = plan(pilot, safety=0.8, budget=300, **WISH, **FEW)
+    assert [option.design.name for option in found.options[:1]] == ["betting"]
+    option = found.best
+    reached = np.asarray(simulate(pilot, option.design, safety=0.8, num_repeats=200, **WISH).thresholds)
+    assert abs(reached.mean() - option.value) < 5 * (reached.std() / np.sqrt(200) + option.standard_error)
+    assert (option.pessimistic is None) == (pilot is ASSUMED)
+    assert option.pessimistic is None or option.pessimistic < option.value
+
+
+@pytest.mark.parametrize("name", ["betting", "sequential"])
+def test_the_expected_risk_is_that_of_whole_experiments(name):
+    option = plan(PILOT, threshold=0.65, budget=400, designs=(name,), **WISH, **FEW).best
+    risk = np.asarray(simulate(PILOT, option.design, threshold=0.65, num_repeats=200, **WISH).epsilon)
+    assert abs(risk.mean() - option.value) < 5 * (risk.std() / np.sqrt(200) + option.standard_error)
+
+
+def test_the_power_is_exact_where_the_chance_to_pass_is_known():
+    """Nine tasks of ten always succeed, one always fails: violations are binomial."""
+    pilot = np.ones((50, 4), np.float32)
+    pilot[:5] = 0
+    design = Design("clopper_pearson", 200, 10, 0.05)
+    sizes = [20, 60, 100, 200]
+    found = power_curve(pilot, sizes, design=design, threshold=0.7, safety=0.8, support=SUPPORT, delta=0.05)
+    allowed = [max((k for k in range(n) if _certifies(n, k)), default=-1) for n in sizes]
+    np.testing.assert_allclose(found, stats.binom.cdf(allowed, sizes, 0.1), atol=1e-5)
+
+
+def _certifies(n: int, k: int) -> bool:
+    return stats.binom.cdf(k, n, 0.2 * 0.95) <= 0.05
+
+
+def test_a_larger_budget_is_no_worse():
+    returns = [plan(ASSUMED, safety=0.8, budget=budget, **WISH, **FEW).best for budget in (100, 300, 1000)]
+    assert returns[0].value < returns[1].value < returns[2].value
+    risks = [
+        plan(ASSUMED, threshold=0.6, budget=budget, designs=("betting",), **WISH, **FEW).best for budget in (100, 400)
+    ]
+    assert risks[0].value > risks[1].value
+    for option, budget in zip(returns, (100, 300, 1000), strict=True):
+        assert option.cost <= budget
+
+
+def test_costs_of_tasks_move_the_plan_to_fewer_tasks():
+    settings = {"threshold": 0.4, "budget": 300, "designs": ("betting",), **WISH, **FEW}
+    cheap, dear = (plan(ASSUMED, cost_per_task=cost, **settings).best for cost in (0.0, 5.0))
+    assert dear.design.num_tasks < cheap.design.num_tasks
+    assert dear.design.num_rollouts > cheap.design.num_rollouts
+    assert dear.cost == pytest.approx(dear.design.num_tasks * (5 + dear.design.num_rollouts))
+
+
+def test_a_seed_repeats_a_plan():
+    first, again, other = (plan(PILOT, safety=0.8, budget=300, seed=seed, **WISH, **FEW) for seed in (3, 3, 4))
+    assert first == again
+    assert first.best.value != other.best.value
+    assert abs(first.best.value - other.best.value) < 6 * (first.best.standard_error + other.best.standard_error)
+
+
+def test_a_budget_that_is_too_small(cheapest):
+    found = plan(ASSUMED, threshold=0.6, safety=0.8, power=0.8, budget=0.6 * cheapest.best.cost, **WISH, **FEW)
+    assert found.best.value < 0.8
+    assert found.best.cost <= 0.6 * cheapest.best.cost
+    assert "no design considered reaches a power of 0.8" in str(found)
+    nothing = plan(ASSUMED, threshold=0.6, safety=0.8, budget=5, **WISH, **FEW)
+    assert nothing.best is None
+    assert "the budget allows no design" in str(nothing)
+
+
+def test_a_few_pilot_tasks_are_doubted():
+    """All of 12 tasks pass; that other tasks do, too, is not known."""
+    pilot = np.full((12, 10), 0.9, np.float32)
+    found = plan(pilot, threshold=0.5, safety=0.9, designs=("betting",), **WISH, **FEW)
+    assert found.best.value == 1.0
+    assert found.best.pessimistic < 0.1
+    assert "must not enter the certificate" in str(found)
+    assert "17 % of the tasks" in str(found)
+
+
+def test_a_plan_as_text_and_as_json(cheapest):
+    assert str(cheapest).startswith("Wanted: at least 0.6 certified with safety 0.8, confidence 0.95, in 0.8 of cases")
+    document = json.loads(cheapest.to_json())
+    assert document["options"][0]["design"]["num_tasks"] == cheapest.best.design.num_tasks
+    assert document["question"]["threshold"] == 0.6
+    assert str(cheapest.best.design).startswith(str(cheapest.best.design.num_tasks))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"pilot": PILOT[0]}, r"pilot has shape \(12,\)"),
+        ({"pilot": PILOT[:, :1]}, r"pilot has shape \(60, 1\); expected returns"),
+        ({"pilot": PILOT + 1}, r"pilot\[0, 0\] is .*; expected a return in the support"),
+        ({"pilot": Assumptions(2.0, 0.1, 0.1)}, "mean is 2; expected a number inside the support"),
+        ({"pilot": Assumptions(0.5, 0.6, 0.1)}, "task_spread is 0.6; expected more than 0 and less than 0.5"),
+        ({"pilot": Assumptions(0.5, 0.1, -1.0)}, "rollout_spread is -1"),
+        ({"pilot": ASSUMED, "support": (0, np.inf)}, "Assumptions need a finite one"),
+        ({"support": (1, 0)}, "expected a < b"),
+        ({"delta": 0.0}, "delta is 0"),
+        ({"safety": 2.0}, "safety is 2"),
+        ({"threshold": np.inf}, "threshold is inf"),
+        ({"power": 1.0}, "power is 1"),
+        ({"budget": -1.0}, "budget is -1.0"),
+        ({"cost_per_task": np.nan}, "cost_per_task is nan"),
+        ({"cost_per_rollout": 0.0}, "are both 0"),
+        ({"max_rollouts": 0}, "max_rollouts is 0"),
+        ({"max_rollouts": 5000}, "expected at most 1024"),
+        ({"designs": ("best",)}, "design is 'best'; expected one of betting, clopper_pearson, sequential"),
+        ({"threshold": None, "designs": ("sequential",), "budget": 9.0}, "which needs a threshold"),
+        ({"threshold": None, "safety": None}, "neither threshold nor safety"),
+        ({"threshold": None}, "no budget is given"),
+    ],
+)
+def test_what_is_refused(arguments, message):
+    given = {"pilot": PILOT, "threshold": 0.6, "safety": 0.8, **WISH, **arguments}
+    with pytest.raises(ValueError, match=message):
+        plan(given.pop("pilot"), **given)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("best", 10, 10, 0.1), "design is 'best'"),
+        (("betting", 0, 10, 0.1), "num_tasks is 0"),
+        (("betting", 10, 0, 0.1), "num_rollouts is 0"),
+        (("betting", 10, 10, 1.0), "beta is 1"),
+    ],
+)
+def test_designs_that_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Design(*arguments)
+
+
+@pytest.mark.parametrize("wish", [{"threshold": 0.6, "safety": 0.8}, {"safety": 0.8, "budget": 300}])
+def test_both_precisions_plan_alike(wish, precision):
+    """On a pilot of either type."""
+    found = plan(PILOT.astype(precision), **wish, **WISH, **FEW).best
+    assert found is not None
+    assert found.cost <= 300
+    assert 0.5 < found.value <= 1
