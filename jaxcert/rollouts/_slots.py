@@ -17,6 +17,8 @@ from jaxcert.sequential._wealth import advance as take_in
 # A task has one rollout under way, and one more for every eighth that it has finished: what is under way when it is
 # decided is not needed. With r slots per task it is r times as many.
 _AHEAD = 8
+# Rollouts of a task that are taken in at once, and how many of them in one loop of the machine.
+_AT_ONCE, _UNROLLED = 16, 4
 # Slots are refilled when an eighth of them is free: the fewer wait, the more often all are reset.
 _REFILL = 8
 
@@ -172,33 +174,49 @@ def _goes_on(run: Run, limits: Limits) -> jax.Array:
 # --- rollouts that are finished -----------------------------------------------------------------------------------
 
 
-def _next_ones(run: Run) -> tuple[jax.Array, jax.Array]:
-    """Which slots hold the next rollout of their task, finished; and all returns."""
+def _next_ones(run: Run) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Which slots hold finished rollouts that come next, how many of the task come before, and all returns."""
     over, returns = finished(run.slots)
-    return over & (run.slots.number == run.state.num_rollouts[run.slots.task]), returns
+    before = run.slots.number - run.state.num_rollouts[run.slots.task]
+    return over & (before < _AT_ONCE), before, returns
 
 
 def _collect_finished(run: Run) -> Run:
     """Take in finished rollouts, those of a task in the order of their numbers."""
-    return jax.lax.while_loop(lambda run: jnp.any(_next_ones(run)[0]), _collect_once, run)
+
+    def some(run: Run) -> jax.Array:
+        ready, before, _ = _next_ones(run)
+        return jnp.any(ready & (before == 0))
+
+    return jax.lax.while_loop(some, _collect_block, run)
 
 
-def _collect_once(run: Run) -> Run:
-    n, slots = run.started.shape[0], run.slots
-    ready, returns = _next_ones(run)
-    place = jnp.where(ready, slots.task, n)
-    x = jnp.zeros(n, run.log_return.dtype).at[place].set(returns, mode="drop")
-    where = jnp.zeros(n, bool).at[place].set(True, mode="drop")
-    state = take_in(run.state, x, where)
-    count = run.num_counted + jnp.cumsum(where, dtype=jnp.int32)
-    at = jnp.where(where, count - 1, run.log_return.shape[0])
+def _collect_block(run: Run) -> Run:
+    """The next few of each task, up to the first that is not finished."""
+    n, slots = run.started.size, run.slots
+    ready, before, returns = _next_ones(run)
+    place = jnp.where(ready, before, _AT_ONCE), slots.task
+    x = jnp.zeros((_AT_ONCE, n), returns.dtype).at[place].set(returns, mode="drop")
+    there = jnp.zeros((_AT_ONCE, n), jnp.int32).at[place].set(1, mode="drop")
+    there = jax.lax.cummin(there, axis=0) > 0
+
+    def one(state: SequentialState, rollouts: tuple[jax.Array, jax.Array]) -> tuple[SequentialState, jax.Array]:
+        return take_in(state, *rollouts), state.passed
+
+    state, passed = jax.lax.scan(one, run.state, (x, there), unroll=_UNROLLED)
+    # The step in which a task passed is the last before which it had not.
+    last = jnp.sum(~passed, axis=0, dtype=jnp.int32) - 1
+    count = run.num_counted + jnp.cumsum(there.reshape(-1), dtype=jnp.int32).reshape(there.shape)
+    at = jnp.where(there, count - 1, run.log_return.size)
     now = state.passed & ~run.state.passed
+    taken = ready & (before < jnp.sum(there, axis=0, dtype=jnp.int32)[slots.task])
+    task = jnp.broadcast_to(jnp.arange(n, dtype=jnp.int32), there.shape)
     return run._replace(
-        slots=slots._replace(task=jnp.where(ready, -1, slots.task)),
+        slots=slots._replace(task=jnp.where(taken, -1, slots.task)),
         state=state,
-        num_counted=run.num_counted + jnp.sum(where, dtype=jnp.int32),
-        passed_after=jnp.where(now, count[:, None], run.passed_after),
-        log_task=run.log_task.at[at].set(jnp.arange(n, dtype=jnp.int32), mode="drop"),
+        num_counted=count[-1, -1],
+        passed_after=jnp.where(now, jnp.take_along_axis(count.T, jnp.maximum(last, 0), axis=1), run.passed_after),
+        log_task=run.log_task.at[at].set(task, mode="drop"),
         log_return=run.log_return.at[at].set(x, mode="drop"),
     )
 

@@ -234,7 +234,7 @@ def test_rollouts_that_are_taken_in_as_they_end_fail_more_often(monkeypatch):
         over, returns = _slots.finished(run.slots)
         slot = jnp.arange(over.size)
         one = jnp.zeros(run.started.shape[0], slot.dtype).at[run.slots.task].max(jnp.where(over, slot, 0))
-        return over & (one[run.slots.task] == slot), returns
+        return over & (one[run.slots.task] == slot), jnp.zeros_like(slot), returns
 
     monkeypatch.setattr(_slots, "_next_ones", any_finished)
     other = dataclasses.replace(HALF, name="compiled anew")
