@@ -19,11 +19,13 @@ from rich.text import Text
 
 from jaxcert._files import whole_file
 from jaxcert.cli import _console, _policies
+from jaxcert.cli._adaptive_rollout import SCHEDULES_NAMED, adaptive_rollout, asked_for, check_archive_path
 from jaxcert.cli._options import CHECKPOINT, Quiet
 from jaxcert.planning import check
 from jaxcert.report import check_returns_path, write_returns
 from jaxcert.rollouts import collect
 from jaxcert.rollouts._policy import key_apart
+from jaxcert.rollouts._task_columns import task_columns
 
 # Episodes per part: enough to keep the machine busy, few enough to lose.
 _EPISODES = 1000
@@ -34,8 +36,54 @@ def rollout(
         Path, typer.Argument(metavar="CHECKPOINT", help=f"{CHECKPOINT}{', '.join(_policies.shipped())}.")
     ],
     tasks: Annotated[int, typer.Option(min=1, metavar="N", help="Number of tasks.")],
-    rollouts: Annotated[int, typer.Option(min=1, metavar="M", help="Rollouts of each task.")],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="File for the returns (.parquet or .npz).")],
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="File for the returns (.parquet or .npz; with --threshold .npz).")
+    ],
+    rollouts: Annotated[
+        int | None, typer.Option(min=1, metavar="M", help="Rollouts of each task, the same for all.")
+    ] = None,
+    threshold: Annotated[
+        list[float] | None,
+        typer.Option(
+            metavar="B",
+            help="Without --rollouts: roll out each task until it is decided whether its expected return is at least "
+            "B (repeatable), and certify B. With: performance to be certified later; warn if it cannot be.",
+        ),
+    ] = None,
+    safety: Annotated[
+        float | None, typer.Option(metavar="S", help="Safety to be certified later: warn if it cannot be.")
+    ] = None,
+    until: Annotated[
+        float | None, typer.Option(metavar="S", help="End once each threshold is certified on this share of new tasks.")
+    ] = None,
+    delta: Annotated[
+        float, typer.Option(metavar="D", help="Failure probability of each threshold's certificate.")
+    ] = 0.01,
+    beta: Annotated[
+        float | None,
+        typer.Option(metavar="P", help="Probability with which a task below B may pass; by default 0.05."),
+    ] = None,
+    max_rollouts: Annotated[
+        int | None, typer.Option(min=1, metavar="R", help="Most rollouts in all; by default 100 per task.")
+    ] = None,
+    max_rollouts_per_task: Annotated[
+        int | None, typer.Option(min=1, metavar="M", help="Most rollouts of one task; by default any number.")
+    ] = None,
+    schedule: Annotated[
+        str | None, typer.Option(metavar="NAME", help=f"Which task is next: {SCHEDULES_NAMED}.")
+    ] = None,
+    binary: Annotated[
+        bool, typer.Option("--binary", help="Returns are 0 or 1: fewer rollouts. Needs --max-rollouts-per-task.")
+    ] = False,
+    slots: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="K", help="Most rollouts side by side; by default one per task, if memory allows."),
+    ] = None,
+    deadline: Annotated[
+        float | None,
+        typer.Option(metavar="T", help="End after T seconds; the same command goes on from there."),
+    ] = None,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the certificate there.")] = None,
     seed: Annotated[
         int | None,
         typer.Option(min=0, max=2**32 - 1, metavar="S", help="Seed for the sampling; by default a new one."),
@@ -43,31 +91,55 @@ def rollout(
     stochastic: Annotated[
         bool, typer.Option("--stochastic", help="Sample actions instead of taking the mode of their distribution.")
     ] = False,
-    threshold: Annotated[
-        list[float] | None,
-        typer.Option(metavar="X", help="Performance to be certified later (repeatable): warn if it cannot be."),
-    ] = None,
-    safety: Annotated[
-        float | None, typer.Option(metavar="S", help="Safety to be certified later: warn if it cannot be.")
-    ] = None,
-    delta: Annotated[float, typer.Option(metavar="D", help="Failure probability of the certificate later.")] = 0.01,
     quiet: Quiet = False,
 ) -> None:
     """Run a policy on new tasks, and write its returns; the same command resumes an interrupted run."""
-    check_returns_path(out)
+    given = {
+        "until": until,
+        "beta": beta,
+        "max_rollouts": max_rollouts,
+        "max_rollouts_per_task": max_rollouts_per_task,
+        "schedule": schedule,
+        "slots": slots,
+        "deadline": deadline,
+        "binary": binary or None,
+        "json": json,
+    }
+    asked = asked_for(rollouts, threshold, safety, delta, given)
+    check_path = check_archive_path if asked else check_returns_path
+    check_path(out)
     found = _policies.find(checkpoint, deterministic=not stochastic)
-    if threshold or safety:
-        support = found.env.support
-        for advice in check(tasks, rollouts, delta=delta, thresholds=threshold or (), safety=safety, support=support):
+    facts = _facts(found, tasks, deterministic=not stochastic)
+    if asked:
+        adaptive_rollout(found, asked, out, facts, seed, quiet=quiet)
+        return
+    wanted = {"delta": delta, "thresholds": threshold or (), "safety": safety}
+    _fixed(found, (tasks, rollouts or 0), wanted, out, facts, seed, quiet=quiet)
+
+
+def _fixed(
+    found: _policies.Found,
+    shape: tuple[int, int],
+    wanted: dict[str, Any],
+    out: Path,
+    facts: dict[str, Any],
+    seed: int | None,
+    *,
+    quiet: bool,
+) -> None:
+    """As many rollouts of each task, with a warning where they cannot certify what is wanted."""
+    tasks, rollouts = shape
+    if wanted["thresholds"] or wanted["safety"]:
+        for advice in check(tasks, rollouts, support=found.env.support, **wanted):
             print(f"warning: {advice}", file=sys.stderr)
-    facts = _facts(found, tasks, rollouts, deterministic=not stochastic)
+    facts = {**facts, "num_rollouts": rollouts}
     parts = _Parts(out, facts, seed)
     key_tasks, key_rollouts = jax.random.split(key_apart(jax.random.key(parts.seed)))
     sampled = found.env.sample_tasks(key_tasks, tasks)
-    returns = _in_parts(found, sampled, key_rollouts, (tasks, rollouts), parts, quiet=quiet)
-    write_returns(out, returns, tasks=_columns(sampled), facts={**facts, "seed": parts.seed})
+    returns = _in_parts(found, sampled, key_rollouts, shape, parts, quiet=quiet)
+    write_returns(out, returns, tasks=task_columns(sampled), facts={**facts, "seed": parts.seed})
     parts.remove()
-    kind = "stochastic" if stochastic else "deterministic"
+    kind = "deterministic" if facts["deterministic"] else "stochastic"
     means = returns.mean(axis=1)
     _console.output().print(
         f"{found.source}, {kind}: {tasks} tasks, {rollouts} rollouts each, seed {parts.seed}\n"
@@ -76,15 +148,14 @@ def rollout(
     )
 
 
-def _facts(found: _policies.Found, num_tasks: int, num_rollouts: int, *, deterministic: bool) -> dict[str, Any]:
-    """What determines the returns, besides the seed."""
+def _facts(found: _policies.Found, num_tasks: int, *, deterministic: bool) -> dict[str, Any]:
+    """What determines the returns, besides the seed and how many there are of a task."""
     return {
         "policy": found.source,
         "policy_sha256": found.sha256,
         "environment": found.env.name,
         "deterministic": deterministic,
         "num_tasks": num_tasks,
-        "num_rollouts": num_rollouts,
         "episode_length": found.env.episode_length,
         "precision": str(jnp.result_type(float)),
         "versions": _versions(),
@@ -112,21 +183,6 @@ def _in_parts(
             done.append(returns)
             update(advance=min(size, num_tasks - start) * steps_per_task)
     return np.concatenate(done)[:num_tasks]
-
-
-def _columns(tasks: Any) -> dict[str, np.ndarray]:
-    """The parameters of tasks by name, each [n]; a task without names is called `task`."""
-    columns = {}
-    for path, leaf in jax.tree_util.tree_leaves_with_path(tasks):
-        name = jax.tree_util.keystr(path, simple=True, separator="_") or "task"
-        rows = np.asarray(leaf).reshape(len(leaf), -1)
-        several = rows.shape[1] > 1
-        for i, column in enumerate(rows.T):
-            full = f"{name}_{i}" if several else name
-            if full in columns:
-                raise ValueError(f"two parameters of the tasks are called {full}; expected different names")
-            columns[full] = column
-    return columns
 
 
 def _shown(mean: float) -> str:

@@ -65,6 +65,12 @@ def train_policy(
         float | None,
         typer.Option(metavar="S", help="Stop once the first threshold is certified on this share."),
     ] = None,
+    adaptive: Annotated[
+        bool,
+        typer.Option(
+            "--adaptive", help="Roll out each task until it is decided; M is the most that a mean task takes."
+        ),
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Train a policy with Brax's PPO, with checkpoints and, on request, a certificate at each of them."""
@@ -73,10 +79,10 @@ def train_policy(
     ppo = _settings(settings or ("pendulum" if environment == "pendulum" else "paper"), changes)
     import_extra("brax.training.agents.ppo.train", "brax")
     _check_until(until, threshold)
-    asked, sizes = (
-        {"thresholds": threshold or [], "safeties": safety or []},
-        {"num_tasks": tasks, "num_rollouts": rollouts},
-    )
+    if adaptive and not threshold:
+        raise ValueError("--adaptive needs a --threshold, for which tasks are rolled out")
+    asked = {"thresholds": threshold or [], "safeties": safety or []}
+    sizes = {"num_tasks": tasks, "num_rollouts": rollouts, "adaptive": adaptive}
     hook = _hook(env, ppo.seed, delta, until, **asked, **sizes) if threshold or safety else None
     out.mkdir(parents=True, exist_ok=True)
     lines = _Lines(ppo.num_timesteps, **asked)
@@ -99,8 +105,11 @@ def _settings(name: str, changes: dict[str, Any]) -> PPOSettings:
     return dataclasses.replace(_SETTINGS[name], **changes)
 
 
-def _hook(env: MultiTaskEnv, seed: int, delta: float, until: float | None, **settings: Any) -> CertificationHook:
+def _hook(
+    env: MultiTaskEnv, seed: int, delta: float, until: float | None, *, adaptive: bool, **settings: Any
+) -> CertificationHook:
     stop = None if until is None else lambda checkpoint: _is_reached(checkpoint, until)
+    settings |= {"adaptive": adaptive, "until": until if adaptive else None}
     # An interrupted training has more checkpoints than planned, so their number is not fixed.
     return CertificationHook(env, jax.random.key(seed), budget=CheckpointBudget(delta), stop=stop, **settings)
 

@@ -7,6 +7,11 @@ from jaxcert._files import read_arrays
 
 def read_archive(content: bytes) -> tuple[np.ndarray, np.ndarray | None]:
     """The arrays `returns` and, if there is one, `where`; other arrays are not read."""
+    if "rollout_return" in read_arrays(content, [], ["rollout_return"]):
+        raise ValueError(
+            "holds an adaptive run, whose returns are no sample of a fixed size: its certificate is in the file "
+            "itself, and any other one needs new rollouts"
+        )
     arrays = read_arrays(content, ["returns"], ["where"])
     returns, where = _checked_returns(arrays["returns"]), arrays.get("where")
     if where is not None and where.dtype != np.bool_:

@@ -14,6 +14,7 @@ from jaxcert.returns import (
 from jaxcert.rollouts import summaries
 from jaxcert.rollouts._adaptive import certify_adaptive
 from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
+from jaxcert.rollouts._adaptive_file import adaptive_facts, load_adaptive, save_adaptive
 from jaxcert.rollouts._certify_policy import PolicyCertificate, certify_policy
 from jaxcert.rollouts._collect import collect
 from jaxcert.rollouts._gymnasium import collect_gymnasium
@@ -25,16 +26,19 @@ __all__ = [
     "MultiTaskEnv",
     "Policy",
     "PolicyCertificate",
+    "adaptive_facts",
     "brax_policy",
     "certify_adaptive",
     "certify_policy",
     "collect",
     "collect_gymnasium",
     "discounted_return",
+    "load_adaptive",
     "reach",
     "reach_avoid",
     "return_support",
     "sample_returns",
+    "save_adaptive",
     "shifted_return",
     "summaries",
     "threshold_shift",

@@ -86,7 +86,8 @@ def certify_adaptive(
         deadline: seconds after which the run ends, at the next moment when rollouts are finished.
         progress: a function that is called about twice a second with the certificate so far.
         resume: an earlier result for the same arguments, from which to go on.
-        validate: raise for invalid values that are concrete; otherwise their tasks count as violations.
+        validate: raise for invalid values that are concrete; otherwise their tasks count as violations, and a wanted
+            safety that cannot be reached ends nothing.
 
     Returns:
         An ``AdaptiveCertificate``.
@@ -121,7 +122,7 @@ def certify_adaptive(
     thresholds = prepare_thresholds(thresholds, dtype, validate)
     limits = {"give_up": give_up, "max_rollouts_per_task": max_rollouts_per_task, "binary": binary}
     rule = prepare_rule(thresholds, beta, env.support, bets=bets, **limits)
-    needed = _needed(until, num_tasks, thresholds, beta, delta)
+    needed = _needed(until, num_tasks, thresholds, beta, delta, validate)
     policy = as_policy(policy)
     slots = _slots_that_fit(env, policy, num_tasks, num_slots, max_bytes)
     sizes = {"num_tasks": num_tasks, "num_slots": slots, "capacity": _capacity(max_rollouts)}
@@ -138,11 +139,13 @@ def certify_adaptive(
 # --- arguments ----------------------------------------------------------------------------------------------------
 
 
-def _needed(until: Any, num_tasks: int, thresholds: jax.Array, beta: jax.Array, delta: jax.Array) -> jax.Array:
+def _needed(
+    until: Any, num_tasks: int, thresholds: jax.Array, beta: jax.Array, delta: jax.Array, validate: bool
+) -> jax.Array:
     """How many tasks have to pass for the wanted safety, int32[t]; more than there are where none is wanted."""
     if until is None:
         return jnp.full(thresholds.shape, num_tasks + 1, jnp.int32)
-    wanted = as_row("until", probability("until", until, thresholds.dtype, "up", validate=True))
+    wanted = as_row("until", probability("until", until, thresholds.dtype, "up", validate=validate))
     if wanted.size not in (1, thresholds.size):
         raise ValueError(
             f"until has {wanted.size} entries; expected one, or one for each of {thresholds.size} thresholds"
@@ -150,7 +153,7 @@ def _needed(until: Any, num_tasks: int, thresholds: jax.Array, beta: jax.Array, 
     k, n = counts_from_zero(num_tasks, beta, delta)
     epsilon = BINOMIAL.solve(k, n, beta, delta).epsilon[:num_tasks]
     allowed = good_enough(epsilon, wanted)  # k* + 1; 0 where there is none
-    if is_concrete(allowed) and jnp.any(allowed == 0):
+    if validate and is_concrete(allowed) and jnp.any(allowed == 0):
         raise ValueError(
             f"until is {float(jnp.max(wanted)):.6g}; {num_tasks} tasks certify at most {1 - float(epsilon[0]):.4f} at "
             "this delta and beta, if all of them pass"

@@ -2,6 +2,7 @@
 
 import io
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import jax.numpy as jnp
@@ -30,12 +31,8 @@ def save(path: str | os.PathLike[str], state: SequentialState) -> None:
         ...     load(f"{folder}/experiment.npz").valid.shape
         (20,)
     """
-    if not isinstance(state, SequentialState) or not is_concrete(state):
-        raise ValueError(f"state is a {type(state).__name__}, or traced; expected a concrete SequentialState")
     content = io.BytesIO()
-    arrays: dict[str, Any] = {name: np.asarray(array) for name, array in state._asdict().items()}
-    _check(arrays)
-    np.savez(content, **arrays)
+    np.savez(content, **to_arrays(state))
     write_whole(path, content.getvalue())
 
 
@@ -60,14 +57,27 @@ def load(path: str | os.PathLike[str]) -> SequentialState:
     with open(path, "rb") as file:
         content = file.read()
     try:
-        arrays = read_arrays(content, SequentialState._fields)
-        _check(arrays)
+        return from_arrays(read_arrays(content, SequentialState._fields))
     except ValueError as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from error
+
+
+def to_arrays(state: SequentialState) -> dict[str, Any]:
+    """The fields of a state by name, on the host; ValueError for anything else than one concrete state."""
+    if not isinstance(state, SequentialState) or not is_concrete(state):
+        raise ValueError(f"state is a {type(state).__name__}, or traced; expected a concrete SequentialState")
+    arrays = {name: np.asarray(array) for name, array in state._asdict().items()}
+    _check(arrays)
+    return arrays
+
+
+def from_arrays(arrays: Mapping[str, np.ndarray]) -> SequentialState:
+    """The state that has these fields; ValueError if there is none."""
+    _check(arrays)
     return SequentialState(**{name: jnp.asarray(arrays[name]) for name in SequentialState._fields})
 
 
-def _check(arrays: dict[str, np.ndarray]) -> None:
+def _check(arrays: Mapping[str, np.ndarray]) -> None:
     """Raise ValueError unless these can be the arrays of a state."""
     dtype = arrays["wealth"].dtype
     if dtype != np.float32 and dtype != np.float64:
@@ -99,7 +109,7 @@ def _check(arrays: dict[str, np.ndarray]) -> None:
         raise ValueError("holds numbers that no experiment gives")
 
 
-def _is_possible(arrays: dict[str, np.ndarray]) -> bool:
+def _is_possible(arrays: Mapping[str, np.ndarray]) -> bool:
     wealth, low, beta, used = (arrays[name] for name in ("wealth", "low", "beta", "num_rollouts_used"))
     numbers = np.all(np.isfinite(wealth) & (wealth >= 0)) and np.all(np.isfinite(arrays["thresholds"]))
     decided = not np.any(arrays["passed"] & arrays["is_open"])

@@ -1,25 +1,31 @@
 """Certificates while a policy trains."""
 
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import chex
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.sharding import SingleDeviceSharding
 
 from jaxcert._validation import check_count
-from jaxcert.certificates import Certificate, Status, certify_safety_level
+from jaxcert.certificates import Certificate
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._level_choice import refuse_choice
 from jaxcert.certificates._registry import COUNTING
-from jaxcert.rollouts import MultiTaskEnv, brax_policy, certify_policy
+from jaxcert.rollouts import MultiTaskEnv, Policy, brax_policy
 from jaxcert.rollouts._certify_policy import check_settings
 from jaxcert.training._budget import CheckpointBudget
+from jaxcert.training._certifying import (
+    Certified,
+    check_adaptive,
+    mean_return,
+    most_rollouts,
+    settled,
+    until_decided,
+    with_fixed_number,
+)
 from jaxcert.training._ledger import Ledger
 
 Scalars = Mapping[str, float]
@@ -34,9 +40,11 @@ class Checkpoint(NamedTuple):
         delta: failure probability of each of its certificates.
         safety: the certificate at the thresholds, or None if there are none.
         performance: the certificate at the wanted safeties, or None if there are none.
-        mean_return: mean over tasks and rollouts; not a certificate.
+        mean_return: mean over tasks and rollouts; not a certificate. Of an adaptive one, the mean of the first rollouts
+            of tasks, since later ones were asked for because of those before; NaN if there are none.
         seconds: time for rollouts and certificates.
         params: parameters of the policy.
+        num_started: rollouts that began, in all.
     """
 
     number: int
@@ -47,6 +55,7 @@ class Checkpoint(NamedTuple):
     mean_return: float
     seconds: float
     params: Any
+    num_started: int
 
 
 class Reached(Exception):  # noqa: N818 -- no error: training ends as it was meant to
@@ -76,13 +85,17 @@ class CertificationHook:
         thresholds: returns B whose safety is certified.
         safeties: wanted shares of new tasks, for each of which a return is certified.
         num_tasks: n per checkpoint.
-        num_rollouts: m per task.
+        num_rollouts: m per task; of an adaptive hook, the mean number per task that may be spent.
         budget: how delta is spent.
         beta: as in ``certify``.
         bound: as in ``certify``.
         method: as in ``certify``; for safeties, one that counts lower bounds.
         deterministic: certify the mode of the policy's distribution instead of its samples.
         max_bytes: as in ``rollouts.collect``.
+        adaptive: certify by ``rollouts.certify_adaptive``: each task is rolled out until it is decided. Needs
+            thresholds alone, since a return is certified from all returns, and takes no other bound or method.
+        until: for an adaptive hook, the safety at which a checkpoint needs no more rollouts. Where its part of delta is
+            too small for that, all tasks are decided.
         stop: a function from a checkpoint to whether training is over; then ``Reached`` is raised. By default never.
         writers: functions of the step and the scalars of each checkpoint.
         log: a file that gets two lines of JSON per checkpoint: its part of delta, before its tasks are drawn, and its
@@ -95,7 +108,8 @@ class CertificationHook:
 
     Raises:
         ImportError: for a log without filelock (``pip install 'jaxcert[io]'``).
-        ValueError: for thresholds, safeties or settings that ``certify`` would refuse, or a damaged log.
+        ValueError: for thresholds, safeties or settings that ``certify`` would refuse, that do not go together, or that
+            so few tasks cannot reach; for a damaged log.
 
     Example:
         >>> import jax
@@ -128,6 +142,8 @@ class CertificationHook:
         method: str = "binomial",
         deterministic: bool = True,
         max_bytes: int = 2**30,
+        adaptive: bool = False,
+        until: float | None = None,
         stop: Callable[[Checkpoint], bool | chex.Array] | None = None,
         writers: Sequence[Callable[[int, Scalars], None]] = (),
         log: str | Path | None = None,
@@ -142,6 +158,7 @@ class CertificationHook:
         self.sizes = {"num_tasks": num_tasks, "num_rollouts": num_rollouts, "max_bytes": max_bytes}
         self.settings = {"beta": beta, "bound": bound, "method": method}
         self.deterministic, self.stop, self.writers = deterministic, stop, tuple(writers)
+        self.adaptive, self.until = adaptive, until
         self._check()
         self.ledger = Ledger(log)
         self.checkpoints: list[Checkpoint] = []
@@ -158,8 +175,12 @@ class CertificationHook:
         for values in (self.thresholds, self.safeties):
             if len({_shown(value) for value in values}) < len(values):
                 raise ValueError(f"{values} has the same number twice, up to twelve digits")
-        sizes = self.sizes["num_tasks"], self.sizes["num_rollouts"]
-        check_settings(self.env, self._asked(), *sizes, delta=self.budget.level(1), **self.settings)
+        sizes, delta = (self.sizes["num_tasks"], self.sizes["num_rollouts"]), self.budget.level(1)
+        check_settings(self.env, self._asked(), *sizes, delta=delta, **self.settings)
+        if self.adaptive:
+            check_adaptive(self.safeties, sizes[0], delta=delta, until=self.until, **self.settings)
+        elif self.until is not None:
+            raise ValueError(f"until is {self.until:g}; expected it with adaptive=True")
         if self.safeties.size:
             choose("method", self.settings["method"], COUNTING)
 
@@ -178,21 +199,27 @@ class CertificationHook:
         self.checkpoints.append(checkpoint)
         finite = {name: value if np.isfinite(value) else None for name, value in self.scalars(checkpoint).items()}
         reached = self.stop is not None and bool(self.stop(checkpoint))
-        self.ledger.finish(checkpoint.number, checkpoint.step, {**finite, **self._facts()}, reached=reached)
+        facts = self._facts(checkpoint)
+        self.ledger.finish(checkpoint.number, checkpoint.step, {**finite, **facts}, reached=reached)
         for writer in self.writers:
             writer(step, self.scalars(checkpoint))
         if reached:
             raise Reached(checkpoint, make_policy)
 
-    def _facts(self) -> dict[str, Any]:
-        beta = self.settings["beta"]
+    def _facts(self, checkpoint: Checkpoint) -> dict[str, Any]:
+        beta, extra = self.settings["beta"], {}
+        if self.adaptive and checkpoint.safety is not None:
+            until = None if self.until is None else float(self.until)
+            extra = {"bound": checkpoint.safety.bound, "until": until, "max_rollouts": most_rollouts(self.sizes)}
         return {
             "deterministic": self.deterministic,
             "num_tasks": self.sizes["num_tasks"],
             "num_rollouts": self.sizes["num_rollouts"],
             "support": [float(end) for end in self.env.support],
+            "adaptive": self.adaptive,
             **self.settings,
             "beta": beta if beta is None or isinstance(beta, str) else float(beta),
+            **extra,
         }
 
     def keep_log(self, path: str | Path) -> None:
@@ -210,24 +237,33 @@ class CertificationHook:
     def _certified(self, step: int, make_policy: Callable[..., Any], params: Any) -> Checkpoint:
         begin = time.perf_counter()
         number, delta = self.ledger.begin(int(step), self.budget)
-        policy = brax_policy(make_policy, _settled(params), deterministic=self.deterministic)
-        key, settings = jax.random.fold_in(self.key, number), {**self.settings, "delta": delta, "validate": False}
-        found = certify_policy(self.env, policy, key, self._asked(), **self.sizes, **settings)
-        level = None
-        if self.safeties.size:
-            level = certify_safety_level(found.returns, self.safeties, support=self.env.support, **settings)
-        mean = _mean(found.returns, found.certificate, step)
+        policy = brax_policy(make_policy, settled(params), deterministic=self.deterministic)
+        found = self._found(policy, jax.random.fold_in(self.key, number), delta)
+        mean = mean_return(found, step)
         spent = time.perf_counter() - begin
-        safety = found.certificate if self.thresholds.size else None
-        return Checkpoint(number, int(step), delta, safety, level, mean, spent, params)
+        safety = found.safety if self.thresholds.size else None
+        certificates = safety, found.performance
+        return Checkpoint(number, int(step), delta, *certificates, mean, spent, params, found.num_started)
+
+    def _found(self, policy: Policy, key: jax.Array, delta: float) -> Certified:
+        if self.adaptive:
+            levels = {"until": self.until, "delta": delta, "beta": self.settings["beta"]}
+            return until_decided(self.env, policy, key, self.thresholds, self.sizes, **levels)
+        settings = {**self.settings, "delta": delta}
+        return with_fixed_number(self.env, policy, key, self._asked(), self.safeties, self.sizes, settings)
 
     def scalars(self, checkpoint: Checkpoint) -> dict[str, float]:
-        """The scalars for logs: ``certify/safety@B``, ``certify/performance@s``, delta, mean return and seconds."""
+        """The scalars for logs: ``certify/safety@B``, ``certify/performance@s``, delta, mean return and seconds.
+
+        An adaptive hook adds ``certify/rollouts``, those that began.
+        """
         found = {
             "certify/delta": checkpoint.delta,
             "certify/mean_return": checkpoint.mean_return,
             "certify/seconds": checkpoint.seconds,
         }
+        if self.adaptive:
+            found["certify/rollouts"] = float(checkpoint.num_started)
         if checkpoint.safety is not None:
             values = np.asarray(checkpoint.safety.safety, np.float64)
             found |= {f"certify/safety@{_shown(b)}": float(s) for b, s in zip(self.thresholds, values, strict=True)}
@@ -254,33 +290,3 @@ class CertificationHook:
 
 def _shown(value: float) -> str:
     return f"{value:.12g}"
-
-
-def _mean(returns: jax.Array, certificate: Certificate, step: int) -> float:
-    """Mean of the finite returns. One broken episode gives a warning and counts as a violation; a broken policy raises.
-
-    Raises:
-        ValueError: if no return is finite.
-    """
-    mean = float(jnp.nanmean(returns))
-    if not np.isfinite(mean):
-        raise ValueError(f"step {step}: no return is finite: actions of the policy, or rewards, are not")
-    if np.any(np.asarray(certificate.status) == Status.INVALID_INPUT):
-        warnings.warn(
-            f"step {step}: some returns are not finite or outside the support; their tasks count as violations",
-            stacklevel=4,
-        )
-    return mean
-
-
-def _settled(params: Any) -> Any:
-    """The same arrays, each on a single device: the sharding of Brax's arrays changes after the first checkpoint."""
-
-    def settle(leaf: Any) -> Any:
-        if not isinstance(leaf, jax.Array) or not leaf.is_fully_replicated:
-            return leaf
-        data = leaf.addressable_data(0)
-        (device,) = data.devices()
-        return jax.make_array_from_single_device_arrays(leaf.shape, SingleDeviceSharding(device), [data])
-
-    return jax.tree.map(settle, params)

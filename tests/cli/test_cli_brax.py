@@ -90,6 +90,16 @@ def test_training_stops_at_the_wanted_certificate(tmp_path):
     assert int(find_policy(tmp_path / "t").stem) == 0
 
 
+def test_an_adaptive_certificate_takes_fewer_rollouts(tmp_path):
+    options = ("--threshold", 2, "--until", 0.5, "--tasks", 50, "--rollouts", 20, "--adaptive")
+    outcome = command(*TRAIN, tmp_path / "t", *options)
+    assert outcome.status == 0, outcome.err
+    lines = [json.loads(line) for line in (tmp_path / "t" / "certificates.jsonl").read_text().splitlines()]
+    done = [line for line in lines if line.get("done")]
+    assert all(line["bound"] == "sequential" and line["until"] == 0.5 for line in done)
+    assert all(0 < line["certify/rollouts"] <= 1000 for line in done)
+
+
 def test_returns_are_written_with_what_they_come_from(trained, tmp_path):
     import pyarrow.parquet
 
@@ -213,6 +223,8 @@ def _frames(path):
         (["train", "pendulum", "--threshold", "nan", "--out", "t"], "expected finite numbers"),
         (["train", "pendulum", "--threshold", 1, "--until", 2, "--out", "t"], "--until is 2.0; expected a number in"),
         (["train", "pendulum", "--until", 0.5, "--out", "t"], "--until needs a --threshold"),
+        (["train", "pendulum", "--adaptive", "--out", "t"], "--adaptive needs a --threshold"),
+        (["train", "pendulum", "--adaptive", "--threshold", 1, "--safety", 0.5, "--out", "t"], "thresholds alone"),
         (["train", "pendulum", "--threshold", 1, "--delta", 2, "--out", "t"], "delta is 2"),
         (["rollout", "none", "--tasks", 2, "--rollouts", 2, "--out", "r.npz"], "none: no checkpoint there"),
         (["rollout", "cheetah", "--tasks", 2, "--rollouts", 2, "--out", "r.csv"], "suffix '.csv', expected one of"),

@@ -1,0 +1,209 @@
+"""`jaxcert rollout --threshold`: rollouts until each task is decided; an interruption loses half a second of them."""
+
+import math
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jaxcert._files import check_output, check_suffix
+from jaxcert.certificates import floor_to
+from jaxcert.cli import _console
+from jaxcert.cli._policies import Found
+from jaxcert.cli._tables import as_given
+from jaxcert.report import certificate_record, write_certificates
+from jaxcert.rollouts import (
+    AdaptiveCertificate,
+    adaptive_facts,
+    certify_adaptive,
+    load_adaptive,
+    save_adaptive,
+)
+from jaxcert.rollouts._schedules import SCHEDULES
+
+SCHEDULES_NAMED = ", ".join(SCHEDULES)
+# Rollouts of each task, on average, unless the user gives another number.
+_ROLLOUTS_PER_TASK = 100
+
+
+class Adaptive(NamedTuple):
+    """What was asked for on the command line; None for what was not."""
+
+    thresholds: list[float]
+    delta: float
+    until: float | None
+    beta: float | None
+    max_rollouts: int | None
+    max_rollouts_per_task: int | None
+    schedule: str
+    slots: int | None
+    deadline: float | None
+    binary: bool
+    json: Path | None
+
+
+def asked_for(
+    rollouts: int | None, thresholds: list[float] | None, safety: float | None, delta: float, given: dict[str, Any]
+) -> Adaptive | None:
+    """What was asked for, or None for a fixed number of rollouts; ``given`` are the options of adaptive ones alone.
+
+    Raises:
+        ValueError: for options that do not go together.
+    """
+    others = [f"--{name.replace('_', '-')}" for name, value in given.items() if value is not None]
+    if others and (rollouts is not None or not thresholds):
+        raise ValueError(f"{others[0]} needs a --threshold in place of --rollouts, which is a fixed number")
+    if rollouts is not None:
+        return None
+    if not thresholds:
+        raise ValueError("expected --rollouts, the same number for each task, or a --threshold to decide")
+    if safety is not None:
+        raise ValueError("--safety needs --rollouts; expected --until in its place")
+    deadline = given["deadline"]
+    if deadline is not None and not 0 < deadline < math.inf:
+        raise ValueError(f"--deadline is {deadline:g}; expected a positive number of seconds")
+    defaults = {"schedule": given["schedule"] or "round_robin", "binary": bool(given["binary"])}
+    return Adaptive(thresholds, delta, **{**given, **defaults})
+
+
+def check_archive_path(path: Path) -> None:
+    """Raise beforehand for a file that could not be written."""
+    check_suffix(check_output(path), [".npz"])
+
+
+def adaptive_rollout(
+    found: Found, asked: Adaptive, out: Path, facts: dict[str, Any], seed: int | None, *, quiet: bool
+) -> None:
+    """Roll out, show how the certificate grows, print it, and write the run to a file."""
+    if asked.json is not None and check_output(asked.json).resolve() == out.resolve():
+        raise ValueError("--out and --json name the same file, expected different ones")
+    num_tasks = facts["num_tasks"]
+    limit = num_tasks * _ROLLOUTS_PER_TASK if asked.max_rollouts is None else asked.max_rollouts
+    settings = {
+        "until": asked.until,
+        "delta": asked.delta,
+        "beta": asked.beta,
+        "num_tasks": num_tasks,
+        "max_rollouts": limit,
+        "max_rollouts_per_task": asked.max_rollouts_per_task,
+        "schedule": asked.schedule,
+        "binary": asked.binary,
+        "num_slots": asked.slots,
+    }
+    kept = _Unfinished(out, {**facts, "thresholds": asked.thresholds, **settings}, seed)
+    with _console.progress(quiet) as show:
+        line = _Line(asked, show)
+
+        def look(so_far: AdaptiveCertificate) -> None:
+            kept.save(so_far)
+            line.show(so_far)
+
+        run = certify_adaptive(
+            found.env,
+            found.policy,
+            jax.random.key(kept.seed),
+            asked.thresholds,
+            **settings,
+            deadline=asked.deadline,
+            progress=look,
+            resume=kept.run,
+        )
+    save_adaptive(out, run, facts=kept.facts)
+    if asked.json is not None:
+        record = certificate_record(run.certificate, support=found.env.support)
+        write_certificates(asked.json, [{**record, "rollouts": {**kept.facts, **_costs(run)}}])
+    goes_on = _by_deadline(run, asked, limit)
+    if not goes_on:
+        kept.remove()
+    _console.output().print("\n".join(_summary(found, run, kept.seed, out, goes_on=goes_on)))
+
+
+# --- what is said -------------------------------------------------------------------------------------------------
+
+
+def _summary(found: Found, run: AdaptiveCertificate, seed: int, out: Path, *, goes_on: bool) -> list[str]:
+    costs, n = _costs(run), run.certificate.num_tasks
+    kind = "deterministic" if found.policy.deterministic else "stochastic"
+    each = f"{costs['fewest']} to {costs['most']} of a task"
+    as_slowest = f"; as many of every task as the slowest took to pass: {n * costs['slowest']:,}"
+    return [
+        f"{found.source}, {kind}: {n} tasks, seed {seed}, beta {float(run.state.beta):.6g}",
+        str(run),
+        f"{costs['begun']:,} rollouts, {costs['mean']:.1f} per task, {each}{as_slowest if costs['slowest'] else ''}",
+        *(["the deadline ended it: the same command goes on from there"] if goes_on else []),
+        f"written to {out}",
+    ]
+
+
+def _costs(run: AdaptiveCertificate) -> dict[str, Any]:
+    """Rollouts begun in all and on average; the fewest and most of a task; of the slowest one to pass."""
+    counts, begun = np.asarray(run.state.num_rollouts), int(run.num_started)
+    slowest = np.where(np.asarray(run.state.passed), np.asarray(run.state.num_rollouts_used), 0).max()
+    numbers = {"fewest": int(counts.min()), "most": int(counts.max()), "slowest": int(slowest)}
+    return {"begun": begun, "mean": begun / counts.size, **numbers}
+
+
+def _by_deadline(run: AdaptiveCertificate, asked: Adaptive, limit: int) -> bool:
+    """Whether nothing else has ended the run."""
+    if asked.deadline is None or int(run.num_started) >= limit:
+        return False
+    wanted = 1.0 if asked.until is None else asked.until
+    short = np.asarray(run.certificate.safety, np.float64) < wanted
+    return bool(np.any(np.asarray(run.state.is_open) & short))
+
+
+class _Line:
+    """One line on how far the certificate has grown."""
+
+    def __init__(self, asked: Adaptive, show: Callable[[str], None]) -> None:
+        self.asked, self.write = asked, show
+        self.before: tuple[float, int] | None = None
+
+    def show(self, so_far: AdaptiveCertificate) -> None:
+        begun, now = int(so_far.num_started), time.perf_counter()
+        aim = "" if self.asked.until is None else f" of {as_given(self.asked.until)}"
+        safeties = np.asarray(so_far.certificate.safety, np.float64)
+        certified = [
+            f"at least {as_given(b)} on {floor_to(float(s), 4)}{aim}"
+            for b, s in zip(self.asked.thresholds, safeties, strict=True)
+        ]
+        # The first look has compiled everything.
+        pace = [] if self.before is None else [f"{(begun - self.before[1]) / (now - self.before[0]):,.0f} rollouts/s"]
+        self.before = self.before or (now, begun)
+        self.write(", ".join([f"{begun:,} rollouts", *certified, *pace]))
+
+
+# --- what is kept -------------------------------------------------------------------------------------------------
+
+
+class _Unfinished:
+    """The run so far in a file beside the output, until the output is written."""
+
+    def __init__(self, out: Path, facts: dict[str, Any], seed: int | None) -> None:
+        self.path = out.with_name(f"{out.name}.unfinished")
+        begun = adaptive_facts(self.path) if self.path.exists() else None
+        # A random seed, so that none repeats by accident: a policy must not be certified on the tasks it was chosen on.
+        drawn = secrets.randbits(31) if begun is None else begun.get("seed")
+        self.facts = {**facts, "seed": drawn if seed is None else seed}
+        if begun is not None:
+            self._check(begun)
+        self.seed = self.facts["seed"]
+        self.run = None if begun is None else load_adaptive(self.path)
+
+    def _check(self, begun: dict[str, Any]) -> None:
+        for name, value in self.facts.items():
+            if begun.get(name) != value:
+                raise ValueError(
+                    f"{self.path} holds another run, with {name} = {begun.get(name)!r}, not {value!r}; "
+                    "remove it, or choose another --out"
+                )
+
+    def save(self, so_far: AdaptiveCertificate) -> None:
+        save_adaptive(self.path, so_far, facts=self.facts)
+
+    def remove(self) -> None:
+        self.path.unlink(missing_ok=True)

@@ -1,0 +1,200 @@
+"""An adaptive run in a file: its certificate, its rollouts, and what it needs to go on."""
+
+import io
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._files import read_arrays, write_whole
+from jaxcert._validation import is_concrete
+from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
+from jaxcert.rollouts._task_columns import task_columns
+from jaxcert.sequential import SequentialState
+from jaxcert.sequential._file import from_arrays, to_arrays
+from jaxcert.sequential._sequential_certificate import certificate_of
+
+_FORMAT = "jaxcert-adaptive-1"
+_STATE, _TASKS = "state_", "task_"
+_COUNTS = ("num_started", "num_unfinished")
+_LOG = ("rollout_task", "rollout_return")
+_FIELDS = (*(f"{_STATE}{name}" for name in SequentialState._fields), "delta", "passed_after", *_COUNTS, *_LOG)
+
+
+def save_adaptive(
+    path: str | os.PathLike[str], found: AdaptiveCertificate, *, facts: Mapping[str, Any] | None = None
+) -> None:
+    """Write an adaptive run to an `.npz` file, completely or not at all: as `progress`, after every look.
+
+    The file has the rollouts in the order in which they were taken in (`rollout_task`, `rollout_number` among those of
+    the task, `rollout_return`), the parameters of the tasks (`task_...`), the figures of the certificate
+    (`thresholds`, `safety`, `epsilon`, `num_violations`, `delta`), the state of the experiment (`state_...`), and
+    `about`, the sentences of the certificate and the facts as JSON. Its returns are no sample of a fixed size, and
+    `read_returns` refuses it.
+
+    Args:
+        path: the file; an existing one is replaced.
+        found: the result of ``certify_adaptive``, or one's own, of rollouts that were made elsewhere; ``tasks`` may be
+            None.
+        facts: the origin of the rollouts, and what must not change when they go on, as values for JSON.
+
+    Raises:
+        ValueError: if no file can be written there, or for a run that is traced or whose numbers do not fit together.
+
+    Example:
+        >>> import functools, tempfile
+        >>> import jax
+        >>> from jaxcert.rollouts import certify_adaptive
+        >>> from jaxcert.tasks import pendulum
+        >>> run = functools.partial(
+        ...     certify_adaptive, pendulum.ENV, lambda obs, key: -obs[2:3], jax.random.key(0), 40.0,
+        ...     num_tasks=20, max_rollouts=100, delta=0.05,
+        ... )
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = f"{folder}/run.npz"
+        ...     found = run(progress=lambda so_far: save_adaptive(path, so_far))
+        ...     again = run(resume=load_adaptive(path))  # after an interruption
+        >>> bool((again.certificate.safety == found.certificate.safety).all())
+        True
+    """
+    if not isinstance(found, AdaptiveCertificate) or not is_concrete(found):
+        raise ValueError(f"found is a {type(found).__name__}, or traced; expected a concrete AdaptiveCertificate")
+    arrays = _to_arrays(found)
+    _check(arrays)
+    certificate, task = found.certificate, arrays["rollout_task"]
+    about = {
+        "format": _FORMAT,
+        "certificate": str(found).splitlines(),
+        "deterministic": found.deterministic,
+        "facts": dict(facts or {}),
+    }
+    figures = {name: np.asarray(getattr(certificate, name)) for name in ("safety", "epsilon", "num_violations")}
+    others = {"thresholds": np.asarray(certificate.thresholds), "rollout_number": _numbers(task), **figures}
+    tasks = {f"{_TASKS}{name}": column for name, column in task_columns(found.tasks).items()}
+    everything: dict[str, Any] = {**arrays, **others, **tasks, "about": np.array(json.dumps(about, allow_nan=False))}
+    content = io.BytesIO()
+    np.savez(content, **everything)
+    write_whole(path, content.getvalue())
+
+
+def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:
+    """Read a run that ``save_adaptive`` wrote, for ``certify_adaptive(..., resume=)``; nothing is ever unpickled.
+
+    Args:
+        path: the file.
+
+    Returns:
+        The same run. The log has no entries after the last rollout, and ``tasks`` are a dictionary of arrays [n], by
+        the names of the parameters.
+
+    Raises:
+        OSError: if the file cannot be read.
+        ValueError: if it is damaged or holds something else, or numbers of 64 bits while those are off.
+
+    Example:
+        >>> load_adaptive("README.md")
+        Traceback (most recent call last):
+        ValueError: README.md: not an .npz file: it does not start as a zip archive does
+    """
+    content = Path(path).read_bytes()
+    try:
+        about = _about(content)
+        arrays = read_arrays(content, _FIELDS)
+        state = _check(arrays)
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(path)}: {error}") from error
+    tasks = {name.removeprefix(_TASKS): column for name, column in arrays.items() if name.startswith(_TASKS)}
+    return AdaptiveCertificate(
+        certificate=certificate_of(state, jnp.asarray(arrays["delta"])),
+        state=state,
+        tasks=tasks,
+        **{name: jnp.asarray(arrays[name]) for name in ("passed_after", *_COUNTS, *_LOG)},
+        deterministic=about["deterministic"],
+    )
+
+
+def adaptive_facts(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The facts with which ``save_adaptive`` wrote a file.
+
+    Args:
+        path: the file.
+
+    Returns:
+        The facts.
+
+    Raises:
+        OSError: if the file cannot be read.
+        ValueError: if it is damaged or holds something else.
+
+    Example:
+        >>> adaptive_facts("run.npz")["seed"]  # doctest: +SKIP
+        7
+    """
+    try:
+        return _about(Path(path).read_bytes())["facts"]
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(path)}: {error}") from error
+
+
+def _about(content: bytes) -> dict[str, Any]:
+    text = read_arrays(content, ["about"], [])["about"]
+    try:
+        about = json.loads(str(text))
+    except (ValueError, RecursionError) as error:  # the last for JSON that is nested too deeply
+        raise ValueError("array 'about' is no JSON; expected an adaptive run") from error
+    known = isinstance(about, dict) and about.get("format") == _FORMAT and isinstance(about.get("facts"), dict)
+    if not known or about.get("deterministic", ...) not in (True, False, None):
+        raise ValueError(f"holds no adaptive run of the format {_FORMAT}")
+    return about
+
+
+def _to_arrays(found: AdaptiveCertificate) -> dict[str, Any]:
+    """What ``load_adaptive`` needs, on the host."""
+    state = {f"{_STATE}{name}": array for name, array in to_arrays(found.state).items()}
+    rest = {name: np.asarray(getattr(found, name)) for name in ("passed_after", *_COUNTS, *_LOG)}
+    size = int(np.sum(rest["rollout_task"] >= 0))
+    rest |= {name: rest[name][:size] for name in _LOG}
+    return {**state, **rest, "delta": np.asarray(found.certificate.delta)}
+
+
+def _numbers(task: np.ndarray) -> np.ndarray:
+    """Of each rollout among those of its task, from 0."""
+    order = np.argsort(task, kind="stable")
+    first = np.searchsorted(task[order], task)
+    place = np.empty_like(order)
+    place[order] = np.arange(task.size)
+    return (place - first).astype(np.int32)
+
+
+def _check(arrays: Mapping[str, np.ndarray]) -> SequentialState:
+    """The state, or ValueError unless these can be the arrays of one run."""
+    state = from_arrays({name: arrays[f"{_STATE}{name}"] for name in SequentialState._fields})
+    dtype, whole, r = state.wealth.dtype, np.dtype(np.int32), (arrays["rollout_task"].size,)
+    expected = {
+        "delta": (dtype, ()),
+        "passed_after": (whole, state.passed.shape),
+        **dict.fromkeys(_COUNTS, (whole, ())),
+        "rollout_task": (whole, r),
+        "rollout_return": (dtype, r),
+    }
+    for name, (kind, shape) in expected.items():
+        if (arrays[name].dtype, arrays[name].shape) != (kind, shape):
+            given = f"{arrays[name].dtype} of shape {arrays[name].shape}"
+            raise ValueError(f"array {name!r} is {given}, expected {kind} of shape {shape}")
+    if not _is_possible(arrays, state):
+        raise ValueError("holds numbers that no adaptive run gives")
+    return state
+
+
+def _is_possible(arrays: Mapping[str, np.ndarray], state: SequentialState) -> bool:
+    task, after, begun = arrays["rollout_task"], arrays["passed_after"], arrays["num_started"]
+    n, r = state.valid.size, task.size
+    known = bool(np.all((task >= 0) & (task < n)))
+    counted = known and np.array_equal(np.bincount(task, minlength=n), np.asarray(state.num_rollouts))
+    passed = np.all((after >= 0) & (after <= r) & ((after == 0) | np.asarray(state.passed)))
+    cost = 0 <= arrays["num_unfinished"] <= begun - r
+    return bool(counted and passed and cost and 0 < arrays["delta"] < 1)

@@ -1,0 +1,138 @@
+"""How a checkpoint is certified: by as many rollouts of each task, or by as many as each needs."""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import SingleDeviceSharding
+
+from jaxcert.bounds._betting import BETTING
+from jaxcert.certificates import Certificate, Status, binomial_epsilon, certify_safety_level
+from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._level_choice import refuse_choice
+from jaxcert.rollouts import MultiTaskEnv, Policy, certify_adaptive, certify_policy
+
+
+class Certified(NamedTuple):
+    """What is known of a checkpoint.
+
+    Attributes:
+        safety: the certificate at the thresholds.
+        performance: the certificate at the wanted safeties, or None if there are none.
+        sample: returns whose mean is that of the policy; NaN for what was not rolled out.
+        num_started: rollouts that began, in all.
+    """
+
+    safety: Certificate
+    performance: Certificate | None
+    sample: jax.Array
+    num_started: int
+
+
+def with_fixed_number(
+    env: MultiTaskEnv,
+    policy: Policy,
+    key: jax.Array,
+    thresholds: np.ndarray,
+    safeties: np.ndarray,
+    sizes: Mapping[str, int],
+    settings: Mapping[str, Any],
+) -> Certified:
+    """As many rollouts of each task; one set of returns for all certificates."""
+    settings = {**settings, "validate": False}
+    found = certify_policy(env, policy, key, thresholds, **sizes, **settings)
+    level = None
+    if safeties.size:
+        level = certify_safety_level(found.returns, safeties, support=env.support, **settings)
+    return Certified(found.certificate, level, found.returns, found.returns.size)
+
+
+def until_decided(
+    env: MultiTaskEnv,
+    policy: Policy,
+    key: jax.Array,
+    thresholds: np.ndarray,
+    sizes: Mapping[str, int],
+    *,
+    until: float | None,
+    delta: float,
+    beta: float | None,
+) -> Certified:
+    """As many rollouts of each task as it needs, and in all at most as many as the fixed number would be."""
+    most = {"num_tasks": sizes["num_tasks"], "max_bytes": sizes["max_bytes"], "max_rollouts": most_rollouts(sizes)}
+    levels = {"delta": delta, "beta": beta, "until": until, "validate": False}
+    found = certify_adaptive(env, policy, key, thresholds, **most, **levels)
+    first = _first_returns(found.rollout_task, found.rollout_return, found.state.num_rollouts)
+    return Certified(found.certificate, None, first, int(found.num_started))
+
+
+def most_rollouts(sizes: Mapping[str, int]) -> int:
+    """In all, for a mean number per task."""
+    return sizes["num_tasks"] * sizes["num_rollouts"]
+
+
+def check_adaptive(
+    safeties: np.ndarray,
+    num_tasks: int,
+    *,
+    delta: float,
+    until: float | None,
+    beta: float | str | None,
+    bound: str,
+    method: str,
+) -> None:
+    """Raise for what only a fixed number of rollouts certifies, and for a wanted safety that cannot be reached."""
+    if safeties.size:
+        raise ValueError(f"safeties are {safeties}; an adaptive hook certifies thresholds alone")
+    for name, given, only in (("bound", bound, BETTING.name), ("method", method, BINOMIAL.name)):
+        if given != only:
+            raise ValueError(f"{name} is {given!r}; an adaptive hook has {only!r} alone")
+    refuse_choice(beta, "a number or None for an adaptive hook")
+    if until is None:
+        return
+    level: Any = BINOMIAL.default_beta(delta, num_tasks) if beta is None else beta
+    best = 1 - float(binomial_epsilon(0, num_tasks, level, delta))
+    if not 0 < until <= best:
+        raise ValueError(f"until is {until:g}; {num_tasks} tasks certify at most {best:.4f}, if all of them pass")
+
+
+def mean_return(found: Certified, step: int) -> float:
+    """Mean of the finite returns. One broken episode gives a warning and counts as a violation; a broken policy raises.
+
+    Raises:
+        ValueError: if no return is finite.
+    """
+    mean = float(jnp.nanmean(found.sample))
+    if not np.isfinite(mean) and found.num_started:  # at thresholds that every return reaches, nothing is rolled out
+        raise ValueError(f"step {step}: no return is finite: actions of the policy, or rewards, are not")
+    if np.any(np.asarray(found.safety.status) == Status.INVALID_INPUT):
+        warnings.warn(
+            f"step {step}: some returns are not finite or outside the support; their tasks count as violations",
+            stacklevel=4,
+        )
+    return mean
+
+
+@jax.jit
+def _first_returns(task: jax.Array, returns: jax.Array, num_rollouts: jax.Array) -> jax.Array:
+    """The first return of each task, [n]; NaN if there is none. Later ones depend on those before."""
+    n, size = num_rollouts.shape[0], task.shape[0]
+    order = jnp.arange(size, dtype=jnp.int32)
+    at = jnp.full(n, size, jnp.int32).at[jnp.where(task < 0, n, task)].min(order, mode="drop")
+    return jnp.where(at < size, returns[jnp.minimum(at, size - 1)], jnp.nan)
+
+
+def settled(params: Any) -> Any:
+    """The same arrays, each on a single device: the sharding of Brax's arrays changes after the first checkpoint."""
+
+    def settle(leaf: Any) -> Any:
+        if not isinstance(leaf, jax.Array) or not leaf.is_fully_replicated:
+            return leaf
+        data = leaf.addressable_data(0)
+        (device,) = data.devices()
+        return jax.make_array_from_single_device_arrays(leaf.shape, SingleDeviceSharding(device), [data])
+
+    return jax.tree.map(settle, params)

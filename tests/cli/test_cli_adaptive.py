@@ -1,0 +1,277 @@
+"""`jaxcert rollout --threshold`: rollouts until each task is decided, interrupted, resumed and refused."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from cli_harness import command, refused
+
+from jaxcert.cli import _adaptive_rollout, _rollout_command
+from jaxcert.rollouts import adaptive_facts, load_adaptive
+
+SIZES = ("--tasks", 40, "--slots", 4, "--seed", 3)
+BRIDGES = ("rollout", "bridge_world_left", *SIZES, "--threshold", 0.3, "--threshold", 0.5, "--delta", 0.1)
+GRID = ("rollout", "simple_grid", *SIZES, "--threshold", 0.5, "--delta", 0.1)
+
+
+@pytest.fixture(scope="module", params=[BRIDGES, (*BRIDGES, "--until", 0.15), GRID], ids=["bridges", "until", "grid"])
+def whole(request, tmp_path_factory):
+    """A command, its outcome without an interruption, and the run that it wrote."""
+    out = tmp_path_factory.mktemp("whole") / "run.npz"
+    outcome = command(*request.param, "--out", out)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert [file.name for file in out.parent.iterdir()] == ["run.npz"]
+    return request.param, outcome.out, load_adaptive(out)
+
+
+def assert_same(one, other):
+    """The same rollouts of each task, and the same certificate."""
+    for name in ("num_rollouts_used", "passed", "wealth"):
+        np.testing.assert_array_equal(getattr(one.state, name), getattr(other.state, name))
+    np.testing.assert_array_equal(one.certificate.safety, other.certificate.safety)
+    for i in range(40):
+        ours, theirs = (np.asarray(run.rollout_return)[np.asarray(run.rollout_task) == i] for run in (one, other))
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_the_certificate_and_what_it_took(whole):
+    arguments, out, run = whole
+    lines, counts = out.splitlines(), np.asarray(run.state.num_rollouts)
+    assert lines[0].startswith(f"{arguments[1]} (shipped), deterministic: 40 tasks, seed 3")
+    assert lines[1:-2] == str(run).splitlines()
+    slowest = int(np.asarray(run.state.num_rollouts_used)[np.asarray(run.state.passed)].max())
+    assert lines[-2] == (
+        f"{int(run.num_started):,} rollouts, {int(run.num_started) / 40:.1f} per task, {counts.min()} to {counts.max()}"
+        f" of a task; as many of every task as the slowest took to pass: {40 * slowest:,}"
+    )
+    assert lines[-1].startswith("written to ")
+    if "--until" in arguments:
+        assert np.all(np.asarray(run.certificate.safety) >= 0.15)
+        assert np.any(run.state.is_open)
+    else:
+        assert not np.any(run.state.is_open)
+
+
+def interrupted_after(monkeypatch, looks):
+    """Interrupts as Ctrl-C does, before the state of that look is written."""
+    save, calls = _adaptive_rollout.save_adaptive, []
+
+    def interrupted(*arguments, **options):
+        calls.append(1)
+        if len(calls) > looks:
+            raise KeyboardInterrupt
+        save(*arguments, **options)
+
+    monkeypatch.setattr(_adaptive_rollout, "save_adaptive", interrupted)
+
+
+@pytest.mark.parametrize("looks", [0, 1, 3])
+def test_an_interrupted_run_goes_on(whole, tmp_path, monkeypatch, looks):
+    arguments, out, run = whole
+    path = tmp_path / "run.npz"
+    with monkeypatch.context() as patch:
+        interrupted_after(patch, looks)
+        outcome = command(*arguments, "--out", path)
+    assert (outcome.status, outcome.err) == (130, "error: interrupted\n")
+    assert not path.exists()
+    kept = tmp_path / "run.npz.unfinished"
+    before = load_adaptive(kept) if looks else None
+    outcome = command(*arguments, "--out", path)
+    assert (outcome.status, outcome.err) == (0, "")
+    again = load_adaptive(path)
+    assert_same(again, run)
+    assert outcome.out.splitlines()[:-2] == out.splitlines()[:-2]
+    assert [file.name for file in tmp_path.iterdir()] == ["run.npz"]
+    if before is not None:  # what was taken in stays, and only what was under way began again
+        size = before.rollout_task.size
+        assert size > 0
+        np.testing.assert_array_equal(again.rollout_return[:size], before.rollout_return)
+        assert run.num_started <= again.num_started <= run.num_started + 4
+
+
+_KILLED = """
+import os, signal, sys
+from jaxcert.cli import run
+
+replace, calls = os.replace, []
+def killed(*paths):
+    calls.append(1)
+    if len(calls) == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    replace(*paths)
+
+os.replace = killed  # the last step of a write
+run(["--no-cache", *sys.argv[1:]])
+"""
+
+
+def test_a_killed_process_goes_on(tmp_path):
+    """Killed in the middle of its third write, the same command ends where an uninterrupted one does."""
+    arguments = [*map(str, BRIDGES), "--out", str(tmp_path / "run.npz")]
+    process = subprocess.run([sys.executable, "-c", _KILLED, *arguments], capture_output=True, timeout=300)
+    assert process.returncode == -signal.SIGKILL, process.stderr
+    assert not (tmp_path / "run.npz").exists()
+    before = load_adaptive(tmp_path / "run.npz.unfinished")
+    assert command(*arguments).status == 0
+    assert command(*BRIDGES, "--out", tmp_path / "whole.npz").status == 0
+    again, run = (load_adaptive(tmp_path / name) for name in ("run.npz", "whole.npz"))
+    assert 0 < before.rollout_task.size < run.rollout_task.size
+    assert_same(again, run)
+    # No rollout of a simulated environment is under way at a look: they come in the same order, each once.
+    np.testing.assert_array_equal(again.rollout_task, run.rollout_task)
+    np.testing.assert_array_equal(again.rollout_return, run.rollout_return)
+    assert again.num_started == run.num_started
+
+
+def test_another_run_is_not_gone_on_with(tmp_path, monkeypatch):
+    path = tmp_path / "run.npz"
+    arguments = ("rollout", "bridge_world_left", "--tasks", 40, "--slots", 4, "--threshold", 0.3, "--delta", 0.1)
+    arguments = (*arguments, "--threshold", 0.5, "--out", path)
+    with monkeypatch.context() as patch:
+        interrupted_after(patch, 2)
+        assert command(*arguments).status == 130
+    kept = tmp_path / "run.npz.unfinished"
+    content, seed = kept.read_bytes(), adaptive_facts(kept)["seed"]
+    for option, value, words in (
+        ("--seed", (seed + 1) % 2**31, f"holds another run, with seed = {seed}, not {(seed + 1) % 2**31}; remove"),
+        ("--tasks", 41, "with num_tasks = 40, not 41"),
+        ("--delta", 0.2, "with delta = 0.1, not 0.2"),
+        ("--threshold", 0.7, "with thresholds = [0.3, 0.5], not [0.3, 0.5, 0.7]"),
+        ("--until", 0.5, "with until = None, not 0.5"),
+        ("--beta", 0.1, "with beta = None, not 0.1"),
+        ("--max-rollouts", 100, "with max_rollouts = 4000, not 100"),
+        ("--schedule", "closest", "with schedule = 'round_robin', not 'closest'"),
+    ):
+        assert words in refused(*arguments, option, value)
+    assert "with policy = 'bridge_world_left (shipped)'" in refused("rollout", "simple_grid", *arguments[2:])
+    kept.write_bytes(content[:-100])
+    assert "run.npz.unfinished: cannot be read as an .npz file" in refused(*arguments)
+    kept.write_bytes(content)
+    outcome = command(*arguments)  # with the seed that was drawn
+    assert f"seed {seed}," in outcome.out
+    assert adaptive_facts(path)["seed"] == seed
+
+
+def test_a_deadline_ends_a_run_for_the_time_being(tmp_path):
+    path = tmp_path / "run.npz"
+    outcome = command(*BRIDGES, "--deadline", 1e-6, "--out", path)
+    assert outcome.status == 0
+    assert "the deadline ended it: the same command goes on from there" in outcome.out
+    first = load_adaptive(path)
+    assert 0 < first.num_started < 100
+    assert command(*BRIDGES, "--deadline", 1e-6, "--out", path).status == 0
+    assert load_adaptive(path).num_started > first.num_started  # from where it was
+    outcome = command(*BRIDGES, "--deadline", 600, "--out", path)
+    assert "the deadline ended it" not in outcome.out
+    assert [file.name for file in tmp_path.iterdir()] == ["run.npz"]
+    assert load_adaptive(path).num_started > first.num_started
+
+
+def test_the_growth_is_shown_while_it_runs(tmp_path, monkeypatch):
+    lines = []
+    kind = _adaptive_rollout._Line
+    monkeypatch.setattr(_adaptive_rollout, "_Line", lambda asked, show: kind(asked, lines.append))
+    assert command(*BRIDGES, "--until", 0.15, "--out", tmp_path / "run.npz").status == 0
+    assert len(lines) > 2
+    assert lines[0] == "4 rollouts, at least 0.3 on 0.0000 of 0.15, at least 0.5 on 0.0000 of 0.15"
+    begun, *certified, pace = lines[-1].split(", ")
+    run = load_adaptive(tmp_path / "run.npz")
+    assert begun == f"{int(run.num_started):,} rollouts"
+    assert certified[0].startswith("at least 0.3 on 0.")
+    assert pace.endswith(" rollouts/s")
+
+
+def test_a_terminal_shows_it_unless_told_otherwise(tmp_path, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # which makes rich take stderr for a terminal
+    arguments = (*BRIDGES, "--until", 0.15, "--out", tmp_path / "run.npz")
+    assert "rollouts, at least 0.3 on 0." in command(*arguments).err
+    assert command(*arguments, "--quiet").err == ""
+
+
+def test_the_certificate_as_json_and_no_ordinary_returns(whole, tmp_path):
+    arguments, _, run = whole
+    out, record = tmp_path / "run.npz", tmp_path / "run.json"
+    assert command(*arguments, "--out", out, "--json", record).status == 0
+    document = json.loads(record.read_text())["certificates"][0]
+    assert document["settings"]["bound"] == "sequential"
+    assert [row["safety"] for row in document["rows"]] == pytest.approx(np.asarray(run.certificate.safety).tolist())
+    assert document["rollouts"]["begun"] == int(run.num_started)
+    assert document["rollouts"]["seed"] == 3
+    words = "holds an adaptive run, whose returns are no sample of a fixed size"
+    assert words in refused("certify", out, "--support", 0, 1, "--delta", 0.1)
+
+
+GIVEN = ("--threshold", 0.3, "--delta", 0.1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "expected --rollouts, the same number for each task, or a --threshold"),
+        (("--until", 0.5), "--until needs a --threshold in place of --rollouts"),
+        (("--rollouts", 5, "--until", 0.5), "--until needs a --threshold in place of --rollouts"),
+        (("--rollouts", 5, *GIVEN, "--until", 0.5), "--until needs a --threshold in place of --rollouts"),
+        (("--rollouts", 5, "--max-rollouts", 50), "--max-rollouts needs a --threshold"),
+        (("--rollouts", 5, "--binary"), "--binary needs a --threshold"),
+        (("--rollouts", 5, "--json", "r.json"), "--json needs a --threshold"),
+        ((*GIVEN, "--safety", 0.5), "--safety needs --rollouts; expected --until"),
+        ((*GIVEN, "--until", 0.999), "until is 0.999; 20 tasks certify at most 0.88"),
+        ((*GIVEN, "--until", 1.5), "until is 1.5; expected a probability in (0, 1)"),
+        ((*GIVEN, "--threshold", "nan"), "thresholds[1] is nan; expected a finite number"),
+        ((*GIVEN, "--delta", 2), "delta is 2; expected"),
+        ((*GIVEN, "--beta", 0), "beta is 0; expected"),
+        ((*GIVEN, "--schedule", "fast"), "schedule is 'fast'; expected one of round_robin, closest"),
+        ((*GIVEN, "--binary"), "max_rollouts_per_task is None; binary needs a number"),
+        ((*GIVEN, "--deadline", 0), "--deadline is 0; expected a positive number of seconds"),
+        ((*GIVEN, "--deadline", "nan"), "--deadline is nan; expected a positive number of seconds"),
+        ((*GIVEN, "--slots", 0), "slots"),
+        ((*GIVEN, "--json", "r.npz"), "--out and --json name the same file"),
+        ((*GIVEN, "--json", "none/r.json"), "the folder 'none' does not exist"),
+        ((*GIVEN, "--out", "r.parquet"), "suffix '.parquet', expected one of .npz"),
+        ((*GIVEN, "--out", "none/r.npz"), "the folder 'none' does not exist"),
+        ((*GIVEN, "--stochastic"), "bridge_world_left has no stochastic form"),
+    ],
+)
+def test_refusals_come_before_any_rollout(tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    assert words in refused("rollout", "bridge_world_left", "--tasks", 20, "--out", "r.npz", *arguments)
+    assert not list(tmp_path.iterdir())
+
+
+def test_coins_take_fewer_rollouts(tmp_path):
+    arguments = (*GRID, "--max-rollouts-per-task", 100, "--schedule", "closest", "--until", 0.3)
+    assert command(*arguments, "--binary", "--out", tmp_path / "run.npz").status == 0
+    run = load_adaptive(tmp_path / "run.npz")
+    assert bool(run.state.is_binary)
+    assert int(run.state.max_rollouts_per_task) == 100
+    assert run.certificate.safety[0] >= 0.3
+
+
+def test_without_a_threshold_the_number_is_fixed(tmp_path, monkeypatch):
+    """And its parts are those of an interrupted run of the same number alone."""
+    monkeypatch.setattr(_rollout_command, "_EPISODES", 20)
+    path, arguments = tmp_path / "r.npz", ("rollout", "bridge_world_left", "--tasks", 9, "--seed", 3)
+    collect, calls = _rollout_command.collect, []
+
+    def interrupted(*args, **kwargs):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return collect(*args, **kwargs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_rollout_command, "collect", interrupted)
+        assert command(*arguments, "--rollouts", 5, "--out", path).status == 130
+    assert "holds parts of other rollouts" in refused(*arguments, "--rollouts", 6, "--out", path)
+    outcome = command(*arguments, "--rollouts", 5, "--out", path)
+    assert outcome.out.startswith("bridge_world_left (shipped), deterministic: 9 tasks, 5 rollouts each, seed 3\n")
+    assert [file.name for file in tmp_path.iterdir()] == ["r.npz"]
+    with np.load(path) as arrays:
+        assert arrays["returns"].shape == (9, 5)
+        assert set(arrays) == {"returns", "about", "task_0", "task_1"}
+        facts = json.loads(str(arrays["about"]))
+    assert (facts["num_tasks"], facts["num_rollouts"], facts["seed"]) == (9, 5, 3)
+    assert command("certify", path, "--support", 0, 1, "--delta", 0.1, "--threshold", 0.1).status == 0

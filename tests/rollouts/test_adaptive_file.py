@@ -1,0 +1,195 @@
+"""Adaptive runs in files: what comes back, what goes on, and what is refused."""
+
+import functools
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from coins import COINS, answer
+from conftest import x64_context
+
+from jaxcert import sequential
+from jaxcert.report import read_returns
+from jaxcert.rollouts import AdaptiveCertificate, Policy, adaptive_facts, certify_adaptive, load_adaptive, save_adaptive
+
+run = functools.partial(
+    certify_adaptive,
+    COINS,
+    Policy(answer, jnp.float32(1), deterministic=True),
+    jax.random.key(3),
+    [0.3, 0.5],
+    num_tasks=30,
+    max_rollouts=1000,
+    delta=0.1,
+    num_slots=7,
+)
+
+
+@pytest.fixture(scope="module")
+def found() -> AdaptiveCertificate:
+    return run()
+
+
+@pytest.fixture
+def path(found, tmp_path):
+    save_adaptive(tmp_path / "run.npz", found, facts={"seed": 3})
+    return tmp_path / "run.npz"
+
+
+def rollouts(one: AdaptiveCertificate) -> list[tuple[int, float]]:
+    """Those taken in, in their order."""
+    task = np.asarray(one.rollout_task)
+    pairs = zip(task.tolist(), np.asarray(one.rollout_return).tolist(), strict=True)
+    return [(i, x) for i, x in pairs if i >= 0]
+
+
+def test_what_was_written_comes_back(found, path):
+    again = load_adaptive(path)
+    assert rollouts(again) == rollouts(found)
+    assert again.rollout_task.size == int(found.state.num_rollouts.sum())
+    for name in ("certificate", "state", "num_started", "num_unfinished", "passed_after"):
+        for ours, theirs in zip(*map(jax.tree.leaves, (getattr(found, name), getattr(again, name))), strict=True):
+            assert ours.dtype == theirs.dtype
+            np.testing.assert_array_equal(ours, theirs)
+    assert again.deterministic is True
+    np.testing.assert_array_equal(again.tasks["task"], found.tasks)
+    assert str(again) == str(found)
+    np.testing.assert_array_equal(again.growth()[1], found.growth()[1])
+    assert adaptive_facts(path) == {"seed": 3}
+
+
+def test_others_can_read_the_file(found, path):
+    """Rollout j of a task is its j-th in the log; the certificate's figures and sentences are there."""
+    with np.load(path) as arrays:
+        task, number = arrays["rollout_task"], arrays["rollout_number"]
+        for i in range(30):
+            assert number[task == i].tolist() == list(range(int(found.state.num_rollouts[i])))
+        np.testing.assert_array_equal(arrays["safety"], found.certificate.safety)
+        np.testing.assert_array_equal(arrays["thresholds"], found.certificate.thresholds)
+        assert json.loads(str(arrays["about"]))["certificate"] == str(found).splitlines()
+
+
+def test_a_run_goes_on_from_any_look(found, tmp_path):
+    """Each task is decided by the same rollouts, however often the run was interrupted."""
+    path, looks = tmp_path / "run.npz", []
+
+    def look(so_far):
+        save_adaptive(path, so_far)
+        looks.append(1)
+        if len(looks) < 4:
+            raise KeyboardInterrupt
+
+    once = None
+    while once is None:
+        try:
+            once = run(progress=look, resume=load_adaptive(path) if looks else None)
+        except KeyboardInterrupt:
+            continue
+    assert len(looks) >= 4
+    np.testing.assert_array_equal(once.state.passed, found.state.passed)
+    np.testing.assert_array_equal(once.state.num_rollouts_used, found.state.num_rollouts_used)
+    np.testing.assert_array_equal(once.certificate.safety, found.certificate.safety)
+    for i in range(30):
+        assert [x for j, x in rollouts(once) if j == i] == [x for j, x in rollouts(found) if j == i]
+
+
+def test_one_s_own_run_of_rollouts_made_elsewhere(found, tmp_path):
+    """As on a robot: NumPy arrays, tasks by name or none at all."""
+    own = jax.tree.map(np.asarray, found)
+    for tasks in (None, {"door": np.array([f"door {i}" for i in range(30)]), "pose": np.zeros((30, 2))}):
+        fields = {name: getattr(own, name) for name in own.__dataclass_fields__}
+        save_adaptive(tmp_path / "own.npz", AdaptiveCertificate(**{**fields, "tasks": tasks}))
+        again = load_adaptive(tmp_path / "own.npz")
+        assert set(again.tasks) == (set() if tasks is None else {"door", "pose_0", "pose_1"})
+    assert again.tasks["door"][3] == "door 3"
+    keys = jax.random.split(jax.random.key(1), 30)
+    save_adaptive(tmp_path / "own.npz", AdaptiveCertificate(**{**fields, "tasks": keys}))
+    columns = load_adaptive(tmp_path / "own.npz").tasks
+    np.testing.assert_array_equal(np.stack([*columns.values()], axis=1), jax.random.key_data(keys))
+    for tasks in (1.0, np.array([None] * 30), {"a": [1.0], "a_0": 3.0}):
+        with pytest.raises(ValueError, match=r"of the tasks is .*; expected \[n, \.\.\.\]"):
+            save_adaptive(tmp_path / "own.npz", AdaptiveCertificate(**{**fields, "tasks": tasks}))
+    twice = {"a": np.zeros((30, 2)), "a_0": np.zeros(30)}
+    with pytest.raises(ValueError, match="two parameters of the tasks are called a_0"):
+        save_adaptive(tmp_path / "own.npz", AdaptiveCertificate(**{**fields, "tasks": twice}))
+
+
+def test_what_cannot_be_written_is_refused(found, tmp_path):
+    with pytest.raises(ValueError, match="found is a str"):
+        save_adaptive(tmp_path / "run.npz", "found")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="or traced"):
+        jax.jit(lambda one: save_adaptive(tmp_path / "run.npz", one))(found)
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        save_adaptive(tmp_path / "run.npz", found, facts={"until": float("nan")})
+    with pytest.raises(ValueError, match="does not exist"):
+        save_adaptive(tmp_path / "none" / "run.npz", found)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_cut_short_anywhere_is_refused(path, tmp_path):
+    content, cut = path.read_bytes(), tmp_path / "cut.npz"
+    for size in (0, 3, *range(10, len(content) - 1, 401), len(content) - 1):
+        cut.write_bytes(content[:size])
+        with pytest.raises(ValueError, match=r"cut\.npz: "):
+            load_adaptive(cut)
+        with pytest.raises(ValueError, match=r"cut\.npz: "):
+            adaptive_facts(cut)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("rollout_task", lambda x: x[:-1], "rollout_return' is float32 of shape"),
+        ("rollout_task", lambda x: x.astype(np.int64), "rollout_task' is int64"),
+        ("rollout_task", lambda x: np.where(np.arange(x.size) == 0, 30, x).astype(np.int32), "numbers that no"),
+        ("rollout_task", lambda x: np.where(np.arange(x.size) == 0, -1, x).astype(np.int32), "numbers that no"),
+        ("rollout_task", lambda x: np.zeros_like(x), "numbers that no adaptive run gives"),
+        ("rollout_return", lambda x: x.astype(np.float64), "rollout_return' is float64"),
+        ("passed_after", lambda x: x + 1, "numbers that no adaptive run gives"),
+        ("passed_after", lambda x: x * 1000, "numbers that no adaptive run gives"),
+        ("num_started", lambda x: np.int32(3), "numbers that no adaptive run gives"),
+        ("num_unfinished", lambda x: x + np.int32(1000), "numbers that no adaptive run gives"),
+        ("num_unfinished", lambda x: np.int32(-1), "numbers that no adaptive run gives"),
+        ("delta", lambda x: np.float32(1), "numbers that no adaptive run gives"),
+        ("delta", lambda x: np.float32(np.nan), "numbers that no adaptive run gives"),
+        ("state_wealth", lambda x: -x, "numbers that no experiment gives"),
+        ("state_num_rollouts", lambda x: x + 1, "numbers that no adaptive run gives"),
+        ("about", lambda x: np.array("{"), "no JSON"),
+        ("about", lambda x: np.array("[" * 100_000), "no JSON"),
+        ("about", lambda x: np.array('{"format": "other"}'), "no adaptive run of the format"),
+        ("about", lambda x: np.array("[]"), "no adaptive run of the format"),
+        ("about", lambda x: np.array(str(x).replace("true", "3")), "no adaptive run of the format"),
+        ("rollout_return", lambda x: x.astype(object), "pickled objects, which are never loaded"),
+    ],
+)
+def test_other_arrays_are_refused(path, tmp_path, name, change, message):
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    np.savez(tmp_path / "other.npz", **{**arrays, name: change(arrays[name])})
+    with pytest.raises(ValueError, match=message):
+        load_adaptive(tmp_path / "other.npz")
+    del arrays[name]
+    np.savez(tmp_path / "other.npz", **arrays)
+    with pytest.raises(ValueError, match=f"has no array '{name}'"):
+        load_adaptive(tmp_path / "other.npz")
+
+
+def test_a_run_of_64_bits_is_not_narrowed(tmp_path):
+    with x64_context(True):
+        state = sequential.init(20, np.float64(0.5), support=(0, 1))
+        count, log = np.int32(0), np.zeros(0, np.int32)
+        begun = {"num_started": count, "num_unfinished": count, "passed_after": np.zeros((20, 1), np.int32)}
+        begun |= {"rollout_task": log, "rollout_return": log.astype(np.float64)}
+        certificate = sequential.certificate(state, 0.1)
+        wide = AdaptiveCertificate(certificate=certificate, state=state, tasks=None, deterministic=None, **begun)
+        save_adaptive(tmp_path / "wide.npz", wide)
+        assert load_adaptive(tmp_path / "wide.npz").rollout_return.dtype == np.float64
+    with pytest.raises(ValueError, match=r"wide\.npz: holds numbers of 64 bits; expected jax_enable_x64 to be on"):
+        load_adaptive(tmp_path / "wide.npz")
+
+
+def test_an_adaptive_run_is_no_file_of_returns(path):
+    with pytest.raises(ValueError, match=r"run\.npz: holds an adaptive run, whose returns are no sample of a fixed"):
+        read_returns(path)
