@@ -26,8 +26,8 @@ from jaxcert.sequential import certify_sequential
 from jaxcert.tasks import bridge_world
 
 THRESHOLDS = {"cheetah": (400.0, 500.0, 600.0), "walker": (500.0, 600.0, 650.0)}
-SETTINGS = {"support": (0, 1000), "delta": 0.01}
-PAPER = {"bound": "empirical_bernstein", "method": "scenario", "beta": 1e-4}
+SETTINGS: dict[str, Any] = {"support": (0, 1000), "delta": 0.01}
+PAPER: dict[str, Any] = {"bound": "empirical_bernstein", "method": "scenario", "beta": 1e-4}
 WANTED = (("cheetah", 400.0, 0.9), ("cheetah", 500.0, 0.9), ("walker", 500.0, 0.9), ("walker", 600.0, 0.9))
 BRIDGE = (("right", 0.7), ("right", 0.8), ("left", 0.5), ("left", 0.6))
 NUM_ORDERS, NUM_KEYS, NUM_BRIDGE_KEYS = 20, 20, 10
@@ -185,16 +185,17 @@ def draw(path: Path) -> None:
     """Certified safety against rollouts per task: a fixed number of them, and adaptive."""
     from matplotlib.figure import Figure
 
+    ways: list[tuple[str, str, dict[str, Any]]] = [
+        ("the paper", "k:", PAPER),
+        ("default", "C0--", {}),
+        ("soft count", "C1-.", {"method": "soft"}),
+    ]
     figure = Figure(figsize=(9, 3.8), layout="constrained")
     for axes, (name, b) in zip(
         figure.subplots(1, 2, sharey=True), (("cheetah", 500.0), ("walker", 500.0)), strict=True
     ):
         samples = orders(jaxcert.sample_returns(name))
-        for label, style, settings in (
-            ("the paper", "k:", PAPER),
-            ("default", "C0--", {}),
-            ("soft count", "C1-.", {"method": "soft"}),
-        ):
+        for label, style, settings in ways:
             counts = [m for m in COUNTS if m > 1 or settings is not PAPER]
             safety = [jaxcert.certify(samples[..., :m], b, **SETTINGS, **settings).safety.mean() for m in counts]
             axes.plot(counts, safety, style, label=label)

@@ -236,6 +236,8 @@ def _resumed(run: Run, earlier: AdaptiveCertificate) -> Run:
     fixed = ("thresholds", "low", "high", "beta", "goal", "bets", "give_up", "max_rollouts_per_task", "is_binary")
     for name in fixed:
         ours, theirs = np.asarray(getattr(run.state, name)), np.asarray(getattr(earlier.state, name))
+        if ours.dtype != theirs.dtype:
+            raise ValueError(f"resume has {name} of {theirs.dtype}; expected {ours.dtype}, the type of this call")
         if not np.array_equal(ours, theirs, equal_nan=ours.dtype.kind == "f"):
             raise ValueError(f"resume has {name} {theirs}; expected that of this call, {ours}")
     if earlier.state.passed.shape != run.state.passed.shape:
