@@ -66,10 +66,12 @@ def prepare_rule(
     numbers = np.array([np.nan if bet == PREDICTABLE else bet for bet in bets], thresholds.dtype)
     most = np.iinfo(np.int32).max if max_rollouts_per_task is None else max_rollouts_per_task
     goal = jnp.broadcast_to(_by_ville(beta), thresholds.shape)
+    # The number that the device compares with, which reads a subnormal one as 0: the table must not leave more tasks.
+    left = np.asarray(give_up if give_up >= np.finfo(thresholds.dtype).tiny else 0, thresholds.dtype)
     if binary:
         _check_binary(bets, max_rollouts_per_task, support, (thresholds, beta))
-        goal = cast(calibrated_goals(thresholds, beta, numbers, float(give_up), most), thresholds.dtype, "up")
-    given = jnp.asarray(give_up, thresholds.dtype), jnp.asarray(most, jnp.int32), jnp.asarray(bool(binary))
+        goal = cast(calibrated_goals(thresholds, beta, numbers, float(left), most), thresholds.dtype, "up")
+    given = jnp.asarray(left), jnp.asarray(most, jnp.int32), jnp.asarray(bool(binary))
     return Rule(Settings(goal, jnp.asarray(numbers), *given), PREDICTABLE in bets)
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from jaxcert import Status
-from jaxcert.sequential import certify_sequential
+from jaxcert.sequential import certify_sequential, init
 from jaxcert.sequential._decision_table import _wealth_up, calibrated_goals, probability_up
 from jaxcert.sequential._rule import _BETS_ON_COINS as BETS
 
@@ -84,6 +84,34 @@ def test_a_table_that_counts_on_giving_up_needs_it():
     wealth = _wealth_up(0.7, BETS, 300)
     assert probability_up(wealth, 0.7, goal, 0.6) <= 0.05
     assert probability_up(wealth, 0.7, goal, 0.0) > 0.05
+
+
+# For these, coins that pass some threshold are not all coins that pass the first.
+SEVERAL = np.array([0.55794978, 0.56617458, 0.57111465, 0.57694638], np.float32)
+
+
+def test_each_threshold_has_a_count_of_its_own():
+    x = (np.random.default_rng(7).random((20_000, 6)) < SEVERAL[0]).astype(np.float32)
+    settings = {**SETTINGS, "beta": 0.2, "give_up": 0.0, "bets": (0.25, 0.5)}
+    together = certify_sequential(x, SEVERAL, **settings)
+    alone = [np.asarray(certify_sequential(x, b, **settings).lower_bounds) >= b for b in SEVERAL]
+    np.testing.assert_array_equal(20_000 - np.asarray(together.num_violations), np.sum(alone, axis=1))
+    share = np.mean(np.any(alone, axis=0))  # the planted mistake: the largest threshold passed counts for all below
+    assert share == pytest.approx(0.245, abs=0.01)
+    for passed in (alone[0], np.asarray(together.lower_bounds) >= SEVERAL[0]):
+        assert stats.binomtest(int(passed.sum()), 20_000, 0.2, alternative="greater").pvalue > 1e-4
+
+
+def test_a_table_and_the_device_leave_tasks_at_the_same_wealth():
+    """0.7 is less in float32: a wealth between the two is left by neither."""
+    settings = {"support": (0, 1), "binary": True, "max_rollouts_per_task": 20, "beta": 0.05, "bets": [0.3]}
+    state = init(5, np.float32(0.5), give_up=0.7, **settings)
+    rounded, given = (
+        calibrated_goals(state.thresholds, state.beta, np.asarray(state.bets), give_up, 20)[0]
+        for give_up in (float(state.give_up), 0.7)
+    )
+    assert given < rounded <= float(state.goal[0])
+    assert float(init(5, np.float32(0.5), give_up=1e-40, **settings).give_up) == 0  # a device reads it as that
 
 
 def test_fewer_rollouts_and_more_tasks_than_without():
