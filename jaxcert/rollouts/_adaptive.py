@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import check_count, is_concrete
-from jaxcert.certificates._arguments import as_row, prepare_levels, prepare_thresholds
+from jaxcert.certificates._arguments import as_row, choose, prepare_levels, prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._safety_level import good_enough
 from jaxcert.numerics._batches import counts_from_zero
@@ -23,6 +23,7 @@ from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key, key_apart
 from jaxcert.rollouts._schedules import SCHEDULES
 from jaxcert.rollouts._slots import Limits, Run, Worker, first_run, go_on
+from jaxcert.rollouts._task_columns import task_columns
 from jaxcert.sequential._rule import Bets, Rule, Settings, prepare_rule
 from jaxcert.sequential._sequential_certificate import certificate_of
 from jaxcert.sequential._wealth import start
@@ -85,7 +86,8 @@ def certify_adaptive(
         max_bytes: approximate memory for the states of episodes, which limits the slots.
         deadline: seconds after which the run ends, at the next moment when rollouts are finished.
         progress: a function that is called about twice a second with the certificate so far.
-        resume: an earlier result for the same arguments, from which to go on.
+        resume: an earlier result for the same environment, policy, key and rule, from which to go on. Only the policy
+            is not compared.
         validate: raise for invalid values that are concrete; otherwise their tasks count as violations, and a wanted
             safety that cannot be reached ends nothing.
 
@@ -95,7 +97,8 @@ def certify_adaptive(
     Raises:
         TypeError: if the policy is not a function.
         ValueError: as ``certify_sequential`` and ``rollouts.collect``; for an unknown schedule, a wanted safety that so
-            few tasks cannot reach, or the result of other arguments to resume.
+            few tasks cannot reach, or the result of other arguments to resume; under a transformation, for a deadline,
+            ``progress`` or ``resume``.
 
     Example:
         >>> import jax
@@ -115,8 +118,7 @@ def certify_adaptive(
     counts |= {} if num_slots is None else {"num_slots": num_slots}
     for name, value in counts.items():
         check_count(name, value)
-    if schedule not in SCHEDULES:
-        raise ValueError(f"schedule is {schedule!r}; expected one of {', '.join(SCHEDULES)}")
+    choose("schedule", schedule, SCHEDULES)
     dtype = jnp.result_type(float)
     delta, beta = prepare_levels(BINOMIAL, delta, beta, num_tasks, dtype, validate)
     thresholds = prepare_thresholds(thresholds, dtype, validate)
@@ -127,7 +129,8 @@ def certify_adaptive(
     slots = _slots_that_fit(env, policy, num_tasks, num_slots, max_bytes)
     sizes = {"num_tasks": num_tasks, "num_slots": slots, "capacity": _capacity(max_rollouts)}
     worker, run = _begin(env, policy, key, thresholds, beta, rule.settings, **sizes, is_predictable=rule.is_predictable)
-    run = run if resume is None else _resumed(run, resume)
+    _check_host(run, deadline, progress, resume)
+    run = run if resume is None else _resumed(worker, run, resume)
     ends = Limits(jnp.asarray(max_rollouts, jnp.int32), needed, jnp.asarray(_NO_LIMIT, jnp.int32))
     watch = _Watch(deadline, progress, functools.partial(_result, worker, delta))
     found = _result(worker, delta, _drive(env, schedule, worker, run, ends, watch))
@@ -165,6 +168,19 @@ def _slots_that_fit(env: MultiTaskEnv, policy: Policy, num_tasks: int, num_slots
     task = jax.eval_shape(lambda: env.sample_tasks(jax.random.key(0), 1))
     state_bytes = check_shapes(env, policy, task)
     return batch_size(state_bytes, num_tasks if num_slots is None else num_slots, max_bytes)
+
+
+def _check_host(run: Run, deadline: Any, progress: Any, resume: Any) -> None:
+    """Raise for what the host does, if it cannot."""
+    if deadline is not None and not (isinstance(deadline, int | float | np.number) and deadline >= 0):
+        raise ValueError(f"deadline is {deadline!r}; expected a number of seconds")
+    if progress is not None and not callable(progress):
+        raise ValueError(f"progress is {progress!r}; expected a function")
+    if resume is not None and not isinstance(resume, AdaptiveCertificate):
+        raise ValueError(f"resume is a {type(resume).__name__}; expected an AdaptiveCertificate")
+    watched = any(given is not None for given in (deadline, progress, resume))
+    if watched and not is_concrete(run, resume):
+        raise ValueError("deadline, progress and resume are of the host; expected a call outside of jit and vmap")
 
 
 def _capacity(max_rollouts: int) -> int:
@@ -231,7 +247,7 @@ def _drive(env: MultiTaskEnv, schedule: str, worker: Worker, run: Run, limits: L
     return run
 
 
-def _resumed(run: Run, earlier: AdaptiveCertificate) -> Run:
+def _resumed(worker: Worker, run: Run, earlier: AdaptiveCertificate) -> Run:
     """The run where the earlier one ended; rollouts that were under way begin again, with the same keys."""
     fixed = ("thresholds", "low", "high", "beta", "goal", "bets", "give_up", "max_rollouts_per_task", "is_binary")
     for name in fixed:
@@ -245,6 +261,8 @@ def _resumed(run: Run, earlier: AdaptiveCertificate) -> Run:
     length = run.log_task.size
     if int(earlier.num_started) > length:
         raise ValueError(f"resume has {int(earlier.num_started)} rollouts, more than max_rollouts")
+    if not _same_tasks(task_columns(worker.tasks), task_columns(earlier.tasks)):
+        raise ValueError("resume has other tasks; expected those of this key and environment")
     return run._replace(
         state=earlier.state,
         started=earlier.state.num_rollouts,
@@ -254,6 +272,15 @@ def _resumed(run: Run, earlier: AdaptiveCertificate) -> Run:
         log_task=_of_length(earlier.rollout_task, length, -1),
         log_return=_of_length(earlier.rollout_return, length, jnp.nan),
     )
+
+
+def _same_tasks(ours: dict[str, np.ndarray], theirs: dict[str, np.ndarray]) -> bool:
+    """Up to the last digits, in which devices differ."""
+    if ours.keys() != theirs.keys():
+        return False
+    close = functools.partial(np.allclose, rtol=1e-4, atol=1e-6, equal_nan=True)
+    same = [(close if mine.dtype.kind == "f" else np.array_equal)(mine, theirs[name]) for name, mine in ours.items()]
+    return all(same)
 
 
 def _of_length(log: jax.Array, length: int, filler: float) -> jax.Array:

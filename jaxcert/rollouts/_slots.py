@@ -249,7 +249,9 @@ def _assign(schedule: Schedule, run: Run, open_tasks: jax.Array, limits: Limits)
     under_way = run.started - run.state.num_rollouts
     most = run.state.max_rollouts_per_task - run.started
     share = max(1, free.size // run.started.size)
-    room = jnp.minimum(share + share * run.state.num_rollouts // _AHEAD - under_way, most)
+    # No more than there are slots for, since the product would not fit into 32 bits.
+    counted = jnp.minimum(run.state.num_rollouts, _AHEAD * free.size // share)
+    room = jnp.minimum(share + share * counted // _AHEAD - under_way, most)
     ready = open_tasks & (room > 0)
     priority = jnp.where(ready, schedule(run.state, run.started), jnp.inf)
     order, count = jnp.argsort(priority), jnp.maximum(jnp.sum(ready, dtype=jnp.int32), 1)

@@ -141,12 +141,13 @@ def _checked_tasks(tasks: np.ndarray, n: int) -> np.ndarray:
 
 
 def _check_returns(state: SequentialState, returns: np.ndarray, tasks: np.ndarray) -> None:
-    low, high = float(state.low), float(state.high)
-    bad = np.flatnonzero(~possible(returns, low, high, False) & (tasks >= 0))
+    low, high, binary = float(state.low), float(state.high), bool(state.is_binary)
+    bad = np.flatnonzero(~possible(returns, low, high, binary) & (tasks >= 0))
     if bad.size:
         value, task = returns[bad[0]], tasks[bad[0]]
         raise ValueError(
-            f"the return of task {task} is {value:.9g}; expected a number in the support ({low:g}, {high:g})"
+            f"the return of task {task} is {value:.9g}; expected "
+            + ("0 or 1" if binary else f"a number in the support ({low:g}, {high:g})")
         )
 
 

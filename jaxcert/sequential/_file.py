@@ -10,6 +10,7 @@ import numpy as np
 
 from jaxcert._files import read_arrays, write_whole
 from jaxcert._validation import is_concrete
+from jaxcert.sequential._decision_table import MOST_ROLLOUTS, calibrated_goals
 from jaxcert.sequential._wealth import SequentialState
 
 
@@ -115,6 +116,17 @@ def _is_possible(arrays: Mapping[str, np.ndarray]) -> bool:
     decided = not np.any(arrays["passed"] & arrays["is_open"])
     counted = np.all(used >= 0) and np.all(used <= arrays["num_rollouts"][:, None])
     bets = np.nan_to_num(arrays["bets"], nan=0.5)
-    rule = np.all((bets > 0) & (bets <= 1)) and 0 <= arrays["give_up"] < 1 and np.all(arrays["goal"] > 1)
+    rule = np.all((bets > 0) & (bets <= 1)) and 0 <= arrays["give_up"] < 1
     ends = np.isfinite(low) and low < arrays["high"] and 0 < beta < 1
-    return bool(numbers and decided and counted and rule and ends)
+    return bool(numbers and decided and counted and rule and ends and _is_sound(arrays))
+
+
+def _is_sound(arrays: Mapping[str, np.ndarray]) -> bool:
+    """Whether tasks with J < B reach the goals with probability beta at most."""
+    least, settings = 1 / np.float64(arrays["beta"]), (arrays["bets"], float(arrays["give_up"]))
+    if arrays["is_binary"]:
+        most, coins = int(arrays["max_rollouts_per_task"]), (arrays["low"], arrays["high"]) == (0, 1)
+        if not (coins and 0 < most <= MOST_ROLLOUTS and np.all(np.isfinite(arrays["bets"]))):
+            return False
+        least = calibrated_goals(arrays["thresholds"], arrays["beta"], *settings, most)
+    return bool(np.all(arrays["goal"] >= least * (1 - 1e-6)))  # the exponential of another machine

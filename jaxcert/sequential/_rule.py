@@ -17,6 +17,7 @@ BETS = (0.25, 0.5, 1.0)
 # The best bet on coins is (p - B)/(1 - B), anywhere in (0, 1).
 _BETS_ON_COINS = (0.03, 0.08, 0.2, 0.45, 0.9)
 PREDICTABLE = "predictable"
+_NO_LIMIT = np.iinfo(np.int32).max
 
 # A task that is left has lost half of its wealth; on coins, whose wealth falls and recovers more often, nine tenths.
 _GIVE_UP, _GIVE_UP_COINS = 0.5, 0.1
@@ -64,7 +65,7 @@ def prepare_rule(
         check_count("max_rollouts_per_task", max_rollouts_per_task)
     bets = (_BETS_ON_COINS if binary else BETS) if bets is None else _checked(bets)
     numbers = np.array([np.nan if bet == PREDICTABLE else bet for bet in bets], thresholds.dtype)
-    most = np.iinfo(np.int32).max if max_rollouts_per_task is None else max_rollouts_per_task
+    most = min(max_rollouts_per_task or _NO_LIMIT, _NO_LIMIT)
     goal = jnp.broadcast_to(_by_ville(beta), thresholds.shape)
     # The number that the device compares with, which reads a subnormal one as 0: the table must not leave more tasks.
     left = np.asarray(give_up if give_up >= np.finfo(thresholds.dtype).tiny else 0, thresholds.dtype)
@@ -76,13 +77,14 @@ def prepare_rule(
 
 
 def _checked(bets: Any) -> tuple:
-    if isinstance(bets, str | bytes) or not np.iterable(bets) or not len(tuple(bets)):
+    given = () if isinstance(bets, str | bytes) or not np.iterable(bets) else tuple(bets)
+    if not given:
         raise ValueError(f"bets are {bets!r}; expected a list of numbers in (0, 1] or {PREDICTABLE!r}")
-    for bet in bets:
+    for bet in given:
         number = isinstance(bet, int | float | np.floating) and 0 < bet <= 1
         if not (number or (isinstance(bet, str) and bet == PREDICTABLE)):
             raise ValueError(f"bets hold {bet!r}; expected numbers in (0, 1] or {PREDICTABLE!r}")
-    return tuple(bets)
+    return given
 
 
 def _check_binary(bets: tuple, max_rollouts_per_task: int | None, support: tuple[Any, Any], levels: tuple) -> None:

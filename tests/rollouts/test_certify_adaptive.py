@@ -14,7 +14,10 @@ from scipy import stats
 from jaxcert import Status, binomial_epsilon
 from jaxcert.rollouts import MultiTaskEnv, Policy, certify_adaptive, certify_policy
 from jaxcert.rollouts._schedules import SCHEDULES
+from jaxcert.rollouts._slots import Limits, Worker, _assign, first_run
 from jaxcert.sequential import certify_sequential
+from jaxcert.sequential._rule import prepare_rule
+from jaxcert.sequential._wealth import start
 from jaxcert.tasks import bridge_world
 
 
@@ -280,6 +283,22 @@ def test_another_run_is_not_resumed(whole):
         adaptive(num_tasks=20, resume=whole)
     with pytest.raises(ValueError, match="more than max_rollouts"):
         adaptive(max_rollouts=10, resume=whole)
+    with pytest.raises(ValueError, match="resume has other tasks"):
+        certify_adaptive(COINS, POLICY, jax.random.key(4), B, **SETTINGS, resume=whole)
+    with pytest.raises(ValueError, match="resume is a SequentialCertificate"):
+        adaptive(resume=whole.certificate)
+
+
+@pytest.mark.parametrize("change", [{"deadline": 9.0}, {"progress": print}])
+def test_what_the_host_does_is_refused_under_a_transformation(change):
+    with pytest.raises(ValueError, match="outside of jit and vmap"):
+        jax.eval_shape(lambda beta: adaptive(beta=beta, **change), jnp.float32(0.05))
+
+
+@pytest.mark.parametrize("deadline", [float("nan"), -1.0, "soon"])
+def test_a_deadline_is_a_number_of_seconds(deadline):
+    with pytest.raises(ValueError, match="expected a number of seconds"):
+        adaptive(deadline=deadline)
 
 
 def test_returns_that_are_no_numbers_are_named_or_count_as_violations():
@@ -289,3 +308,18 @@ def test_returns_that_are_no_numbers_are_named_or_count_as_violations():
     found = adaptive(policy=policy, validate=False)
     assert int(found.certificate.num_violations[0]) == 30
     assert Status(int(found.certificate.status[0])) is Status.INVALID_INPUT
+
+
+def test_many_rollouts_of_one_task_in_many_slots_do_not_overflow():
+    """Room below 0 would leave all slots free for ever."""
+    rule = prepare_rule(
+        jnp.full(1, B), jnp.float32(0.05), (0, 1), bets=None, give_up=0, max_rollouts_per_task=None, binary=False
+    )
+    state = start((1,), jnp.full(1, B), jnp.float32(0), jnp.float32(1), jnp.float32(0.05), rule)
+    number = jnp.full(1, 2**27, jnp.int32)
+    worker = Worker(POLICY, jnp.full(1, B), KEY)
+    run = first_run(COINS, worker, state._replace(num_rollouts=number), 64, 8)
+    limits = Limits(jnp.int32(2**28), jnp.full(1, 2, jnp.int32), jnp.int32(1))
+    task, numbers = _assign(SCHEDULES["round_robin"], run, jnp.ones(1, bool), limits)
+    np.testing.assert_array_equal(task, np.zeros(64))
+    np.testing.assert_array_equal(numbers, 2**27 + np.arange(64))

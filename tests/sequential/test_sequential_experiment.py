@@ -88,6 +88,14 @@ def test_an_impossible_return_makes_its_task_a_violation_for_good(value):
     assert np.all(np.asarray(found.status) == Status.INVALID_INPUT)
 
 
+def test_binary_returns_are_0_or_1():
+    state = sequential.init(12, 0.5, support=SUPPORT, binary=True, max_rollouts_per_task=9)
+    with pytest.raises(ValueError, match=r"the return of task 3 is 0\.5; expected 0 or 1"):
+        sequential.update(state, jnp.asarray([1.0, 0.5]), jnp.asarray([2, 3]))
+    state = sequential.update(state, jnp.asarray([1.0, 0.5]), jnp.asarray([2, 3]), validate=False)
+    assert np.flatnonzero(~np.asarray(state.valid)).tolist() == [3]
+
+
 def test_what_cannot_be_refused_under_a_trace_makes_violations():
     update = jax.jit(sequential.update)
     twice = update(begin(), jnp.ones(2), jnp.asarray([5, 5]))
@@ -167,6 +175,8 @@ def test_what_update_refuses(returns, tasks, message):
         ({"support": (1, 0)}, "expected a < b"),
         ({"support": (-1e39, 1)}, "expected numbers within the range of float32"),
         ({"beta": 1.0}, "beta is 1"),
+        ({"bets": iter([])}, "expected a list of numbers"),
+        ({"bets": iter([2.0])}, "bets hold 2.0"),
     ],
 )
 def test_what_init_refuses(arguments, message):
@@ -222,6 +232,22 @@ def test_files_that_hold_something_else_are_refused(tmp_path):
     np.savez(tmp_path / "other.npz", returns=X)
     with pytest.raises(ValueError, match="has no array 'wealth'"):
         sequential.load(tmp_path / "other.npz")
+
+
+@pytest.mark.parametrize("change", [{"goal": 0.9}, {"support": 2.0}, {"max_rollouts_per_task": 3000}])
+def test_goals_that_are_too_small_for_their_rule_are_refused(tmp_path, change):
+    """Files are read by others than who wrote them."""
+    coins = {"binary": True, "max_rollouts_per_task": 60}
+    for rule in (coins, {}) if "goal" in change else (coins,):
+        state = sequential.init(3, [0.5, 0.8], support=SUPPORT, **rule)
+        sequential.save(tmp_path / "file.npz", state)
+        bad = {
+            "goal": state.goal * change.get("goal", 1.0),
+            "high": state.high * change.get("support", 1.0),
+            "max_rollouts_per_task": jnp.int32(change.get("max_rollouts_per_task", state.max_rollouts_per_task)),
+        }
+        with pytest.raises(ValueError, match="numbers that no experiment gives"):
+            sequential.save(tmp_path / "other.npz", state._replace(**bad))
 
 
 def test_a_state_of_64_bits_is_not_narrowed(tmp_path):
