@@ -6,6 +6,7 @@ import chex
 import numpy as np
 
 from jaxcert._validation import check_count, check_finite, check_open_unit
+from jaxcert.bounds._registry import BOUNDS
 from jaxcert.planning._design import DESIGNS, Kind, Question, usable
 from jaxcert.planning._goals import (
     CheapestCertificate,
@@ -63,7 +64,7 @@ def plan(
         cost_per_task: of sampling a task, in any unit.
         cost_per_rollout: of one rollout, in the same unit.
         power: the probability with which the certificate is wanted, in (0, 1).
-        max_rollouts: the most rollouts per task that are considered, up to 1000.
+        max_rollouts: the most rollouts per task that are considered, up to 1024.
         designs: names of the designs to consider; by default all that suit the returns.
         seed: of the resampling.
 
@@ -105,6 +106,9 @@ def plan(
 
 def check_question(support: Support, delta: float, threshold: float | None, safety: float | None) -> Question:
     """What is to be certified, if that makes sense."""
+    for name, value in (("delta", delta), ("threshold", threshold), ("safety", safety)):
+        if np.ndim(value):
+            raise ValueError(f"{name} has shape {np.shape(value)}; expected one number")
     for name, value in (("delta", delta), ("safety", safety)):
         if value is not None:
             check_open_unit(name, value)
@@ -138,7 +142,11 @@ def _check_rollouts(max_rollouts: int) -> None:
 
 def _kinds(names: tuple[str, ...] | None, question: Question, source: Source) -> list[Kind]:
     if names:
-        return [usable(name, question) for name in names]
+        chosen = [usable(name, question) for name in names]
+        wrong = [name for name in names if name in BOUNDS and BOUNDS[name].binary and not source.binary]
+        if wrong:
+            raise ValueError(f"design is {wrong[0]!r}, for returns of 0 and 1; the pilot has others")
+        return chosen
     known = question.threshold is not None
     return [kind for kind in DESIGNS.values() if kind.suits(source.binary) and (known or not kind.needs_threshold)]
 

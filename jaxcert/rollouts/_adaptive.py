@@ -21,9 +21,9 @@ from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
 from jaxcert.rollouts._collect import batch_size, check_shapes
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key, key_apart
+from jaxcert.rollouts._resumption import resumed
 from jaxcert.rollouts._schedules import SCHEDULES
 from jaxcert.rollouts._slots import Limits, Run, Worker, first_run, go_on
-from jaxcert.rollouts._task_columns import task_columns
 from jaxcert.sequential._rule import Bets, Rule, Settings, prepare_rule
 from jaxcert.sequential._sequential_certificate import certificate_of
 from jaxcert.sequential._wealth import start
@@ -130,7 +130,7 @@ def certify_adaptive(
     sizes = {"num_tasks": num_tasks, "num_slots": slots, "capacity": _capacity(max_rollouts)}
     worker, run = _begin(env, policy, key, thresholds, beta, rule.settings, **sizes, is_predictable=rule.is_predictable)
     _check_host(run, deadline, progress, resume)
-    run = run if resume is None else _resumed(worker, run, resume)
+    run = run if resume is None else resumed(worker, run, resume)
     ends = Limits(jnp.asarray(max_rollouts, jnp.int32), needed, jnp.asarray(_NO_LIMIT, jnp.int32))
     watch = _Watch(deadline, progress, functools.partial(_result, worker, delta))
     found = _result(worker, delta, _drive(env, schedule, worker, run, ends, watch))
@@ -245,46 +245,6 @@ def _drive(env: MultiTaskEnv, schedule: str, worker: Worker, run: Run, limits: L
         share = min(_INTERVAL, 0.5 * max(end - now, 0.0)) / max(now - begin, 1e-6)
         looks = max(1, int(looks * min(share, 4.0)))
     return run
-
-
-def _resumed(worker: Worker, run: Run, earlier: AdaptiveCertificate) -> Run:
-    """The run where the earlier one ended; rollouts that were under way begin again, with the same keys."""
-    fixed = ("thresholds", "low", "high", "beta", "goal", "bets", "give_up", "max_rollouts_per_task", "is_binary")
-    for name in fixed:
-        ours, theirs = np.asarray(getattr(run.state, name)), np.asarray(getattr(earlier.state, name))
-        if ours.dtype != theirs.dtype:
-            raise ValueError(f"resume has {name} of {theirs.dtype}; expected {ours.dtype}, the type of this call")
-        if not np.array_equal(ours, theirs, equal_nan=ours.dtype.kind == "f"):
-            raise ValueError(f"resume has {name} {theirs}; expected that of this call, {ours}")
-    if earlier.state.passed.shape != run.state.passed.shape:
-        raise ValueError(f"resume has {earlier.state.passed.shape[0]} tasks; expected {run.state.passed.shape[0]}")
-    length = run.log_task.size
-    if int(earlier.num_started) > length:
-        raise ValueError(f"resume has {int(earlier.num_started)} rollouts, more than max_rollouts")
-    if not _same_tasks(task_columns(worker.tasks), task_columns(earlier.tasks)):
-        raise ValueError("resume has other tasks; expected those of this key and environment")
-    return run._replace(
-        state=earlier.state,
-        started=earlier.state.num_rollouts,
-        num_started=jnp.asarray(earlier.num_started, jnp.int32),
-        num_counted=jnp.sum(earlier.state.num_rollouts, dtype=jnp.int32),
-        passed_after=jnp.asarray(earlier.passed_after),
-        log_task=_of_length(earlier.rollout_task, length, -1),
-        log_return=_of_length(earlier.rollout_return, length, jnp.nan),
-    )
-
-
-def _same_tasks(ours: dict[str, np.ndarray], theirs: dict[str, np.ndarray]) -> bool:
-    """Up to the last digits, in which devices differ."""
-    if ours.keys() != theirs.keys():
-        return False
-    close = functools.partial(np.allclose, rtol=1e-4, atol=1e-6, equal_nan=True)
-    same = [(close if mine.dtype.kind == "f" else np.array_equal)(mine, theirs[name]) for name, mine in ours.items()]
-    return all(same)
-
-
-def _of_length(log: jax.Array, length: int, filler: float) -> jax.Array:
-    return jnp.pad(log[:length], (0, max(0, length - log.size)), constant_values=filler)
 
 
 # --- the result ---------------------------------------------------------------------------------------------------

@@ -1,0 +1,51 @@
+"""An adaptive run that goes on from an earlier result."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
+from jaxcert.rollouts._slots import Run, Worker
+from jaxcert.rollouts._task_columns import task_columns
+
+
+def resumed(worker: Worker, run: Run, earlier: AdaptiveCertificate) -> Run:
+    """The run where the earlier one ended; rollouts that were under way begin again, with the same keys."""
+    fixed = ("thresholds", "low", "high", "beta", "goal", "bets", "give_up", "max_rollouts_per_task", "is_binary")
+    for name in fixed:
+        ours, theirs = np.asarray(getattr(run.state, name)), np.asarray(getattr(earlier.state, name))
+        if ours.dtype != theirs.dtype:
+            raise ValueError(f"resume has {name} of {theirs.dtype}; expected {ours.dtype}, the type of this call")
+        if not np.array_equal(ours, theirs, equal_nan=ours.dtype.kind == "f"):
+            raise ValueError(f"resume has {name} {theirs}; expected that of this call, {ours}")
+    if earlier.state.passed.shape != run.state.passed.shape:
+        raise ValueError(f"resume has {earlier.state.passed.shape[0]} tasks; expected {run.state.passed.shape[0]}")
+    length = run.log_task.size
+    if int(earlier.num_started) > length:
+        raise ValueError(f"resume has {int(earlier.num_started)} rollouts, more than max_rollouts")
+    if not _same_tasks(task_columns(worker.tasks), task_columns(earlier.tasks)):
+        raise ValueError("resume has other tasks; expected those of this key and environment")
+    return run._replace(
+        state=earlier.state,
+        started=earlier.state.num_rollouts,
+        num_started=jnp.asarray(earlier.num_started, jnp.int32),
+        num_counted=jnp.sum(earlier.state.num_rollouts, dtype=jnp.int32),
+        passed_after=jnp.asarray(earlier.passed_after),
+        log_task=_of_length(earlier.rollout_task, length, -1),
+        log_return=_of_length(earlier.rollout_return, length, jnp.nan),
+    )
+
+
+def _same_tasks(ours: dict[str, np.ndarray], theirs: dict[str, np.ndarray]) -> bool:
+    """Up to the last digits, in which devices differ."""
+    if ours.keys() != theirs.keys():
+        return False
+    close = functools.partial(np.allclose, rtol=1e-4, atol=1e-6, equal_nan=True)
+    same = [(close if mine.dtype.kind == "f" else np.array_equal)(mine, theirs[name]) for name, mine in ours.items()]
+    return all(same)
+
+
+def _of_length(log: jax.Array, length: int, filler: float) -> jax.Array:
+    return jnp.pad(log[:length], (0, max(0, length - log.size)), constant_values=filler)
