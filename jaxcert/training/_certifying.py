@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import SingleDeviceSharding
 
+from jaxcert._validation import check_open_unit
 from jaxcert.bounds._betting import BETTING
 from jaxcert.certificates import Certificate, Status, binomial_epsilon, certify_safety_level
 from jaxcert.certificates._binomial import BINOMIAL
@@ -93,9 +94,12 @@ def check_adaptive(
     refuse_choice(beta, "a number or None for an adaptive hook")
     if until is None:
         return
+    if np.ndim(until):
+        raise ValueError(f"until has shape {np.shape(until)}; expected one number")
+    check_open_unit("until", until)
     level: Any = BINOMIAL.default_beta(delta, num_tasks) if beta is None else beta
     best = 1 - float(binomial_epsilon(0, num_tasks, level, delta))
-    if not 0 < until <= best:
+    if until > best:
         raise ValueError(f"until is {until:g}; {num_tasks} tasks certify at most {best:.4f}, if all of them pass")
 
 

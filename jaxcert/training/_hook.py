@@ -180,7 +180,7 @@ class CertificationHook:
         if self.adaptive:
             check_adaptive(self.safeties, sizes[0], delta=delta, until=self.until, **self.settings)
         elif self.until is not None:
-            raise ValueError(f"until is {self.until:g}; expected it with adaptive=True")
+            raise ValueError(f"until is {self.until!r}; expected it with adaptive=True")
         if self.safeties.size:
             choose("method", self.settings["method"], COUNTING)
 
