@@ -16,7 +16,8 @@ from jaxcert.sequential._wealth import SequentialState
 class SequentialCertificate(Certificate):
     """A ``Certificate`` at one moment of a sequential experiment.
 
-    The lower bound of a task is the largest threshold that it has passed, and the lower end of the support if none.
+    The lower bound of a task is the largest threshold that it has passed, and the lower end of the support if none; for
+    binary returns and predictable bets, the largest up to which it has passed all.
 
     Attributes:
         num_rollouts_used: rollouts of each task until it passed, was given up or the data ended, int32[..., n, t].
@@ -34,9 +35,7 @@ class SequentialCertificate(Certificate):
 
 def certificate_of(state: SequentialState, delta: jax.Array) -> SequentialCertificate:
     """The certificate at this moment, for a delta of the state's type."""
-    thresholds = jnp.broadcast_to(state.thresholds, state.passed.shape)
-    lower = jnp.max(jnp.where(state.passed, thresholds, state.low), axis=-1)
-    lower = jnp.where(state.valid, jnp.maximum(lower, state.low), -jnp.inf)
+    lower = jnp.where(state.valid, state.lower_bounds, -jnp.inf)
     found = certify_given("sequential", BINOMIAL, lower, state.thresholds, state.beta, delta)
     fields = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
     return SequentialCertificate(**fields, num_rollouts_used=state.num_rollouts_used)

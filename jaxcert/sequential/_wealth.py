@@ -58,6 +58,19 @@ class SequentialState(NamedTuple):
     is_binary: jax.Array
 
     @property
+    def lower_bounds(self) -> jax.Array:
+        """The largest threshold at which each task counts as passed, or the lower end of the support, float[..., n].
+
+        The wealth of a fixed bet falls in B, so who passes B passes what is below, too. A predicted bet, or a goal,
+        that depends on B does not allow that conclusion: there, all thresholds up to it have to be passed.
+        """
+        thresholds = jnp.broadcast_to(self.thresholds, self.passed.shape)
+        missed = jnp.min(jnp.where(self.passed, jnp.inf, thresholds), axis=-1, keepdims=True)
+        of_its_own = self.is_binary | bool(self.sums.shape[-1])
+        counts = self.passed & (~of_its_own | (thresholds < missed))
+        return jnp.maximum(jnp.max(jnp.where(counts, thresholds, self.low), axis=-1), self.low)
+
+    @property
     def mean_wealth(self) -> jax.Array:
         """At most the exact mean over the bets, which all have the same weight, float[..., n, t]."""
         num_bets = self.wealth.shape[-1]
