@@ -3,7 +3,6 @@
 import dataclasses
 
 import jax
-import jax.numpy as jnp
 
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certificate import Certificate
@@ -35,7 +34,6 @@ class SequentialCertificate(Certificate):
 
 def certificate_of(state: SequentialState, delta: jax.Array) -> SequentialCertificate:
     """The certificate at this moment, for a delta of the state's type."""
-    lower = jnp.where(state.valid, state.lower_bounds, -jnp.inf)
-    found = certify_given("sequential", BINOMIAL, lower, state.thresholds, state.beta, delta)
+    found = certify_given("sequential", BINOMIAL, state.lower_bounds, state.thresholds, state.beta, delta)
     fields = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
     return SequentialCertificate(**fields, num_rollouts_used=state.num_rollouts_used)
