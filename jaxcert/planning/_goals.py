@@ -162,8 +162,9 @@ class CheapestCertificate(Goal):
 
     def tasks(self, value: Callable[[int], float], most: int) -> int:
         """The fewest, up to a few per cent, that reach the power; without them all that the budget allows."""
-        if value(most) < self.power:
-            return 0 if self.costs.budget is None else most
+        reached = value(most)
+        if reached < self.power:
+            return most if reached > 0 and self.costs.budget is not None else 0
         # The same numbers for all designs, most of which are then known already.
         sizes = [n for n in _SIZES if n < most]
         place = bisect.bisect_left(sizes, self.power, key=value)

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 from jaxcert.certificates import confidence
+from jaxcert.planning._design import DESIGNS
 from jaxcert.planning._kind import Question
 from jaxcert.planning._option import Costs, Option
 from jaxcert.planning._task_table import as_text
@@ -91,11 +92,12 @@ class Plan:
             said.append("pessimistic: if the pilot tasks were luckier than tasks in general, at 90 % confidence")
         if any(option.design.kind.stopped for option in self.options):
             said.append("the cost of a sequential design is a mean, not a limit")
+        if self.question.threshold is None:
+            names = ", ".join(kind.name for kind in DESIGNS.values() if kind.needs_threshold)
+            said.append(f"without a threshold these designs are not considered: {names}")
         if self.best is None:
-            limit = (
-                "no design considered does that" if self.costs.budget is None else "the budget allows no design that"
-            )
-            said.append(limit if self.costs.budget is None else f"{limit} certifies anything")
+            limit = "no design considered" if self.costs.budget is None else "the budget allows no design that"
+            said.append(f"{limit} certifies anything")
         elif self.question.threshold is not None and self.question.safety is not None and self.best.value < self.power:
             said.append(f"no design considered reaches a power of {self.power:g}")
         return said
