@@ -51,7 +51,7 @@ def plan(
     * ``threshold`` and ``budget``: the design with the least expected certified risk at this threshold.
 
     Tasks and rollouts are resampled from the pilot. A task passes a threshold, and takes rollouts, independently of the
-    others, so the chances of a certificate that counts follow by exact binomial sums from those of one task. For designs
+    others, so the chances of a certificate that counts follow by exact binomial sums from those of one task. For
     ``"soft"`` and ``"auto"``, whole data sets are drawn from the simulated tasks, where the counts leave a chance.
 
     The pilot chooses the design, so the certificate needs other tasks and rollouts. It holds whatever the pilot was.
