@@ -20,6 +20,7 @@ from jaxcert import (
     certify,
     certify_lower_bounds,
     certify_safety_level,
+    certify_sequential,
     numerics,
     rollouts,
     scenario_epsilon,
@@ -125,6 +126,16 @@ for _method, _names in (("binomial", NAMES), ("scenario", ("betting",))):
             certify_safety_level, SAFETIES, _name, _method
         )
 CERTIFICATES["certify-betting-soft"] = _certify(certify, LEVELS, "betting", "soft")
+
+
+def _one_after_another(returns, thresholds, beta, delta, low, high, **validate):
+    settings = {"beta": beta, "delta": delta, "give_up": 0.1}
+    return certify_sequential(returns, thresholds, support=(low, high), **settings, **validate)
+
+
+CERTIFICATES["certify_sequential"] = Subject(
+    _one_after_another, (RETURNS[0], LEVELS[0], 0.5, 0.1, 0.0, 1.0), (RETURNS[1], LEVELS[1], 0.3, 0.2, -1.0, 2.0)
+)
 
 
 def _chosen_from_the_data(returns, thresholds, low, high, **validate):
@@ -301,13 +312,14 @@ def test_every_public_function_on_arrays_is_here():
     here = {name.split("-")[0] for name in SUBJECTS}
     helpers = {"return_support", "sample_returns"}
     types = {"Chain", "Intervals", "SimpleGridParams", "State", "World", "LARGE", "STANDARD", "ENV", "POLICY"}
-    types |= {"BridgeWorld", "MultiTaskEnv", "PolicyCertificate", "SimpleGrid", "summaries"}
+    types |= {"AdaptiveCertificate", "BridgeWorld", "MultiTaskEnv", "PolicyCertificate", "SimpleGrid", "summaries"}
     of_static_arguments = {"chain", "env", "left_policy", "right_policy"}
-    of_policies = {"Policy", "brax_policy", "certify_policy", "collect", "collect_gymnasium"}
+    of_policies = {"Policy", "brax_policy", "certify_adaptive", "certify_policy", "collect", "collect_gymnasium"}
+    files = {"adaptive_facts", "load_adaptive", "save_adaptive"}
     rooms = (bounds, rollouts, simple_grid, bridge_world, interval_mdp)
     public = {name for room in rooms for name in room.__all__} - helpers - types - of_static_arguments
     public |= {name for name in jaxcert.__all__ if inspect.isfunction(inspect.unwrap(getattr(jaxcert, name)))} - helpers
-    assert public - of_policies <= here
+    assert public - of_policies - files <= here
 
 
 @pytest.mark.parametrize(("name", "precision"), cases(), indirect=["precision"])

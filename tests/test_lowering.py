@@ -11,8 +11,12 @@ from benchmarks.jaxprs import inner_programs
 from jaxcert import bounds, numerics
 from jaxcert.rollouts import discounted_return
 from jaxcert.rollouts.summaries import Histogram, Moments
+from jaxcert.tasks import simple_grid
 
 SUPPORT = (0.0, 1.0)
+BETS = (0.5, "predictable")
+WORLD = simple_grid.ENV, simple_grid.POLICY
+RUN = {"num_tasks": 20, "max_rollouts": 500, "delta": 0.01, "validate": False}
 X = jax.ShapeDtypeStruct((20, 10), jnp.float32)
 ROW = jax.ShapeDtypeStruct((7,), jnp.float32)
 SCALAR = jax.ShapeDtypeStruct((), jnp.float32)
@@ -34,6 +38,19 @@ FUNCTIONS = {
     "certify": (certificate(), (X, ROW)),
     "certify, the paper's method": (certificate(bound="empirical_bernstein", method="scenario"), (X, ROW)),
     "certify, soft counts": (certificate(method="soft"), (X, ROW)),
+    "certify, the level from the data": (certificate(beta="auto"), (X, ROW)),
+    "certify_sequential": (
+        lambda x, row: jaxcert.certify_sequential(x, row, support=SUPPORT, delta=0.01, bets=BETS).safety,
+        (X, ROW),
+    ),
+    "certify_adaptive": (
+        lambda row: (
+            jaxcert.certify_adaptive(
+                simple_grid.ENV, simple_grid.POLICY, jax.random.key(0), row, **RUN
+            ).certificate.safety
+        ),
+        (ROW,),
+    ),
     "certify, Clopper-Pearson": (certificate(bound="clopper_pearson"), (X, ROW)),
     "certify_safety_level": (
         lambda x, row: jaxcert.certify_safety_level(x, row, support=SUPPORT, delta=0.01).thresholds,

@@ -20,24 +20,12 @@ from jaxcert.numerics._rounding import complement_down
 
 def certify_given(bound: str, method: Method, lower, thresholds, beta, delta) -> Certificate:
     """From lower bounds [..., n] at level beta and thresholds [t] to a certificate [..., t]."""
-    violations, k = _violations(lower, thresholds, length=_row_length(lower, thresholds, beta, delta))
-    return _counted(bound, method, lower, thresholds, violations, k, beta, delta)
-
-
-def certify_passed(bound: str, method: Method, passed, lower, thresholds, beta, delta) -> Certificate:
-    """The same from which tasks pass each threshold, [..., n, t], where lower bounds do not tell."""
-    violations, k = _failures(passed, lower.dtype, length=_row_length(lower, thresholds, beta, delta))
-    return _counted(bound, method, lower, thresholds, violations, k, beta, delta)
-
-
-def _row_length(lower, thresholds, beta, delta) -> int | None:
-    """One problem per certificate, in a row of that length; or None for one per k, if those are fewer."""
-    size = lower.size // lower.shape[-1] * thresholds.size
-    return padded_length(size, lower, thresholds, beta, delta) if size <= lower.shape[-1] else None
-
-
-def _counted(bound: str, method: Method, lower, thresholds, violations, k, beta, delta) -> Certificate:
-    n, direct = lower.shape[-1], k is not None
+    n = lower.shape[-1]
+    size = lower.size // n * thresholds.size
+    # One problem per certificate or one per k, whichever are fewer.
+    direct = size <= n
+    length = padded_length(size, lower, thresholds, beta, delta)
+    violations, k = _violations(lower, thresholds, length=length if direct else None)
     counts = (k, _number(n, k)) if direct else counts_from_zero(n, lower, beta, delta)
     solution = method.solve(*counts, beta, delta)
     return _assembled(bound, method, lower, thresholds, violations, solution, beta, delta, direct=direct)
@@ -66,19 +54,10 @@ def _number(n: int, like: jax.Array) -> jax.Array | np.ndarray:
 def _violations(lower, thresholds, *, length: int | None) -> tuple[jax.Array, jax.Array | None]:
     """k, [..., t], and the same as floats in a row of that length."""
     violations = count_violations(lower, jnp.broadcast_to(thresholds, (*lower.shape[:-1], thresholds.shape[-1])))
-    return violations, _as_row(violations, lower.dtype, length)
-
-
-@functools.partial(jax.jit, static_argnames=("dtype", "length"))
-def _failures(passed, dtype: np.dtype, *, length: int | None) -> tuple[jax.Array, jax.Array | None]:
-    """As ``_violations``, from [..., n, t]."""
-    violations = passed.shape[-2] - jnp.sum(passed, axis=-2, dtype=jnp.int32)
-    return violations, _as_row(violations, dtype, length)
-
-
-def _as_row(violations: jax.Array, dtype: np.dtype, length: int | None) -> jax.Array | None:
-    row = violations.reshape(-1).astype(dtype)
-    return None if length is None else jnp.pad(row, (0, length - row.size))
+    if length is None:
+        return violations, None
+    row = violations.reshape(-1).astype(lower.dtype)
+    return violations, jnp.pad(row, (0, length - row.size))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 7, 8))

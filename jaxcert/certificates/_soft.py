@@ -15,7 +15,13 @@ from jaxcert.numerics._rounding import complement_down, complement_up, unit_roun
 from jaxcert.returns._prepared import Prepared
 
 
-def soft_epsilon(wealth: jax.Array, alpha: jax.Array, delta: jax.Array, least: chex.Numeric = 0.0) -> jax.Array:
+def soft_epsilon(
+    wealth: jax.Array,
+    alpha: jax.Array,
+    delta: jax.Array,
+    least: chex.Numeric = 0.0,
+    where: jax.Array | None = None,
+) -> jax.Array:
     r"""The certified risk from e-values of n tasks, for scalars alpha and delta of their type.
 
     .. math:: \hat\varepsilon = \min\Big(1, \frac{1 - L}{1 - \alpha}\Big), \qquad
@@ -30,6 +36,7 @@ def soft_epsilon(wealth: jax.Array, alpha: jax.Array, delta: jax.Array, least: c
         alpha: the weight, fixed beforehand; outside (0, 1), the risk is 1.
         delta: outside (0, 1), the risk is 1.
         least: what no E can be below.
+        where: which tasks there are, bool[n], whatever the returns are; all by default.
 
     Returns:
         float[..., t], never below the exact value.
@@ -39,7 +46,9 @@ def soft_epsilon(wealth: jax.Array, alpha: jax.Array, delta: jax.Array, least: c
     valid = (alpha > 0) & (alpha < 1)
     alpha = jnp.where(valid, alpha, 0.5)
     share, low = shares(wealth, alpha, least)
-    mean = evaluate(BETTING, jnp.moveaxis(share, -1, -2), delta, low, jnp.ones_like(low), None)
+    share = jnp.moveaxis(share, -1, -2)
+    mask = None if where is None else jnp.broadcast_to(where, share.shape)
+    mean = evaluate(BETTING, share, delta, low, jnp.ones_like(low), mask)
     ratio = quotient(complement_up(jnp.clip(mean, 0, 1)), jnp.broadcast_to(complement_down(alpha), mean.shape))
     # The quotient and this product: 3 u.
     risk = ratio * (1 + 6 * unit_roundoff(wealth.dtype))

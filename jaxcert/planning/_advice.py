@@ -1,5 +1,6 @@
 """Why a certificate says less than wanted, and what would help; the same before any rollout."""
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -11,6 +12,7 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate, Status
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._registry import COUNTING
+from jaxcert.planning._most import advice_on_most
 from jaxcert.planning._reasons import Advice, Setting, advice_on, impossible, with_free_beta
 from jaxcert.returns._prepared import Support
 
@@ -36,8 +38,8 @@ def advise(
             lower end of the support; the wanted safety is that of the certificate.
 
     Returns:
-        For each threshold an ``Advice``, or None where as much is certified as wanted, and for soft counts and
-        beta "auto", about which such numbers do not say enough.
+        For each threshold an ``Advice``, or None where as much is certified as wanted. For soft counts and beta "auto"
+        it is about the number of tasks alone, and None where these could do.
 
     Raises:
         ValueError: for a batched or traced certificate, or arguments out of range.
@@ -54,7 +56,13 @@ def advise(
         raise ValueError("certificate is batched or traced; expected safety of shape [t] with values")
     wanted = _wanted(safety)
     if certificate.method not in COUNTING or certificate.beta.ndim:
-        return (None,) * certificate.safety.size
+        found = advice_on_most(certificate, num_rollouts, wanted)
+        return tuple(
+            None
+            if found is None or _enough(achieved, wanted) or code == Status.INVALID_INPUT
+            else dataclasses.replace(found, threshold=threshold)
+            for threshold, achieved, _, code in _rows(certificate)
+        )
     setting = Setting(
         COUNTING[certificate.method],
         certificate.num_tasks,
@@ -65,7 +73,7 @@ def advise(
         _ends(support),
         certificate.safety.dtype,
     )
-    rows = zip(*(np.asarray(x).tolist() for x in _columns(certificate)), strict=True)
+    rows = _rows(certificate)
     if fixed == "safety":
         setting = with_free_beta(setting, certificate)
         low = np.sum(np.asarray(certificate.lower_bounds) <= setting.low)
@@ -150,5 +158,7 @@ def _ends(support: Support) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _columns(certificate: Certificate) -> tuple:
-    return certificate.thresholds, certificate.safety, certificate.num_violations, certificate.status
+def _rows(certificate: Certificate) -> list[tuple]:
+    """Threshold, safety, violations and status of each certificate."""
+    columns = certificate.thresholds, certificate.safety, certificate.num_violations, certificate.status
+    return list(zip(*(np.asarray(column).tolist() for column in columns), strict=True))

@@ -1,5 +1,7 @@
 """Whole experiments, imagined and certified: what a plan comes to, with the certificate itself as the judge."""
 
+import dataclasses
+
 import chex
 import numpy as np
 
@@ -7,6 +9,7 @@ from jaxcert._validation import check_count
 from jaxcert.certificates import Certificate
 from jaxcert.planning._design import Design, usable
 from jaxcert.planning._goals import CheapestCertificate
+from jaxcert.planning._joint import joint_value
 from jaxcert.planning._option import Costs
 from jaxcert.planning._pilot import Assumptions, source_of
 from jaxcert.planning._planner import check_question
@@ -57,7 +60,8 @@ def simulate(
     kind = usable(design.name, question)
     rng = np.random.default_rng([seed, 1])
     source = source_of(pilot, support)
-    return kind.certify(source.data_sets(rng, num_repeats, design.num_tasks, design.num_rollouts), design, question)
+    data_sets = source.data_sets(rng, num_repeats, design.num_tasks, design.num_rollouts)
+    return kind.certify(data_sets, design.beta, question)
 
 
 def power_curve(
@@ -101,7 +105,13 @@ def power_curve(
     question = check_question(support, delta, threshold, safety)
     kind = usable(design.name, question)
     simulation = Simulation(source_of(pilot, support), question, design.num_rollouts, seed)
-    n, beta = np.asarray(num_tasks), np.full(np.shape(num_tasks), design.beta)
     goal = CheapestCertificate(question, Costs(0.0, 1.0, None), 0.5)
+    if kind.joint:
+        return np.asarray([joint_value(goal, simulation, one) for one in _sizes(design, num_tasks)])
+    n, beta = np.asarray(num_tasks), np.full(np.shape(num_tasks), design.beta)
     lower = simulation.run(kind, design.num_rollouts, np.asarray([design.beta])).lower
     return goal.values(lower, n, goal.allowed(n, beta), beta)
+
+
+def _sizes(design: Design, num_tasks: chex.Array) -> list[Design]:
+    return [dataclasses.replace(design, num_tasks=n) for n in np.asarray(num_tasks).tolist()]

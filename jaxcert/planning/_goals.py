@@ -1,14 +1,18 @@
 """What makes one design better than another: goals, which turn the course of imagined tasks into options."""
 
+import bisect
 import dataclasses
 import functools
+import math
+from collections.abc import Callable
 
 import numpy as np
 
 from jaxcert.bounds import betting
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.numerics import binomial_cdf, clopper_pearson_upper
-from jaxcert.planning._design import Design, PerTask, Question
+from jaxcert.planning._design import Design
+from jaxcert.planning._kind import PerTask, Question
 from jaxcert.planning._limits import least_tasks, most_violations, on_rows, reaches, safety_of
 from jaxcert.planning._option import Costs, Option
 
@@ -16,6 +20,8 @@ BETAS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 # Violations that a design may allow: all small numbers, then steps of about a fifth.
 _ALLOWED = np.unique(np.concatenate([np.arange(24), np.geomspace(24, 2000, 24).astype(int)]))
 _QUANTILES = 1024
+# Numbers of tasks to try where only data sets tell what they certify.
+_SIZES = sorted({round(1.04**i) for i in range(250)})
 # Pilot tasks may be luckier than the others; at this level they are not.
 _DOUBT = 0.1
 _PILOTS = 50
@@ -48,6 +54,10 @@ class Goal:
     def is_met(self, option: Option) -> bool:
         """Whether the option does what is wanted."""
         return True
+
+    def cost_to_beat(self, option: Option) -> float:
+        """What others have to be cheaper than, if that is what makes them better."""
+        return math.inf
 
     def options(self, name: str, m: int, betas: np.ndarray, course: PerTask) -> list[Option]:
         """The best option at each level: as many tasks as the budget allows."""
@@ -87,8 +97,7 @@ class Goal:
 
     def pessimistic(self, lower: np.ndarray, design: Design, k: int, rng: np.random.Generator) -> float:
         """The objective at the lower confidence limit of the probability to pass; lower is [repeats, tasks]."""
-        share = self._passes(lower).mean(axis=0).astype(np.float32)
-        p = float(betting(share, _DOUBT, support=(0.0, 1.0)))
+        p = doubted(self._passes(lower).mean(axis=0))
         return float(self.of_passing(np.asarray([p]), *as_row(design, k, 1))[0])
 
     def until_reached(
@@ -96,6 +105,14 @@ class Goal:
     ) -> float | None:
         """Expected cost up to the moment when the wanted certificate is reached; None without such a moment."""
         return None
+
+    def of_safeties(self, safety: np.ndarray) -> np.ndarray:
+        """The objective, from what imagined data sets certify, [P, R] to [P]."""
+        raise NotImplementedError
+
+    def tasks(self, value: Callable[[int], float], most: int) -> int:
+        """The n that is best where a design with n tasks has that value; 0 for none."""
+        return most
 
 
 class CheapestCertificate(Goal):
@@ -108,6 +125,9 @@ class CheapestCertificate(Goal):
 
     def is_met(self, option: Option) -> bool:
         return option.value >= self.power
+
+    def cost_to_beat(self, option: Option) -> float:
+        return option.cost if self.is_met(option) else math.inf
 
     def options(self, name: str, m: int, betas: np.ndarray, course: PerTask) -> list[Option]:
         rollouts, p = course.used.mean(axis=1), np.mean(self._passes(course.lower), axis=1)
@@ -137,6 +157,19 @@ class CheapestCertificate(Goal):
         held = reaches(BINOMIAL, self.question.safety, k, design.num_tasks, most, self.question.delta)
         return dataclasses.replace(design, beta=float(most)) if most > design.beta and held else design, k
 
+    def of_safeties(self, safety: np.ndarray) -> np.ndarray:
+        return np.mean(safety >= self.question.safety, axis=-1)
+
+    def tasks(self, value: Callable[[int], float], most: int) -> int:
+        """The fewest, up to a few per cent, that reach the power; without them all that the budget allows."""
+        reached = value(most)
+        if reached < self.power:
+            return most if reached > 0 and self.costs.budget is not None else 0
+        # The same numbers for all designs, most of which are then known already.
+        sizes = [n for n in _SIZES if n < most]
+        place = bisect.bisect_left(sizes, self.power, key=value)
+        return sizes[place] if place < len(sizes) else most
+
     def until_reached(
         self, lower: np.ndarray, used: np.ndarray, design: Design, k: int, rng: np.random.Generator
     ) -> float | None:
@@ -164,6 +197,9 @@ class LeastRisk(Goal):
         chance = np.diff(below, axis=1, prepend=0.0)
         risk = 1 - safety_of(BINOMIAL, violations, n[:, None], betas[:, None], self.question.delta)
         return np.sum(chance * risk, axis=1)
+
+    def of_safeties(self, safety: np.ndarray) -> np.ndarray:
+        return np.mean(1 - safety.astype(np.float64), axis=-1)
 
 
 class HighestReturn(Goal):
@@ -221,6 +257,11 @@ def _least(question: Question, betas: tuple[float, ...]) -> np.ndarray:
     assert question.safety is not None
     levels = np.asarray(betas)[:, None]
     return least_tasks(question.safety, delta=question.delta, beta=levels, num_violations=_ALLOWED)
+
+
+def doubted(share: np.ndarray) -> float:
+    """The lower confidence limit of the mean over tasks, from the pilot tasks' means in [0, 1]."""
+    return float(betting(share.astype(np.float32), _DOUBT, support=(0.0, 1.0)))
 
 
 def _cdf(k: np.ndarray, n: np.ndarray, p: np.ndarray) -> np.ndarray:

@@ -5,7 +5,8 @@ import json
 from typing import Any
 
 from jaxcert.certificates import confidence
-from jaxcert.planning._design import DESIGNS, Question
+from jaxcert.planning._design import DESIGNS
+from jaxcert.planning._kind import Question
 from jaxcert.planning._option import Costs, Option
 from jaxcert.planning._task_table import as_text
 
@@ -68,14 +69,16 @@ class Plan:
             "design": [option.design.name for option in rows],
             "tasks": [str(option.design.num_tasks) for option in rows],
             "rollouts": [_rollouts(option) for option in rows],
-            "beta": [f"{option.design.beta:.4g}" for option in rows],
+            "beta": [_level(option) for option in rows],
             "cost": [f"{option.cost:,.0f}" for option in rows],
             self.objective: [f"{_shown(option.value)} ± {_shown(option.standard_error)}" for option in rows],
         }
         if any(option.pessimistic is not None for option in rows):
             found["pessimistic"] = [_optional(option.pessimistic) for option in rows]
         if any(option.num_violations is not None for option in rows):
-            found["violations allowed"] = [str(option.num_violations) for option in rows]
+            found["violations allowed"] = [
+                "" if option.num_violations is None else str(option.num_violations) for option in rows
+            ]
         if any(option.until_reached is not None for option in rows):
             found["cost until reached"] = [
                 "" if option.until_reached is None else f"{option.until_reached:,.0f}" for option in rows
@@ -87,10 +90,14 @@ class Plan:
         said = [f"from {self.num_simulated:,} simulated tasks; ± is the standard error of the simulation", *self.notes]
         if any(option.pessimistic is not None for option in self.options):
             said.append("pessimistic: if the pilot tasks were luckier than tasks in general, at 90 % confidence")
-        if any(DESIGNS[option.design.name].needs_threshold for option in self.options):
+        if any(option.design.kind.stopped for option in self.options):
             said.append("the cost of a sequential design is a mean, not a limit")
+        if self.question.threshold is None:
+            names = ", ".join(kind.name for kind in DESIGNS.values() if kind.needs_threshold)
+            said.append(f"without a threshold these designs are not considered: {names}")
         if self.best is None:
-            said.append("the budget allows no design that certifies anything")
+            limit = "no design considered" if self.costs.budget is None else "the budget allows no design that"
+            said.append(f"{limit} certifies anything")
         elif self.question.threshold is not None and self.question.safety is not None and self.best.value < self.power:
             said.append(f"no design considered reaches a power of {self.power:g}")
         return said
@@ -105,8 +112,8 @@ class Plan:
             "question": self.question._asdict(),
             "costs": self.costs._asdict(),
             "power": self.power,
-            "options": [dataclasses.asdict(option) for option in self.options],
-            "considered": [dataclasses.asdict(option) for option in self.considered],
+            "options": [_as_dict(option) for option in self.options],
+            "considered": [_as_dict(option) for option in self.considered],
             "num_simulated": self.num_simulated,
             "remarks": self.remarks(),
         }
@@ -114,6 +121,12 @@ class Plan:
     def to_json(self) -> str:
         """The same as strict JSON."""
         return json.dumps(_finite(self.to_dict()), allow_nan=False, ensure_ascii=False, indent=2)
+
+
+def _as_dict(option: Option) -> dict[str, Any]:
+    """With what ``certify`` takes beside beta, or ``certify_sequential``."""
+    plain = dataclasses.asdict(option)
+    return {**plain, "design": {**plain["design"], "arguments": dict(option.design.kind.arguments)}}
 
 
 def _finite(value: Any) -> Any:
@@ -127,9 +140,14 @@ def _finite(value: Any) -> Any:
 
 def _rollouts(option: Option) -> str:
     most = option.design.num_rollouts
-    if DESIGNS[option.design.name].needs_threshold:
+    if option.design.kind.stopped:
         return f"{option.rollouts_per_task:.1f} (at most {most})"
     return str(most)
+
+
+def _level(option: Option) -> str:
+    kind = option.design.kind
+    return option.design.level if kind.beta_name == "beta" else f"{kind.beta_name} {option.design.level}"
 
 
 def _optional(value: float | None) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxcert._validation import check_count, check_finite, check_open_unit
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.planning._design import DESIGNS, Kind, Question, usable
+from jaxcert.planning._design import DESIGNS, usable
 from jaxcert.planning._goals import (
     CheapestCertificate,
     Goal,
@@ -15,6 +15,8 @@ from jaxcert.planning._goals import (
     LeastRisk,
     as_row,
 )
+from jaxcert.planning._joint import finished_joint, joint_options, lower_cost, most_cost
+from jaxcert.planning._kind import Kind, Question
 from jaxcert.planning._option import Costs, Option
 from jaxcert.planning._pilot import Assumptions, Source, source_of
 from jaxcert.planning._planned import Plan
@@ -50,7 +52,8 @@ def plan(
     * ``threshold`` and ``budget``: the design with the least expected certified risk at this threshold.
 
     Tasks and rollouts are resampled from the pilot. A task passes a threshold, and takes rollouts, independently of the
-    others, so the chances of a certificate follow by exact binomial sums from those of one task.
+    others, so the chances of a certificate that counts follow by exact binomial sums from those of one task. For
+    ``"soft"`` and ``"auto"``, whole data sets are drawn from the simulated tasks, where the counts leave a chance.
 
     The pilot chooses the design, so the certificate needs other tasks and rollouts. It holds whatever the pilot was.
 
@@ -89,8 +92,15 @@ def plan(
     source = source_of(pilot, support)
     simulation = Simulation(source, goal.question, max_rollouts, seed)
     options: dict[tuple[str, int], Option] = {}
-    for kind in _kinds(designs, question, source):
-        _search(kind, goal, simulation, options)
+    kinds = _kinds(designs, question, source)
+    for kind in kinds:
+        if kind.joint is None:
+            _search(kind, goal, simulation, options)
+    joint = [kind for kind in kinds if kind.joint]
+    if joint:
+        counted = _best_counted(goal, simulation, options)
+        for kind in joint:
+            _search_joint(kind, goal, simulation, counted, options)
     shown = sorted((_finished(option, goal, simulation) for option in _different(options, goal)), key=goal.key)
     return Plan(
         objective=goal.objective,
@@ -107,7 +117,7 @@ def plan(
 def check_question(support: Support, delta: float, threshold: float | None, safety: float | None) -> Question:
     """What is to be certified, if that makes sense."""
     for name, value in (("delta", delta), ("threshold", threshold), ("safety", safety)):
-        if np.ndim(value):
+        if value is not None and np.ndim(value):
             raise ValueError(f"{name} has shape {np.shape(value)}; expected one number")
     for name, value in (("delta", delta), ("safety", safety)):
         if value is not None:
@@ -156,12 +166,47 @@ def _kinds(names: tuple[str, ...] | None, question: Question, source: Source) ->
 
 def _search(kind: Kind, goal: Goal, simulation: Simulation, options: dict) -> None:
     """Fill in the best option for each number of rollouts."""
-    coarse = [*(m for m in _ROLLOUTS if m < simulation.most), simulation.most]
+    coarse = _coarse(simulation)
     _try(kind, goal, simulation, coarse, None, options)
     own = [option for (name, _), option in options.items() if name == kind.name]
     if own:
         best = min(own, key=goal.key)
         _try(kind, goal, simulation, _between(coarse, best.design.num_rollouts), best, options)
+
+
+def _best_counted(goal: Goal, simulation: Simulation, options: dict) -> Option | None:
+    """The best design that counts after a fixed number of rollouts, whether or not it is to be reported."""
+    fixed = [kind for kind in DESIGNS.values() if kind.joint is None and kind.stopped is None]
+    suited = [kind for kind in fixed if kind.suits(simulation.source.binary)]
+    known = {place: option for place, option in options.items() if option.design.kind in suited}
+    if not known:
+        for kind in suited:
+            _try(kind, goal, simulation, _coarse(simulation), None, known)
+    return min(known.values(), key=goal.key, default=None)
+
+
+def _search_joint(kind: Kind, goal: Goal, simulation: Simulation, counted: Option | None, options: dict) -> None:
+    """As ``_search``, where the best design that counts leaves a chance of something better."""
+    assert kind.joint
+    joint, coarse = kind.joint, _coarse(simulation)
+    m0 = counted.design.num_rollouts if counted else None
+    tried = [m for m in coarse if m0 is None or joint.is_promising(m, m0)]
+    limit, found = most_cost(goal, counted), []
+    for m in tried:
+        found += joint_options(kind, goal, simulation, m, joint.betas(m)[:1], limit)
+        limit = lower_cost(goal, found, limit)
+    best = min(found, key=goal.key, default=None)
+    for m in _between(tried, best.design.num_rollouts) if best else ():
+        known = [option.design.beta for option in found if option.design.num_rollouts == m]
+        betas = tuple(beta for beta in joint.betas(m) if beta not in known)
+        found += joint_options(kind, goal, simulation, m, betas, limit)
+        limit = lower_cost(goal, found, limit)
+    for option in sorted(found, key=goal.key):
+        options.setdefault((kind.name, option.design.num_rollouts), option)
+
+
+def _coarse(simulation: Simulation) -> list[int]:
+    return [*(m for m in _ROLLOUTS if m < simulation.most), simulation.most]
 
 
 def _try(kind: Kind, goal: Goal, simulation: Simulation, rollouts: list, around: Option | None, options: dict) -> None:
@@ -201,8 +246,10 @@ def _different(options: dict[tuple[str, int], Option], goal: Goal) -> list[Optio
 
 def _finished(option: Option, goal: Goal, simulation: Simulation) -> Option:
     """The option with its last touches, and how far its figures can be trusted."""
+    if option.design.kind.joint:
+        return finished_joint(option, goal, simulation)
     design, k = goal.final(option)
-    kind, m = DESIGNS[design.name], design.num_rollouts
+    kind, m = design.kind, design.num_rollouts
     course = simulation.run(kind, m, np.asarray([design.beta]))
     lower, used = (array[0].reshape(simulation.num_repeats, -1) for array in course)
     batches = goal.values(lower.reshape(BATCHES, -1), *as_row(design, k, BATCHES))
@@ -215,5 +262,5 @@ def _finished(option: Option, goal: Goal, simulation: Simulation) -> Option:
         value=float(goal.values(lower.reshape(1, -1), *as_row(design, k, 1))[0]),
         standard_error=float(np.std(batches, ddof=1) / math.sqrt(BATCHES)),
         pessimistic=goal.pessimistic(lower, design, k, rng) if simulation.source.is_sample else None,
-        until_reached=goal.until_reached(lower, used, design, k, rng) if kind.needs_threshold else None,
+        until_reached=goal.until_reached(lower, used, design, k, rng) if kind.stopped else None,
     )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from jaxcert.planning._design import Kind, PerTask, Question
+from jaxcert.planning._kind import Kind, PerTask, Question
 from jaxcert.planning._pilot import Source
 
 # Lengths of imagined tasks: numbers of rollouts between them are masked, so that few programs are compiled.
@@ -24,12 +24,12 @@ class Simulation:
 
     def run(self, kind: Kind, m: int, betas: np.ndarray) -> PerTask:
         """What becomes of the tasks, [G, N], N = repeats × tasks."""
-        if kind.stopped is None:
-            return kind.per_task(self._returns(m), m, betas, self.question)
-        key = kind.name, betas.tobytes()
+        most = m if kind.stopped is None else self.most
+        key = kind.name, most, betas.tobytes()
         if key not in self.courses:
-            self.courses = {key: kind.per_task(self._returns(self.most), self.most, betas, self.question)}
-        return kind.stopped(self.courses[key], m, self.question.support[0])
+            self.courses = {key: kind.per_task(self._returns(most), most, betas, self.question)}
+        course = self.courses[key]
+        return course if kind.stopped is None else kind.stopped(course, m, self.question.support[0])
 
     def _returns(self, m: int) -> np.ndarray:
         length = next(length for length in LENGTHS if length >= m)

@@ -69,9 +69,17 @@ class AdaptiveCertificate:
         Returns:
             (int[p + 1], float[p + 1]) for p tasks that passed, beginning at 0 rollouts.
         """
-        passed = np.asarray(self.state.passed & self.state.valid[:, None])[:, index]
-        after = np.sort(np.asarray(self.passed_after)[passed, index])
-        n = passed.size
+        thresholds, n = np.asarray(self.state.thresholds), self.certificate.num_tasks
+        counts = np.asarray(self.certificate.lower_bounds) >= thresholds[index]
+        after = np.sort(self._counted_after(thresholds, index)[counts])
         k = n - np.arange(np.sum(after == 0), after.size + 1)
         epsilon = binomial_epsilon(k, n, self.state.beta, self.certificate.delta)
         return np.concatenate([[0], after[after > 0]]), np.asarray(complement_down(epsilon))
+
+    def _counted_after(self, thresholds: np.ndarray, index: int) -> np.ndarray:
+        """When each task began to count: by the first larger threshold passed, or by the last of all up to it."""
+        after, passed = np.asarray(self.passed_after), np.asarray(self.state.passed)
+        never = np.iinfo(after.dtype).max
+        if bool(self.state.is_binary) or self.state.sums.shape[-1]:
+            return np.max(np.where(thresholds <= thresholds[index], after, 0), axis=1)
+        return np.min(np.where(passed & (thresholds >= thresholds[index]), after, never), axis=1)

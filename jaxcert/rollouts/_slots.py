@@ -161,7 +161,7 @@ def go_on(env: MultiTaskEnv, schedule: Schedule, worker: Worker, run: Run, limit
 def wanted(run: Run, limits: Limits) -> jax.Array:
     """Tasks that are open at a threshold where more have to pass, bool[n]."""
     state = run.state
-    num_passed = jnp.sum(state.passed & state.valid[:, None], axis=0, dtype=jnp.int32)
+    num_passed = jnp.sum(state.lower_bounds[:, None] >= state.thresholds[None], axis=0, dtype=jnp.int32)
     short = jnp.broadcast_to(num_passed < limits.needed, state.passed.shape)
     return jnp.any(state.is_open & short, axis=-1)
 

@@ -66,14 +66,14 @@ def prepare_rule(
     bets = (_BETS_ON_COINS if binary else BETS) if bets is None else _checked(bets)
     numbers = np.array([np.nan if bet == PREDICTABLE else bet for bet in bets], thresholds.dtype)
     most = min(max_rollouts_per_task or _NO_LIMIT, _NO_LIMIT)
-    goal = jnp.broadcast_to(_by_ville(beta), thresholds.shape)
+    goal = _by_ville(thresholds, beta)
     # The number that the device compares with, which reads a subnormal one as 0: the table must not leave more tasks.
     left = np.asarray(give_up if give_up >= np.finfo(thresholds.dtype).tiny else 0, thresholds.dtype)
     if binary:
         _check_binary(bets, max_rollouts_per_task, support, (thresholds, beta))
         goal = cast(calibrated_goals(thresholds, beta, numbers, float(left), most), thresholds.dtype, "up")
-    given = jnp.asarray(left), jnp.asarray(most, jnp.int32), jnp.asarray(bool(binary))
-    return Rule(Settings(goal, jnp.asarray(numbers), *given), PREDICTABLE in bets)
+    given = left, np.asarray(most, np.int32), np.asarray(bool(binary))
+    return Rule(Settings(goal, *jax.device_put((numbers, *given))), PREDICTABLE in bets)
 
 
 def _checked(bets: Any) -> tuple:
@@ -100,8 +100,10 @@ def _check_binary(bets: tuple, max_rollouts_per_task: int | None, support: tuple
         )
 
 
-def _by_ville(beta: jax.Array) -> jax.Array:
-    """At least 1/beta; infinity, which no wealth reaches, for a beta outside (0, 1)."""
+@jax.jit
+def _by_ville(thresholds: jax.Array, beta: jax.Array) -> jax.Array:
+    """At least 1/beta for each threshold; infinity, which no wealth reaches, for a beta outside (0, 1)."""
     valid = (beta > 0) & (beta < 1)
     inverse = quotient(jnp.ones_like(beta), jnp.where(valid, beta, 0.5))
-    return jnp.where(valid, inverse * (1 + 4 * unit_roundoff(beta.dtype)), jnp.inf)
+    goal = jnp.where(valid, inverse * (1 + 4 * unit_roundoff(beta.dtype)), jnp.inf)
+    return jnp.broadcast_to(goal, thresholds.shape)

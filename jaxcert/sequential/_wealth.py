@@ -58,12 +58,31 @@ class SequentialState(NamedTuple):
     is_binary: jax.Array
 
     @property
+    def lower_bounds(self) -> jax.Array:
+        """The largest threshold at which each task counts as passed, or the lower end of the support; -inf if invalid.
+
+        float[..., n]. The wealth of a fixed bet falls in B, so who passes B passes what is below, too. A predicted bet,
+        or a goal, that depends on B does not allow that conclusion: there, all thresholds up to it have to be passed.
+        """
+        return _lower_bounds(self)
+
+    @property
     def mean_wealth(self) -> jax.Array:
         """At most the exact mean over the bets, which all have the same weight, float[..., n, t]."""
         num_bets = self.wealth.shape[-1]
         share = (1 - (num_bets + 3) * unit_roundoff(self.wealth.dtype)) / num_bets
         # Added one by one: XLA makes one loop of that and of what comes before and after, but not of a reduction.
         return functools.reduce(jnp.add, [self.wealth[..., i] * share for i in range(num_bets)])
+
+
+@jax.jit
+def _lower_bounds(state: SequentialState) -> jax.Array:
+    thresholds = jnp.broadcast_to(state.thresholds, state.passed.shape)
+    missed = jnp.min(jnp.where(state.passed, jnp.inf, thresholds), axis=-1, keepdims=True)
+    of_its_own = state.is_binary | bool(state.sums.shape[-1])
+    counts = state.passed & (~of_its_own | (thresholds < missed))
+    lower = jnp.max(jnp.where(counts, thresholds, state.low), axis=-1)
+    return jnp.where(state.valid, jnp.maximum(lower, state.low), -jnp.inf)
 
 
 def start(

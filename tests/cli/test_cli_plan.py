@@ -42,6 +42,15 @@ def test_a_plan_from_a_pilot(pilot, tmp_path):
     assert "<svg" in (tmp_path / "plan.svg").read_text()
 
 
+def test_a_plan_with_soft_counts(pilot, tmp_path):
+    wish = ("--delta", 0.05, "--threshold", 0.6, "--budget", 60, "--design", "soft", "--max-rollouts", 2)
+    status, out, err = command("plan", pilot, *SUPPORT, *wish, "--json", tmp_path / "plan.json")
+    assert (status, err) == (0, "")
+    [first, *_] = json.loads((tmp_path / "plan.json").read_text())["options"]
+    assert first["design"]["arguments"] == {"method": "soft"}
+    assert f"alpha {first['design']['beta']:.4g}" in out
+
+
 def test_a_plan_from_assumptions(tmp_path):
     wish = ("--delta", 0.05, "--safety", 0.8, "--threshold", 0.6, "--design", "betting", "--max-rollouts", 16)
     outputs = ("--plot", tmp_path / "plan.png")

@@ -5,6 +5,7 @@ import pytest
 
 from jaxcert import certify, certify_lower_bounds, certify_safety_level
 from jaxcert.planning import Advice, advise, check
+from jaxcert.sequential import certify_sequential
 
 SUPPORT = (0.0, 200.0)
 SETTINGS = {"support": SUPPORT, "delta": 0.01}
@@ -107,6 +108,34 @@ def test_a_safety_level_at_a_beta_of_the_user():
     assert n is not None
     assert certify_safety_level(best(n, 30), 0.9, **settings).thresholds[0] > 0
     assert certify_safety_level(best(n - 1, 30), 0.9, **settings).thresholds[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("certify", "settings"),
+    [
+        (certify, {"method": "soft"}),
+        pytest.param(certify, {"method": "soft", "beta": 0.3}, marks=pytest.mark.slow),
+        pytest.param(certify_sequential, {"method": "soft"}, marks=pytest.mark.slow),
+        pytest.param(certify, {"beta": "auto"}, marks=pytest.mark.slow),
+    ],
+)
+def test_too_few_tasks_for_certificates_of_all_tasks_together(certify, settings):
+    def most(n: int):
+        return certify(best(n, 5), [20.0, 30.0], **SETTINGS, **settings)
+
+    advised = {"support": SUPPORT, "num_rollouts": 5, "safety": 0.7}
+    found = most(8)
+    first, second = advise(found, **advised)
+    assert first is not None
+    assert second is not None
+    assert (first.threshold, second.threshold) == (20.0, 30.0)
+    n = first.tasks_needed
+    assert n is not None
+    enough = most(n)
+    assert enough.safety[0] >= 0.7 > most(n - 1).safety[0]
+    assert advise(enough, **advised) == (None, None)
+    assert first.max_safety == pytest.approx(float(found.safety[0]), abs=1e-6)
+    assert str(first).endswith(f"whatever the returns are: 0.7 needs {n}")
 
 
 def test_before_and_after_agree():

@@ -30,7 +30,7 @@ def cheapest():
 
 def test_power_is_that_of_whole_experiments(cheapest):
     """Every option, certified by ``certify`` and ``certify_sequential`` on data sets of its own."""
-    assert {option.design.name for option in cheapest.options} == {"betting", "sequential"}
+    assert {option.design.name for option in cheapest.options} == {"betting", "sequential", "soft", "auto"}
     for name in ("betting", "sequential"):
         option = next(option for option in cheapest.options if option.design.name == name)
         assert option.value >= 0.78
@@ -158,7 +158,7 @@ def test_a_plan_as_text_and_as_json(cheapest):
         ({"cost_per_rollout": 0.0}, "are both 0"),
         ({"max_rollouts": 0}, "max_rollouts is 0"),
         ({"max_rollouts": 5000}, "expected at most 1024"),
-        ({"designs": ("best",)}, "design is 'best'; expected one of betting, clopper_pearson, sequential"),
+        ({"designs": ("best",)}, "design is 'best'; expected one of betting, clopper_pearson, sequential, soft, auto"),
         ({"threshold": None, "designs": ("sequential",), "budget": 9.0}, "which needs a threshold"),
         ({"threshold": None, "safety": None}, "neither threshold nor safety"),
         ({"threshold": None}, "no budget is given"),

@@ -127,6 +127,13 @@ def test_a_threshold_that_has_its_safety_takes_no_more_rollouts():
     assert int(one.num_started) < int(other.num_started)
 
 
+@pytest.mark.parametrize("rule", [{}, {"binary": True}])
+def test_growth_with_several_thresholds_ends_at_the_certificate(rule):
+    found = adaptive(thresholds=[0.6, 0.3, 0.5], **rule)
+    for i in range(3):
+        assert found.growth(i)[1][-1] == found.certificate.safety[i]
+
+
 def test_the_rollouts_are_spent_and_no_more():
     found = adaptive(max_rollouts=100)
     assert int(found.num_started) == 100

@@ -255,3 +255,21 @@ def test_a_state_of_64_bits_is_not_narrowed(tmp_path):
         sequential.save(tmp_path / "wide.npz", sequential.init(3, np.float64(0.5), support=SUPPORT))
     with x64_context(False), pytest.raises(ValueError, match="expected jax_enable_x64 to be on"):
         sequential.load(tmp_path / "wide.npz")
+
+
+@pytest.mark.parametrize(
+    ("rule", "violations"),
+    [
+        ({}, [1, 1]),  # who passes 0.75 has passed 0.6 as well
+        ({"bets": ["predictable"]}, [2, 2]),  # all up to a threshold have to be passed
+        ({"binary": True, "max_rollouts_per_task": 50}, [2, 2]),
+    ],
+    ids=["fixed", "predictable", "binary"],
+)
+def test_a_larger_threshold_counts_for_smaller_ones_where_the_wealth_falls_with_it(rule, violations):
+    state = sequential.init(2, THRESHOLDS, support=SUPPORT, **rule)
+    passed = np.array([[False, True], [False, False]])
+    found = sequential.certificate(state._replace(passed=jnp.asarray(passed)), 0.1)
+    np.testing.assert_array_equal(found.num_violations, violations)
+    both = sequential.certificate(state._replace(passed=jnp.asarray([[True, True], [True, False]])), 0.1)
+    np.testing.assert_array_equal(both.num_violations, [0, 1])

@@ -1,0 +1,78 @@
+"""The description of a kind of designs: how it is simulated and certified."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxcert.certificates import Certificate
+
+
+class PerTask(NamedTuple):
+    """What becomes of imagined tasks [N] at levels [G].
+
+    Attributes:
+        lower: lower bounds, or the scores of a kind whose certificates need the tasks together, [G, N].
+        used: the rollouts that each takes, [G, N].
+    """
+
+    lower: np.ndarray
+    used: np.ndarray
+
+
+class Question(NamedTuple):
+    """What is to be certified: at a threshold, or at a safety, or both."""
+
+    support: tuple[float, float]
+    delta: float
+    threshold: float | None
+    safety: float | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Joint:
+    """What a kind needs whose certificates follow from the tasks together, not from a number of violations.
+
+    Attributes:
+        betas: (m) -> the betas to try with so many rollouts, the most promising one first.
+        safeties: (scores [P, N] in [0, 1], n, beta, m, question, rng) -> what whole data sets certify, float[P, R]:
+            those of row p have n tasks, drawn from that row. A task with a score of 0 speaks most against the policy.
+        most_tasks: the largest n that it takes.
+        is_promising: (m, the m of the best design that counts) -> whether m rollouts are worth a try.
+    """
+
+    betas: Callable[[int], tuple[Any, ...]]
+    safeties: Callable[..., np.ndarray]
+    most_tasks: int
+    is_promising: Callable[[int, int], bool]
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """How designs of one name are simulated and certified.
+
+    Attributes:
+        name: of the designs.
+        arguments: what ``certify`` takes beside beta, or ``certify_sequential``.
+        per_task: (returns [N, M], how many of the M count, betas [G], question) -> ``PerTask``. Tasks are independent,
+            so that the chance of a certificate follows from those of a task.
+        certify: (returns [..., n, m], beta, question) -> ``Certificate`` of whole data sets.
+        suits: of whether returns are 0 or 1: whether designs of this kind are worth a try.
+        stopped: (``PerTask``, m, a) -> that of at most m rollouts, for kinds whose tasks stop by themselves; else None.
+        needs_threshold: whether it certifies at a threshold only.
+        joint: of kinds that do not count tasks that pass; else None.
+        only_beta: the word that it takes for beta; None for a number.
+        beta_name: what beta is.
+    """
+
+    name: str
+    arguments: Mapping[str, str]
+    per_task: Callable[[Any, int, np.ndarray, Question], PerTask]
+    certify: Callable[[Any, Any, Question], Certificate]
+    suits: Callable[[bool], bool]
+    stopped: Callable[[PerTask, int, float], PerTask] | None = None
+    needs_threshold: bool = False
+    joint: Joint | None = None
+    only_beta: str | None = None
+    beta_name: str = "beta"

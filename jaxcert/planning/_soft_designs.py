@@ -1,0 +1,77 @@
+"""Designs whose certificates add up the evidence of all tasks."""
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert.certificates._evidence import evidence, least_evidence
+from jaxcert.certificates._soft import SOFT, default_alpha, shares, soft_epsilon
+from jaxcert.numerics._rounding import cast, complement_down
+from jaxcert.planning._fixed_designs import certify_fixed
+from jaxcert.planning._kind import Joint, Kind, PerTask, Question
+from jaxcert.returns._prepared import Prepared
+
+# Lengths of imagined data sets, and how many of them there are: shorter ones are masked, so that two programs serve
+# all numbers of tasks.
+_DATA_SETS = {2048: 512, 16384: 64}
+_ARGUMENTS = {"method": SOFT.name}
+
+
+def _betas(m: int) -> tuple[float, ...]:
+    """The default weight, and those with half and twice its odds."""
+    usual = default_alpha(m)
+    odds = usual / (1 - usual)
+    return usual, *(round(factor * odds / (1 + factor * odds), 4) for factor in (0.5, 2.0))
+
+
+def _per_task(returns: Any, m: int, betas: np.ndarray, question: Question) -> PerTask:
+    """min(1, alpha E) from the first m rollouts."""
+    dtype = returns.dtype
+    assert question.threshold is not None
+    threshold = cast(np.asarray([question.threshold]), dtype, "up")
+    low, high = cast(question.support[0], dtype, "down"), cast(question.support[1], dtype, "up")
+    given = jnp.asarray(returns), np.int32(m), threshold, low, high, least_evidence(m, dtype)
+    found = np.stack([_shares(*given, alpha) for alpha in cast(betas, dtype, "nearest")])
+    return PerTask(found, np.full(found.shape, m, np.int32))
+
+
+@jax.jit
+def _shares(returns, m, threshold, low, high, least, alpha) -> jax.Array:
+    """Shares [N] from the first m rollouts."""
+    mask = jnp.broadcast_to(jnp.arange(returns.shape[-1], dtype=m.dtype) < m, returns.shape)
+    wealth, _ = evidence(Prepared(returns, low, high, mask), threshold)
+    return shares(wealth[..., 0], alpha, least)[0]
+
+
+def _safeties(
+    scores: np.ndarray, n: int, beta: float, m: int, question: Question, rng: np.random.Generator
+) -> np.ndarray:
+    """By Monte Carlo, over data sets of n of these shares."""
+    length = next(length for length in _DATA_SETS if length >= n)
+    chosen = rng.integers(scores.shape[1], size=(len(scores), _DATA_SETS[length] // len(scores), length))
+    drawn = np.take_along_axis(scores[:, None], chosen, axis=-1)
+    dtype = scores.dtype
+    alpha, delta = cast(beta, dtype, "nearest"), cast(question.delta, dtype, "down")
+    return np.asarray(_of_shares(drawn, np.int32(n), alpha, delta, least_evidence(m, dtype)))
+
+
+@jax.jit
+def _of_shares(share, n, alpha, delta, least) -> jax.Array:
+    where = jnp.arange(share.shape[-1], dtype=n.dtype) < n
+    return complement_down(soft_epsilon(share[..., None] / alpha, alpha, delta, least, where)[..., 0])
+
+
+SOFT_DESIGNS = Kind(
+    SOFT.name,
+    _ARGUMENTS,
+    _per_task,
+    functools.partial(certify_fixed, _ARGUMENTS),
+    lambda binary: not binary,
+    needs_threshold=True,
+    # More rollouts are for counts.
+    joint=Joint(_betas, _safeties, max(_DATA_SETS), lambda m, counted: m <= counted),
+    beta_name="alpha",
+)
