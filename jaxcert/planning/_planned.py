@@ -90,7 +90,8 @@ class Plan:
         if any(DESIGNS[option.design.name].needs_threshold for option in self.options):
             said.append("the cost of a sequential design is a mean, not a limit")
         if self.best is None:
-            said.append("the budget allows no design that certifies anything")
+            within = "no design considered" if self.costs.budget is None else "within the budget no design"
+            said.append(f"{within} certifies anything")
         elif self.question.threshold is not None and self.question.safety is not None and self.best.value < self.power:
             said.append(f"no design considered reaches a power of {self.power:g}")
         return said
