@@ -77,7 +77,7 @@ def performances(certificate: Certificate) -> list[str]:
 
 
 def plain_table(columns: dict[str, list[str]], *, is_wide: bool = False) -> Table:
-    """Columns of text by their heading, aligned to the right; those of a wide table break lines on a narrow terminal."""
+    """Columns of text by their heading, aligned to the right; a wide table breaks lines on a narrow terminal."""
     padding = (0, 0) if is_wide else (0, 1)
     table = Table(box=box.SIMPLE_HEAD, padding=padding, show_edge=False, pad_edge=False, header_style="bold")
     for name in columns:
