@@ -23,6 +23,7 @@ from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key, key_apart
 from jaxcert.rollouts._schedules import SCHEDULES
 from jaxcert.rollouts._slots import Limits, Run, Worker, first_run, go_on
+from jaxcert.rollouts._task_columns import task_columns
 from jaxcert.sequential._rule import Bets, Rule, Settings, prepare_rule
 from jaxcert.sequential._sequential_certificate import certificate_of
 from jaxcert.sequential._wealth import start
@@ -85,7 +86,7 @@ def certify_adaptive(
         max_bytes: approximate memory for the states of episodes, which limits the slots.
         deadline: seconds after which the run ends, at the next moment when rollouts are finished.
         progress: a function that is called about twice a second with the certificate so far.
-        resume: an earlier result for the same arguments, from which to go on.
+        resume: an earlier result for the same arguments and the same key, from which to go on.
         validate: raise for invalid values that are concrete; otherwise their tasks count as violations, and a wanted
             safety that cannot be reached ends nothing.
 
@@ -127,7 +128,7 @@ def certify_adaptive(
     slots = _slots_that_fit(env, policy, num_tasks, num_slots, max_bytes)
     sizes = {"num_tasks": num_tasks, "num_slots": slots, "capacity": _capacity(max_rollouts)}
     worker, run = _begin(env, policy, key, thresholds, beta, rule.settings, **sizes, is_predictable=rule.is_predictable)
-    run = run if resume is None else _resumed(run, resume)
+    run = run if resume is None else _resumed(run, worker.tasks, resume)
     ends = Limits(jnp.asarray(max_rollouts, jnp.int32), needed, jnp.asarray(_NO_LIMIT, jnp.int32))
     watch = _Watch(deadline, progress, functools.partial(_result, worker, delta))
     found = _result(worker, delta, _drive(env, schedule, worker, run, ends, watch))
@@ -231,7 +232,7 @@ def _drive(env: MultiTaskEnv, schedule: str, worker: Worker, run: Run, limits: L
     return run
 
 
-def _resumed(run: Run, earlier: AdaptiveCertificate) -> Run:
+def _resumed(run: Run, tasks: Any, earlier: AdaptiveCertificate) -> Run:
     """The run where the earlier one ended; rollouts that were under way begin again, with the same keys."""
     fixed = ("thresholds", "low", "high", "beta", "goal", "bets", "give_up", "max_rollouts_per_task", "is_binary")
     for name in fixed:
@@ -242,6 +243,8 @@ def _resumed(run: Run, earlier: AdaptiveCertificate) -> Run:
             raise ValueError(f"resume has {name} {theirs}; expected that of this call, {ours}")
     if earlier.state.passed.shape != run.state.passed.shape:
         raise ValueError(f"resume has {earlier.state.passed.shape[0]} tasks; expected {run.state.passed.shape[0]}")
+    if earlier.tasks is not None and not _are_same(task_columns(tasks), task_columns(earlier.tasks)):
+        raise ValueError("resume has other tasks than this key draws; expected the key of the earlier call")
     length = run.log_task.size
     if int(earlier.num_started) > length:
         raise ValueError(f"resume has {int(earlier.num_started)} rollouts, more than max_rollouts")
@@ -253,6 +256,13 @@ def _resumed(run: Run, earlier: AdaptiveCertificate) -> Run:
         passed_after=jnp.asarray(earlier.passed_after),
         log_task=_of_length(earlier.rollout_task, length, -1),
         log_return=_of_length(earlier.rollout_return, length, jnp.nan),
+    )
+
+
+def _are_same(ours: dict[str, np.ndarray], theirs: dict[str, np.ndarray]) -> bool:
+    """Up to what another device computes differently, far less than what another key changes."""
+    return ours.keys() == theirs.keys() and all(
+        np.allclose(ours[name], theirs[name], rtol=1e-3, atol=1e-6, equal_nan=True) for name in ours
     )
 
 

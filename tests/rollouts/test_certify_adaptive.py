@@ -57,7 +57,8 @@ SETTINGS = {"num_tasks": 30, "max_rollouts": 2000, "delta": 0.1, "give_up": 0.1,
 
 def adaptive(**change):
     settings = {**SETTINGS, **change}
-    return certify_adaptive(COINS, settings.pop("policy", POLICY), KEY, settings.pop("thresholds", B), **settings)
+    given = settings.pop("policy", POLICY), settings.pop("key", KEY), settings.pop("thresholds", B)
+    return certify_adaptive(COINS, *given, **settings)
 
 
 def by_task(found) -> list[np.ndarray]:
@@ -287,6 +288,8 @@ def test_another_run_is_not_resumed(whole):
         adaptive(num_tasks=20, resume=whole)
     with pytest.raises(ValueError, match="more than max_rollouts"):
         adaptive(max_rollouts=10, resume=whole)
+    with pytest.raises(ValueError, match="resume has other tasks than this key draws"):
+        adaptive(key=jax.random.key(99), resume=whole)
 
 
 def test_returns_that_are_no_numbers_are_named_or_count_as_violations():
