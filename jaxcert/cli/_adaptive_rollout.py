@@ -119,13 +119,15 @@ def adaptive_rollout(
     goes_on = _by_deadline(run, asked, limit)
     if not goes_on:
         kept.remove()
-    _console.output().print("\n".join(_summary(found, run, kept.seed, out, goes_on=goes_on)))
+    _console.output().print("\n".join(_summary(found, run, kept.seed, out, asked, goes_on=goes_on)))
 
 
 # --- what is said -------------------------------------------------------------------------------------------------
 
 
-def _summary(found: Found, run: AdaptiveCertificate, seed: int, out: Path, *, goes_on: bool) -> list[str]:
+def _summary(
+    found: Found, run: AdaptiveCertificate, seed: int, out: Path, asked: Adaptive, *, goes_on: bool
+) -> list[str]:
     costs, n = _costs(run), run.certificate.num_tasks
     kind = "deterministic" if found.policy.deterministic else "stochastic"
     each = f"{costs['fewest']} to {costs['most']} of a task"
@@ -134,9 +136,27 @@ def _summary(found: Found, run: AdaptiveCertificate, seed: int, out: Path, *, go
         f"{found.source}, {kind}: {n} tasks, seed {seed}, beta {float(run.state.beta):.6g}",
         str(run),
         f"{costs['begun']:,} rollouts, {costs['mean']:.1f} per task, {each}{as_slowest if costs['slowest'] else ''}",
+        *_missed(found, run, asked),
         *(["the deadline ended it: the same command goes on from there"] if goes_on else []),
         f"written to {out}",
     ]
+
+
+def _missed(found: Found, run: AdaptiveCertificate, asked: Adaptive) -> list[str]:
+    """What became of the tasks where less than wanted is certified, and a setting that would have lost fewer."""
+    state, lines = run.state, []
+    passed, is_open = np.asarray(state.passed), np.asarray(state.is_open)
+    safeties = np.asarray(run.certificate.safety, np.float64)
+    wanted = 0.0 if asked.until is None else asked.until
+    for i in np.flatnonzero(safeties < wanted):
+        counts = f"{passed[:, i].sum()} of {len(passed)} tasks passed, {is_open[:, i].sum()} are undecided"
+        left = (~passed & ~is_open)[:, i].sum()
+        lines.append(f"{as_given(asked.thresholds[i])} on less than {as_given(wanted)}: {counts}, {left} given up")
+    returns = np.asarray(run.rollout_return)[np.asarray(run.rollout_task) >= 0]
+    is_coin = found.env.support == (0, 1) and np.all(np.isin(returns, (0, 1)))
+    if is_coin and not state.is_binary and np.any(~passed & ~is_open):
+        lines.append("all returns are 0 or 1: a new run with --binary would not give up tasks that begin with a 0")
+    return lines
 
 
 def _costs(run: AdaptiveCertificate) -> dict[str, Any]:

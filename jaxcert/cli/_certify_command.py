@@ -66,7 +66,9 @@ def certify_file(
     method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "binomial",
     wanted: Annotated[
         float | None,
-        typer.Option(metavar="S", help="Safety wanted at the thresholds: where it is missed, say why."),
+        typer.Option(
+            metavar="S", help="Safety wanted at the thresholds: where it is missed, say why (not for auto or soft)."
+        ),
     ] = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result there.")] = None,
     plot: Annotated[

@@ -145,6 +145,6 @@ def _print_table(table: TaskTable) -> None:
 def _print_plan(found: Plan) -> None:
     console = _console.output()
     console.print(f"Wanted: {found.wish}", "")
-    console.print(_tables.plain_table(found.columns()), "", soft_wrap=False)
+    console.print(_tables.plain_table(found.columns(), is_wide=True), "", soft_wrap=False)
     for remark in found.remarks():
         console.print(remark)

@@ -37,7 +37,8 @@ def rollout(
     ],
     tasks: Annotated[int, typer.Option(min=1, metavar="N", help="Number of tasks.")],
     out: Annotated[
-        Path, typer.Option(metavar="FILE", help="File for the returns (.parquet or .npz; with --threshold .npz).")
+        Path,
+        typer.Option(metavar="FILE", help="File for the returns (.parquet or .npz; with --threshold .npz); replaced."),
     ],
     rollouts: Annotated[
         int | None, typer.Option(min=1, metavar="M", help="Rollouts of each task, the same for all.")
@@ -73,7 +74,11 @@ def rollout(
         str | None, typer.Option(metavar="NAME", help=f"Which task is next: {SCHEDULES_NAMED}.")
     ] = None,
     binary: Annotated[
-        bool, typer.Option("--binary", help="Returns are 0 or 1: fewer rollouts. Needs --max-rollouts-per-task.")
+        bool,
+        typer.Option(
+            "--binary",
+            help="Returns are 0 or 1; without it a 0 at first ends a task. Needs --max-rollouts-per-task.",
+        ),
     ] = False,
     slots: Annotated[
         int | None,

@@ -76,11 +76,12 @@ def performances(certificate: Certificate) -> list[str]:
     return [floor_to(float(value), digits) for value in values]
 
 
-def plain_table(columns: dict[str, list[str]]) -> Table:
-    """Columns of text by their heading, aligned to the right."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+def plain_table(columns: dict[str, list[str]], *, is_wide: bool = False) -> Table:
+    """Columns of text by their heading, aligned to the right; a wide table breaks lines on a narrow terminal."""
+    padding = (0, 0) if is_wide else (0, 1)
+    table = Table(box=box.SIMPLE_HEAD, padding=padding, show_edge=False, pad_edge=False, header_style="bold")
     for name in columns:
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right", no_wrap=not is_wide, overflow="fold")
     for row in zip(*columns.values(), strict=True):
         table.add_row(*row)
     return table

@@ -96,8 +96,8 @@ class Plan:
             names = ", ".join(kind.name for kind in DESIGNS.values() if kind.needs_threshold)
             said.append(f"without a threshold these designs are not considered: {names}")
         if self.best is None:
-            limit = "no design considered" if self.costs.budget is None else "the budget allows no design that"
-            said.append(f"{limit} certifies anything")
+            within = "no design considered" if self.costs.budget is None else "within the budget no design"
+            said.append(f"{within} certifies anything")
         elif self.question.threshold is not None and self.question.safety is not None and self.best.value < self.power:
             said.append(f"no design considered reaches a power of {self.power:g}")
         return said

@@ -86,8 +86,7 @@ def certify_adaptive(
         max_bytes: approximate memory for the states of episodes, which limits the slots.
         deadline: seconds after which the run ends, at the next moment when rollouts are finished.
         progress: a function that is called about twice a second with the certificate so far.
-        resume: an earlier result for the same environment, policy, key and rule, from which to go on. Only the policy
-            is not compared.
+        resume: an earlier result for the same arguments and the same key, from which to go on.
         validate: raise for invalid values that are concrete; otherwise their tasks count as violations, and a wanted
             safety that cannot be reached ends nothing.
 
@@ -130,7 +129,7 @@ def certify_adaptive(
     sizes = {"num_tasks": num_tasks, "num_slots": slots, "capacity": _capacity(max_rollouts)}
     worker, run = _begin(env, policy, key, thresholds, beta, rule.settings, **sizes, is_predictable=rule.is_predictable)
     _check_host(run, deadline, progress, resume)
-    run = run if resume is None else resumed(worker, run, resume)
+    run = run if resume is None else resumed(run, worker.tasks, resume)
     ends = Limits(jnp.asarray(max_rollouts, jnp.int32), needed, jnp.asarray(_NO_LIMIT, jnp.int32))
     watch = _Watch(deadline, progress, functools.partial(_result, worker, delta))
     found = _result(worker, delta, _drive(env, schedule, worker, run, ends, watch))

@@ -66,6 +66,7 @@ def certify_sequential(
         where: bool[..., n, m], which rollouts were made; all by default. At least one per task. It is not for rollouts
             that broke off.
         give_up: the wealth at which a task is left, in [0, 1); 0 leaves none. By default 0.5, for binary returns 0.1.
+            With 0.5 and the default bets, a task whose first return is a is left at once.
         bets: lambda, each in (0, 1], or "predictable" for one that is computed at each rollout from those before; fixed
             before the data. By default 1/4, 1/2 and 1. A bet of 1 alone is best for returns that vary little, and loses
             all at a return of a.

@@ -40,6 +40,7 @@ def assert_same(one, other):
 def test_the_certificate_and_what_it_took(whole):
     arguments, out, run = whole
     lines, counts = out.splitlines(), np.asarray(run.state.num_rollouts)
+    assert lines.pop(-2).startswith("all returns are 0 or 1: a new run with --binary")
     assert lines[0].startswith(f"{arguments[1]} (shipped), deterministic: 40 tasks, seed 3")
     assert lines[1:-2] == str(run).splitlines()
     slowest = int(np.asarray(run.state.num_rollouts_used)[np.asarray(run.state.passed)].max())
@@ -83,7 +84,7 @@ def test_an_interrupted_run_goes_on(whole, tmp_path, monkeypatch, looks):
     assert (outcome.status, outcome.err) == (0, "")
     again = load_adaptive(path)
     assert_same(again, run)
-    assert outcome.out.splitlines()[:-2] == out.splitlines()[:-2]
+    assert outcome.out.splitlines()[:-3] == out.splitlines()[:-3]
     assert [file.name for file in tmp_path.iterdir()] == ["run.npz"]
     if before is not None:  # what was taken in stays, and only what was under way began again
         size = before.rollout_task.size
@@ -248,6 +249,16 @@ def test_coins_take_fewer_rollouts(tmp_path):
     assert bool(run.state.is_binary)
     assert int(run.state.max_rollouts_per_task) == 100
     assert run.certificate.safety[0] >= 0.3
+
+
+def test_it_says_what_became_of_the_tasks_where_less_is_certified_than_wanted(tmp_path):
+    outcome = command(*GRID, "--max-rollouts", 45, "--until", 0.9, "--out", tmp_path / "run.npz")
+    run = load_adaptive(tmp_path / "run.npz")
+    passed, undecided = int(run.state.passed.sum()), int(run.state.is_open.sum())
+    assert passed + undecided < 40
+    counts = f"{passed} of 40 tasks passed, {undecided} are undecided, {40 - passed - undecided} given up"
+    assert f"0.5 on less than 0.9: {counts}\n" in outcome.out
+    assert "a new run with --binary would not give up tasks that begin with a 0" in outcome.out
 
 
 def test_without_a_threshold_the_number_is_fixed(tmp_path, monkeypatch):

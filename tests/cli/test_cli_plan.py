@@ -1,12 +1,15 @@
 """`jaxcert plan`, and the advice of `jaxcert certify` and `jaxcert rollout`."""
 
+import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from cli_harness import command, refused
+from rich.console import Console
 
+from jaxcert.cli._tables import plain_table
 from jaxcert.planning import plan, task_table
 
 SUPPORT = ("--support", 0, 1)
@@ -122,3 +125,13 @@ def test_rollout_warns_beforehand(tmp_path):
     assert err.startswith("warning: 10 tasks can certify")
     assert "0.9 needs 47" in err
     assert command("rollout", "bridge_world_left", *size[:-1], 1).err == ""
+
+
+def test_a_narrow_terminal_cuts_nothing_off_a_plan():
+    found = plan(PILOT, support=(0, 1), delta=0.05, threshold=0.6, safety=0.8, max_rollouts=16)
+    console = Console(width=80, file=io.StringIO())
+    console.print(plain_table(found.columns(), is_wide=True))
+    out = console.file.getvalue()
+    assert "…" not in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert all(str(option.design.num_tasks) in out for option in found.options)

@@ -114,7 +114,10 @@ def test_a_budget_that_is_too_small(cheapest):
     assert "no design considered reaches a power of 0.8" in str(found)
     nothing = plan(ASSUMED, threshold=0.6, safety=0.8, budget=5, **WISH, **FEW)
     assert nothing.best is None
-    assert "the budget allows no design" in str(nothing)
+    assert "within the budget no design certifies anything" in str(nothing)
+    hopeless = plan(ASSUMED, threshold=2.0, safety=0.8, **WISH, **FEW)
+    assert hopeless.best is None
+    assert "no design considered certifies anything" in str(hopeless)
 
 
 def test_a_few_pilot_tasks_are_doubted():

@@ -60,7 +60,8 @@ SETTINGS = {"num_tasks": 30, "max_rollouts": 2000, "delta": 0.1, "give_up": 0.1,
 
 def adaptive(**change):
     settings = {**SETTINGS, **change}
-    return certify_adaptive(COINS, settings.pop("policy", POLICY), KEY, settings.pop("thresholds", B), **settings)
+    given = settings.pop("policy", POLICY), settings.pop("key", KEY), settings.pop("thresholds", B)
+    return certify_adaptive(COINS, *given, **settings)
 
 
 def by_task(found) -> list[np.ndarray]:
