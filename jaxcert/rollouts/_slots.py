@@ -17,8 +17,8 @@ from jaxcert.sequential._wealth import advance as take_in
 # A task has one rollout under way, and one more for every eighth that it has finished: what is under way when it is
 # decided is not needed. With r slots per task it is r times as many.
 _AHEAD = 8
-# Rollouts of a task that are taken in at once, and how many of them in one loop of the machine.
-_AT_ONCE, _UNROLLED = 16, 4
+# Rollouts of a task that are taken in at once.
+_AT_ONCE = 16
 # Slots are refilled when an eighth of them is free: the fewer wait, the more often all are reset.
 _REFILL = 8
 
@@ -203,7 +203,7 @@ def _collect_block(run: Run) -> Run:
     def one(state: SequentialState, rollouts: tuple[jax.Array, jax.Array]) -> tuple[SequentialState, jax.Array]:
         return take_in(state, *rollouts), state.passed
 
-    state, passed = jax.lax.scan(one, run.state, (x, there), unroll=_UNROLLED)
+    state, passed = jax.lax.scan(one, run.state, (x, there))
     # The step in which a task passed is the last before which it had not.
     last = jnp.sum(~passed, axis=0, dtype=jnp.int32) - 1
     count = run.num_counted + jnp.cumsum(there.reshape(-1), dtype=jnp.int32).reshape(there.shape)

@@ -118,7 +118,7 @@ def _run(prepared: Prepared, thresholds, beta, settings: Settings, is_predictabl
     def run(one: tuple[jax.Array, jax.Array]) -> SequentialState:
         rule = Rule(settings._replace(goal=one[1][None]), is_predictable)
         begin = start(x.shape[:-1], one[0][None], low, high, beta, rule)
-        end = jax.lax.scan(lambda state, each: (advance(state, *each), None), begin, rollouts, unroll=16)[0]
+        end = jax.lax.scan(lambda state, each: (advance(state, *each), None), begin, rollouts)[0]
         return end if is_predictable else end._replace(sums=nothing)
 
     block = max(1, _BLOCK_BYTES // (x[..., 0].size * x.dtype.itemsize * 4 * settings.bets.size))
