@@ -11,12 +11,13 @@ A loop whose trips XLA does not know in advance also waits for the host once a t
 """
 
 import collections
+import contextlib
 import importlib.util
 import os
 import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 # Read when JAX is imported: the plugin may load without a driver.
@@ -31,6 +32,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 import jaxcert
 from benchmarks.jaxprs import count_trips
 from benchmarks.speed.timing import sample
+from jaxcert.numerics import _binomial_kernel
 
 NUM_TASKS, NUM_ROLLOUTS, NUM_THRESHOLDS = 200, 100, 600
 CALLS: dict[str, dict[str, Any]] = {
@@ -70,6 +72,19 @@ class Launches(NamedTuple):
         return counted + min(launches) * others, counted + max(launches) * others
 
 
+@contextlib.contextmanager
+def loops_of_a_gpu() -> Iterator[None]:
+    """Programs with as many terms per iteration as on a GPU, although they are traced on a CPU."""
+    ours, _binomial_kernel.terms_at_once = _binomial_kernel.terms_at_once, lambda: 16
+    jax.clear_caches()
+    try:
+        yield
+    finally:
+        _binomial_kernel.terms_at_once = ours
+        jax.clear_caches()
+
+
+@loops_of_a_gpu()
 def main() -> None:
     """Print a line per call, and one per loop."""
     plugin = importlib.util.find_spec("jax_cuda12_plugin") is not None

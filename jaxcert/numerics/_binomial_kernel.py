@@ -123,14 +123,20 @@ def _stirling_error(x: jax.Array) -> jax.Array:
 
 # --- the continued fraction ---------------------------------------------------------------------------------------
 
-# Terms per iteration of the loop: each is a kernel launch and a wait on a GPU. Most problems need one iteration.
-_UNROLLED = 16
+
+def terms_at_once() -> int:
+    """Terms per iteration of the loop: each iteration is a launch and a wait on a GPU, and next to nothing on a CPU.
+
+    Most problems need sixteen terms or fewer, and a CPU no term more than needed.
+    """
+    return 1 if jax.default_backend() == "cpu" else 16
 
 
 def _continued_fraction(a: jax.Array, b: jax.Array, x: jax.Array, y: jax.Array, lead: jax.Array) -> jax.Array:
     """a_2/(b_2 + ...) of DiDonato and Morris with lead = a - (a + b) x >= 0, evaluated from the last term needed."""
     steps = _terms_needed(a, b, x, y, lead)
-    trips = jnp.ceil(jnp.max(steps, initial=0.0) / _UNROLLED)
+    unrolled = terms_at_once()
+    trips = jnp.ceil(jnp.max(steps, initial=0.0) / unrolled)
 
     def term(m, v, after):
         before = 1 / (a + (2 * m - 1))
@@ -142,12 +148,12 @@ def _continued_fraction(a: jax.Array, b: jax.Array, x: jax.Array, y: jax.Array, 
 
     def body(i, carry):
         v, after = carry  # the tail of the fraction from term m + 1 on, and 1/(a + 2m + 1)
-        last = (trips - jnp.asarray(i, v.dtype)) * _UNROLLED
-        for back in range(_UNROLLED):
+        last = (trips - jnp.asarray(i, v.dtype)) * unrolled
+        for back in range(unrolled):
             v, after = term(last - back, v, after)
         return v, after
 
-    start = jnp.zeros_like(lead), 1 / (a + (2 * _UNROLLED * trips + 1))
+    start = jnp.zeros_like(lead), 1 / (a + (2 * unrolled * trips + 1))
     v, _ = jax.lax.fori_loop(0, trips.astype(jnp.int32), body, start)
     return v
 
