@@ -146,7 +146,7 @@ def bridge() -> Iterator[str]:
 
 def _adaptive_bridge(policy: Policy, key: jax.Array, threshold: float) -> tuple[float, float]:
     settings = {"num_tasks": 200, "max_rollouts": 200_000, "delta": 0.01, "max_rollouts_per_task": 1000}
-    found = certify_adaptive(bridge_world.ENV, policy, key, threshold, binary=True, num_slots=400, **settings)
+    found = certify_adaptive(bridge_world.ENV, policy, key, threshold, binary=True, num_slots=1000, **settings)
     return float(found.certificate.epsilon[0]), int(found.num_started) / 200
 
 

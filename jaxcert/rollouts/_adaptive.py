@@ -164,9 +164,13 @@ def _needed(
 
 
 def _slots_that_fit(env: MultiTaskEnv, policy: Policy, num_tasks: int, num_slots: int | None, max_bytes: int) -> int:
-    task = jax.eval_shape(lambda: env.sample_tasks(jax.random.key(0), 1))
-    state_bytes = check_shapes(env, policy, task)
+    state_bytes = check_shapes(env, policy, _some_task.eval_shape(env))
     return batch_size(state_bytes, num_tasks if num_slots is None else num_slots, max_bytes)
+
+
+@functools.partial(jax.jit, static_argnames="env")  # traced once
+def _some_task(env: MultiTaskEnv) -> Any:
+    return env.sample_tasks(jax.random.key(0), 1)
 
 
 def _check_host(run: Run, deadline: Any, progress: Any, resume: Any) -> None:
@@ -208,7 +212,8 @@ def _begin(
 ) -> tuple[Worker, Run]:
     """The tasks, the same as those of ``certify_policy`` for this key, and the run before its first rollout."""
     key_tasks, key_rollouts = jax.random.split(key_apart(key))
-    worker = Worker(policy, env.sample_tasks(key_tasks, num_tasks), episode_key(key_rollouts))
+    keys = jax.vmap(functools.partial(jax.random.fold_in, episode_key(key_rollouts)))(jnp.arange(num_tasks))
+    worker = Worker(policy, env.sample_tasks(key_tasks, num_tasks), keys)
     ends = cast(env.support[0], thresholds.dtype, "down"), cast(env.support[1], thresholds.dtype, "up")
     state = start((num_tasks,), thresholds, *ends, beta, Rule(settings, is_predictable))
     return worker, first_run(env, worker, state, num_slots, capacity)
@@ -250,19 +255,22 @@ def _drive(env: MultiTaskEnv, schedule: str, worker: Worker, run: Run, limits: L
 
 
 def _result(worker: Worker, delta: jax.Array, run: Run) -> AdaptiveCertificate:
-    is_open = jnp.any(run.state.is_open, axis=-1)
-    under_way = jnp.sum((run.slots.task >= 0) & is_open[run.slots.task], dtype=jnp.int32)
     return AdaptiveCertificate(
         certificate=certificate_of(run.state, delta),
         state=run.state,
         tasks=worker.tasks,
         num_started=run.num_started,
-        num_unfinished=under_way,
+        num_unfinished=_num_under_way(run.slots.task, run.state.is_open),
         passed_after=run.passed_after,
         rollout_task=run.log_task,
         rollout_return=run.log_return,
         deterministic=worker.policy.deterministic,
     )
+
+
+@jax.jit
+def _num_under_way(task: jax.Array, is_open: jax.Array) -> jax.Array:
+    return jnp.sum((task >= 0) & jnp.any(is_open, axis=-1)[task], dtype=jnp.int32)
 
 
 def _check_valid(found: AdaptiveCertificate) -> None:

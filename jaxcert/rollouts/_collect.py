@@ -77,9 +77,10 @@ def collect(
     batch = batch_size(state_bytes, num_tasks * num_rollouts, max_bytes)
     factor = None if isinstance(discount, (int, float)) and discount == 1 else discount
     if env.simulate is not None and factor is None:
-        returns = env.simulate(env, policy, tasks, key, num_rollouts, max_bytes)
+        keys = jax.random.split(episode_key(key), num_tasks)
+        returns = env.simulate(env, policy, tasks, keys, num_rollouts, max_bytes)
         if returns is not None:
-            return _simulated(returns, num_tasks, num_rollouts)
+            return check_simulated(returns, (num_tasks, num_rollouts))
     returns, finite = _collect(env, policy, tasks, key, factor, num_rollouts, batch)
     if validate and is_concrete(finite) and not finite.all():
         task, rollout = (int(i) for i in jnp.argwhere(~finite)[0])
@@ -88,8 +89,9 @@ def collect(
     return returns
 
 
-def _simulated(returns: Any, num_tasks: int, num_rollouts: int) -> jax.Array:
-    wanted, found = (num_tasks, num_rollouts), (getattr(returns, "shape", None), getattr(returns, "dtype", None))
+def check_simulated(returns: Any, wanted: tuple[int, ...]) -> jax.Array:
+    """What ``MultiTaskEnv.simulate`` gives, or ValueError."""
+    found = getattr(returns, "shape", None), getattr(returns, "dtype", None)
     if found != (wanted, jnp.result_type(float)):
         raise ValueError(f"simulate of the environment gives {found}; expected floats of shape {wanted}")
     return returns

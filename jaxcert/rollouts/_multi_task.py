@@ -54,8 +54,10 @@ class MultiTaskEnv:
         support: the smallest and the largest possible undiscounted return of an episode, known in advance.
         name: stored in policy files, so that no policy runs on another environment.
         simulate: a faster way to undiscounted returns of the same distribution, or None. It takes this object, a
-            ``Policy``, tasks, a key, and the numbers of rollouts and of bytes, and gives returns [n, m], or None for
-            what has to be run step by step: a policy that it does not know, or an ``environment`` that was replaced.
+            ``Policy``, tasks [n], a key for each of them, the number m of rollouts, and a number of bytes, and gives
+            returns [n, m], of which a row depends on its task and key alone; for an m of None, returns [n] of one
+            rollout each; or None for what has to be run step by step: a policy that it does not know, or an
+            ``environment`` that was replaced.
 
     Raises:
         ValueError: for an episode length that is not a positive integer, or a support that is not an interval.

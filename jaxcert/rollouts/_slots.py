@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.numerics._compensated import lower_end
+from jaxcert.rollouts._collect import check_simulated
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy
 from jaxcert.rollouts._schedules import Schedule
@@ -18,7 +19,7 @@ from jaxcert.sequential._wealth import advance as take_in
 # decided is not needed. With r slots per task it is r times as many.
 _AHEAD = 8
 # Rollouts of a task that are taken in at once.
-_AT_ONCE = 16
+_AT_ONCE = 32
 # Slots are refilled when an eighth of them is free: the fewer wait, the more often all are reset.
 _REFILL = 8
 
@@ -77,18 +78,18 @@ class Run(NamedTuple):
 
 
 class Worker(NamedTuple):
-    """What it takes to run an episode: the policy, the tasks [n], and the key of all rollouts."""
+    """What it takes to run an episode: the policy, the tasks [n], and for each of them the key of its rollouts."""
 
     policy: Policy
     tasks: Any
-    key: jax.Array
+    keys: jax.Array
 
 
 def first_run(env: MultiTaskEnv, worker: Worker, state: SequentialState, num_slots: int, capacity: int) -> Run:
     """A run before its first rollout: all slots are free."""
     nothing, number = jnp.full(num_slots, -1, jnp.int32), jnp.zeros(num_slots, jnp.int32)
     work = jax.eval_shape(functools.partial(_begin_work, env), worker, nothing, number)
-    blank = jax.tree.map(functools.partial(_blank, worker.key), work)
+    blank = jax.tree.map(functools.partial(_blank, worker.keys[0]), work)
     zero, logs = (
         jnp.zeros((), jnp.int32),
         (jnp.full(capacity, -1, jnp.int32), jnp.full(capacity, jnp.nan, state.low.dtype)),
@@ -106,23 +107,17 @@ def _blank(key: jax.Array, leaf: Any) -> jax.Array:
 def _begin_work(env: MultiTaskEnv, worker: Worker, task: jax.Array, number: jax.Array) -> Any:
     """New work in all slots; rollout j of task i has the same key in whichever slot and order."""
     chosen = jax.tree.map(lambda leaf: jnp.asarray(leaf)[jnp.maximum(task, 0)], worker.tasks)
-    of_task = jax.vmap(lambda i: jax.random.fold_in(worker.key, i))(task)
-    keys = jax.vmap(jax.random.fold_in)(of_task, number)
+    keys = jax.vmap(jax.random.fold_in)(worker.keys[jnp.maximum(task, 0)], number)
     simulated = _simulated(env, worker.policy, chosen, keys)
     return begin(env, chosen, keys) if simulated is None else simulated
 
 
 def _simulated(env: MultiTaskEnv, policy: Policy, tasks: Any, keys: jax.Array) -> jax.Array | None:
     """The returns at once, where the environment has a way to them."""
-    simulate = env.simulate
-    if simulate is None:
+    if env.simulate is None:
         return None
-
-    def one(task: Any, key: jax.Array) -> jax.Array | None:
-        return simulate(env, policy, jax.tree.map(lambda leaf: leaf[None], task), key, 1, 2**20)
-
-    returns = jax.vmap(one)(tasks, keys)
-    return None if returns is None else returns.reshape(keys.shape)
+    returns = env.simulate(env, policy, tasks, keys, None, 2**30)
+    return None if returns is None else check_simulated(returns, keys.shape)
 
 
 def _step_on(env: MultiTaskEnv, policy: Policy, work: Any) -> Any:
@@ -197,27 +192,28 @@ def _collect_block(run: Run) -> Run:
     ready, before, returns = _next_ones(run)
     place = jnp.where(ready, before, _AT_ONCE), slots.task
     x = jnp.zeros((_AT_ONCE, n), returns.dtype).at[place].set(returns, mode="drop")
-    there = jnp.zeros((_AT_ONCE, n), jnp.int32).at[place].set(1, mode="drop")
-    there = jax.lax.cummin(there, axis=0) > 0
+    there = jnp.zeros((_AT_ONCE, n), bool).at[place].set(True, mode="drop")
+    row = jnp.arange(_AT_ONCE, dtype=jnp.int32)[:, None]
+    num_taken = jnp.min(jnp.where(there, _AT_ONCE, row), axis=0)
+    last = run.num_counted + jnp.cumsum(num_taken, dtype=jnp.int32)
+    first = last - num_taken  # in the log the rollouts of a task follow each other
 
-    def one(state: SequentialState, rollouts: tuple[jax.Array, jax.Array]) -> tuple[SequentialState, jax.Array]:
-        return take_in(state, *rollouts), state.passed
+    def one(i: jax.Array, found: tuple[SequentialState, jax.Array]) -> tuple[SequentialState, jax.Array]:
+        state, passed_after = found
+        after = take_in(state, x[i], i < num_taken)
+        return after, jnp.where(after.passed & ~state.passed, (first + i + 1)[:, None], passed_after)
 
-    state, passed = jax.lax.scan(one, run.state, (x, there))
-    # The step in which a task passed is the last before which it had not.
-    last = jnp.sum(~passed, axis=0, dtype=jnp.int32) - 1
-    count = run.num_counted + jnp.cumsum(there.reshape(-1), dtype=jnp.int32).reshape(there.shape)
-    at = jnp.where(there, count - 1, run.log_return.size)
-    now = state.passed & ~run.state.passed
-    taken = ready & (before < jnp.sum(there, axis=0, dtype=jnp.int32)[slots.task])
-    task = jnp.broadcast_to(jnp.arange(n, dtype=jnp.int32), there.shape)
+    # As many steps as one task has rollouts, not as many as there may be.
+    state, passed_after = jax.lax.fori_loop(jnp.int32(0), jnp.max(num_taken), one, (run.state, run.passed_after))
+    taken = ready & (before < num_taken[slots.task])
+    at = jnp.where(taken, first[slots.task] + before, run.log_return.size)
     return run._replace(
         slots=slots._replace(task=jnp.where(taken, -1, slots.task)),
         state=state,
-        num_counted=count[-1, -1],
-        passed_after=jnp.where(now, jnp.take_along_axis(count.T, jnp.maximum(last, 0), axis=1), run.passed_after),
-        log_task=run.log_task.at[at].set(task, mode="drop"),
-        log_return=run.log_return.at[at].set(x, mode="drop"),
+        num_counted=last[-1],
+        passed_after=passed_after,
+        log_task=run.log_task.at[at].set(slots.task, mode="drop"),
+        log_return=run.log_return.at[at].set(returns, mode="drop"),
     )
 
 

@@ -1,7 +1,8 @@
-"""Many episodes of each task at once, for policies that are tables of actions."""
+"""All episodes at once, for policies that are tables of actions: many with one key, or each with a key of its own."""
 
 import functools
 import math
+from typing import NamedTuple
 
 import chex
 import jax
@@ -10,7 +11,7 @@ import jax.numpy as jnp
 from jaxcert._validation import check_count
 from jaxcert.rollouts._policy import Policy, episode_key
 from jaxcert.tasks.bridge_world._actions import as_table, look_up
-from jaxcert.tasks.bridge_world._transition import Tasks, as_tasks, is_possible, transition
+from jaxcert.tasks.bridge_world._transition import Tasks, as_tasks, is_possible, slip_probability, transition
 from jaxcert.tasks.bridge_world._world import STANDARD, World
 
 # Cell, chance, reward, flags and temporaries of one episode.
@@ -18,22 +19,30 @@ _BYTES = 40
 
 
 def simulate_world(
-    world: World, horizon: int, policy: Policy, tasks: Tasks, key: jax.Array, num_rollouts: int, max_bytes: int
+    world: World,
+    horizon: int,
+    policy: Policy,
+    tasks: Tasks,
+    keys: jax.Array,
+    num_rollouts: int | None,
+    max_bytes: int,
 ) -> jax.Array | None:
-    """Returns [n, m] of a ``table_policy``; None for any other policy."""
+    """Returns [n, m] of a ``table_policy``, or [n] if ``num_rollouts`` is None; None for any other policy."""
     slip = as_tasks(tasks)
     if policy.apply is not look_up or jnp.shape(policy.params) != (world.num_cells,) or slip.ndim != 2:
         return None
+    if num_rollouts is None:
+        return _one_each(world, horizon, policy.params, slip, keys)
     rows = min(max(1, int(max_bytes) // (_BYTES * num_rollouts)), len(slip))
     rows = math.ceil(len(slip) / math.ceil(len(slip) / rows))
-    return _simulate(world, horizon, num_rollouts, rows, policy.params, slip, key)
+    return _simulate(world, horizon, num_rollouts, rows, policy.params, slip, keys)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def _simulate(
-    world: World, horizon: int, num_rollouts: int, rows: int, table: jax.Array, slip: jax.Array, key: jax.Array
+    world: World, horizon: int, num_rollouts: int, rows: int, table: jax.Array, slip: jax.Array, keys: jax.Array
 ) -> jax.Array:
-    keys, num_calls = _keys(key, len(slip)), math.ceil(len(slip) / rows)
+    num_calls = math.ceil(len(slip) / rows)
     # The last call is padded with copies of the last task.
     chosen = jnp.minimum(jnp.arange(num_calls * rows), len(slip) - 1).reshape(num_calls, rows)
     returns = jax.lax.map(lambda i: _returns(keys[i], slip[i], table, num_rollouts, world, horizon), chosen)
@@ -59,6 +68,70 @@ def _returns(
     cell = jnp.full(shape, world.start_cell, jnp.int32)
     start = (0, keys, cell, jnp.zeros(shape, slip.dtype), jnp.zeros(shape, bool))
     return jax.lax.while_loop(more, advance, start)[3]
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _one_each(world: World, horizon: int, table: jax.Array, slip: jax.Array, keys: jax.Array) -> jax.Array:
+    """[n], an episode with each key: random numbers, which cost most, and steps only where it may slip."""
+    ways = _tabulated(table, world, horizon)
+    num_draws = world.bridge_length + world.bridge_width // 2  # a crossing takes no more
+
+    def may_slip(t: jax.Array, cell: jax.Array) -> jax.Array:
+        return (t < horizon) & (ways.bridge[cell] > 0)
+
+    def draw(carry: tuple) -> tuple:
+        i, t, cell = carry
+        now = jax.vmap(lambda key: jax.random.fold_in(key, i))(keys)
+        chance = jax.vmap(lambda key: jax.random.uniform(key, (num_draws,), slip.dtype))(now)
+
+        def advance(j: jax.Array, carry: tuple) -> tuple:
+            t, cell = carry
+            slips = chance[:, j] < slip_probability(slip, ways.bridge[cell])
+            way, goes = 2 * cell + slips.astype(cell.dtype), may_slip(t, cell)
+            return jnp.where(goes, t + ways.steps[way], t), jnp.where(goes, ways.after[way], cell)
+
+        return i + 1, *jax.lax.fori_loop(0, num_draws, advance, (t, cell))
+
+    start = (jnp.full(len(slip), value, jnp.int32) for value in ways.start)
+    _, t, cell = jax.lax.while_loop(lambda carry: jnp.any(may_slip(*carry[1:])), draw, (0, *start))
+    reward = (jnp.asarray(world.goal())[cell] & (t <= horizon)).astype(slip.dtype)
+    return jnp.where(is_possible(slip) & ~(ways.is_stuck[cell] & (t < horizon)), reward, jnp.nan)
+
+
+class _Ways(NamedTuple):
+    """What happens between two slips, or chances of one.
+
+    Attributes:
+        bridge: on which it may slip in this cell, 1 or 2; 0 where it goes on without, or ends, int32[cells].
+        after, steps: the next such cell or end, and the steps to it, without and with a slip, int32[2 cells].
+        start: steps and cell from the start on.
+        is_stuck: cells whose action has no meaning.
+    """
+
+    bridge: jax.Array
+    after: jax.Array
+    steps: jax.Array
+    start: tuple[jax.Array, jax.Array]
+    is_stuck: jax.Array
+
+
+def _tabulated(table: jax.Array, world: World, horizon: int) -> _Ways:
+    """``transition`` from all cells, followed to where chance comes in."""
+    cell, slip = jnp.arange(world.num_cells, dtype=jnp.int32), jnp.full(2, 0.5)
+    moved, reward, _ = transition(jnp.ones(()), cell, table, slip, world)
+    slipped, *_ = transition(jnp.zeros(()), cell, table, slip, world)
+    is_last = jnp.asarray(world.goal() | world.abyss())
+    is_stuck = jnp.isnan(reward) & ~is_last
+    is_end = is_last | is_stuck
+    bridge = jnp.where((moved == slipped) | is_end, 0, jnp.asarray(world.bridge_of(), jnp.int32))
+    is_sure = (bridge == 0) & ~is_end
+    to, steps = jnp.where(is_sure, moved, cell), is_sure.astype(jnp.int32)
+    for _ in range(world.num_cells.bit_length()):  # twice as far each time
+        to, steps = to[to], steps + steps[to]
+    steps = jnp.where(is_sure[to], horizon + 1, steps)  # round and round
+    both = jnp.stack([moved, slipped], axis=-1).reshape(-1)
+    start = steps[world.start_cell], to[world.start_cell]
+    return _Ways(bridge, to[both], 1 + steps[both], start, is_stuck)
 
 
 def trajectories(
