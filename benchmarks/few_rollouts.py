@@ -6,11 +6,12 @@
    method from all of them, and by ``certify_sequential``, with the rollouts per task that it used.
 2. The rollouts, in all, until a wanted certificate is reached, by ``certify_adaptive`` on tasks and rollouts drawn anew
    from the samples, over 20 keys.
-3. BridgeWorld: episodes and time of ``certify_adaptive`` and of a fixed number of episodes, over 10 keys.
+3. BridgeWorld: episodes and time of ``certify_adaptive`` and of a fixed number of episodes, over 20 keys.
 """
 
 import argparse
 import dataclasses
+import functools
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -30,7 +31,7 @@ SETTINGS: dict[str, Any] = {"support": (0, 1000), "delta": 0.01}
 PAPER: dict[str, Any] = {"bound": "empirical_bernstein", "method": "scenario", "beta": 1e-4}
 WANTED = (("cheetah", 400.0, 0.9), ("cheetah", 500.0, 0.9), ("walker", 500.0, 0.9), ("walker", 600.0, 0.9))
 BRIDGE = (("right", 0.7), ("right", 0.8), ("left", 0.5), ("left", 0.6))
-NUM_ORDERS, NUM_KEYS, NUM_BRIDGE_KEYS = 20, 20, 10
+NUM_ORDERS, NUM_KEYS = 20, 20
 
 
 def main() -> None:
@@ -137,43 +138,48 @@ def bridge() -> Iterator[str]:
     yield from _header(*names, "times fewer episodes", "times the speed")
     for name, b in BRIDGE:
         policy = bridge_world.table_policy(getattr(bridge_world, f"{name}_policy")())
-        adaptive = _averages(lambda key, b=b, p=policy: _adaptive_bridge(p, key, b))
-        m = _fixed_of_equal_risk(policy, b, adaptive[0])
-        fixed = _averages(lambda key, b=b, p=policy, m=m: (_fixed_bridge(p, key, b, m), m))
+        call = functools.partial(_adaptive_bridge, policy, b)
+        m = _fixed_of_equal_risk(policy, b, np.mean([call(key)[0] for key in _keys()]))
+        adaptive, fixed = _averages(call, functools.partial(_fixed_bridge, policy, b, m))
         shown = [f"{risk:.3f} | {count:.0f} | {1000 * spent:.0f}" for risk, count, spent in (adaptive, fixed)]
         yield _row(name, b, *shown, f"{fixed[1] / adaptive[1]:.1f}", f"{fixed[2] / adaptive[2]:.2f}")
 
 
-def _adaptive_bridge(policy: Policy, key: jax.Array, threshold: float) -> tuple[float, float]:
+def _keys() -> list[jax.Array]:
+    return [jax.random.key(i) for i in range(NUM_KEYS)]
+
+
+def _adaptive_bridge(policy: Policy, threshold: float, key: jax.Array) -> tuple[float, float]:
+    """Risk, and episodes per task."""
     settings = {"num_tasks": 200, "max_rollouts": 200_000, "delta": 0.01, "max_rollouts_per_task": 1000}
     found = certify_adaptive(bridge_world.ENV, policy, key, threshold, binary=True, num_slots=1000, **settings)
     return float(found.certificate.epsilon[0]), int(found.num_started) / 200
 
 
-def _fixed_bridge(policy: Policy, key: jax.Array, threshold: float, m: int) -> float:
+def _fixed_bridge(policy: Policy, threshold: float, m: int, key: jax.Array) -> tuple[float, float]:
     settings = {"num_tasks": 200, "num_rollouts": m, "delta": 0.01, "bound": "clopper_pearson"}
-    return float(certify_policy(bridge_world.ENV, policy, key, threshold, **settings).certificate.epsilon[0])
+    return float(certify_policy(bridge_world.ENV, policy, key, threshold, **settings).certificate.epsilon[0]), m
 
 
 def _fixed_of_equal_risk(policy: Policy, threshold: float, risk: float) -> int:
     """The number of episodes per task, in steps of 50, whose mean risk is at most that."""
-    keys = [jax.random.key(i) for i in range(NUM_BRIDGE_KEYS)]
     for m in range(50, 1001, 50):
-        if np.mean([_fixed_bridge(policy, key, threshold, m) for key in keys]) <= risk:
+        if np.mean([_fixed_bridge(policy, threshold, m, key)[0] for key in _keys()]) <= risk:
             return m
     return 1000
 
 
-def _averages(call: Callable[[jax.Array], tuple[float, float]]) -> tuple[float, float, float]:
-    """Mean risk and episodes over keys, and the median time of a call that compiles nothing."""
-    call(jax.random.key(0))
-    found, spent = [], []
-    for i in range(NUM_BRIDGE_KEYS):
-        begin = time.perf_counter()
-        found.append(call(jax.random.key(i)))
-        spent.append(time.perf_counter() - begin)
-    risk, count = np.mean(found, axis=0)
-    return float(risk), float(count), float(np.median(spent))
+def _averages(*calls: Callable[[jax.Array], tuple[float, float]]) -> list[tuple[float, float, float]]:
+    """Mean risk and episodes over keys, and the median time of a call that compiles nothing; the calls take turns."""
+    for call in calls:
+        call(jax.random.key(0))
+    found, spent = [[] for _ in calls], [[] for _ in calls]
+    for key in _keys():
+        for call, values, times in zip(calls, found, spent, strict=True):
+            begin = time.perf_counter()
+            values.append(call(key))
+            times.append(time.perf_counter() - begin)
+    return [(*map(float, np.mean(f, axis=0)), float(np.median(s))) for f, s in zip(found, spent, strict=True)]
 
 
 # --- the figure ---------------------------------------------------------------------------------------------------
