@@ -17,7 +17,7 @@ BRIDGES = ("rollout", "bridge_world_left", *SIZES, "--threshold", 0.3, "--thresh
 GRID = ("rollout", "simple_grid", *SIZES, "--threshold", 0.5, "--delta", 0.1)
 
 
-@pytest.fixture(scope="module", params=[BRIDGES, (*BRIDGES, "--until", 0.15), GRID], ids=["bridges", "until", "grid"])
+@pytest.fixture(scope="module", params=[BRIDGES, (*BRIDGES, "--until", 0.1), GRID], ids=["bridges", "until", "grid"])
 def whole(request, tmp_path_factory):
     """A command, its outcome without an interruption, and the run that it wrote."""
     out = tmp_path_factory.mktemp("whole") / "run.npz"
@@ -50,7 +50,7 @@ def test_the_certificate_and_what_it_took(whole):
     )
     assert lines[-1].startswith("written to ")
     if "--until" in arguments:
-        assert np.all(np.asarray(run.certificate.safety) >= 0.15)
+        assert np.all(np.asarray(run.certificate.safety) >= 0.1)
         assert np.any(run.state.is_open)
     else:
         assert not np.any(run.state.is_open)
