@@ -232,7 +232,7 @@ def test_an_episode_depends_on_its_task_and_key_alone():
     assert 0 < whole.sum() < 100
 
 
-@pytest.mark.parametrize("length", [1, 7, 8, 16, 17, 50])
+@pytest.mark.parametrize("length", [1, 7, 8, 16, 17, 50, 2**31 - 1])
 def test_an_episode_with_its_own_key_has_as_many_steps(length):
     """Without slips the left policy takes 8 steps, and the right one 19; step by step says how many suffice."""
     env, tasks = dataclasses.replace(bridge_world.ENV, episode_length=length), np.zeros((3, 2), np.float32)

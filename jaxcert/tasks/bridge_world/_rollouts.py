@@ -16,6 +16,8 @@ from jaxcert.tasks.bridge_world._world import STANDARD, World
 
 # Cell, chance, reward, flags and temporaries of one episode.
 _BYTES = 40
+# Steps of an episode with its own key, so that their sums fit into 32 bits.
+_LONGEST = 2**29
 
 
 def simulate_world(
@@ -32,7 +34,7 @@ def simulate_world(
     if policy.apply is not look_up or jnp.shape(policy.params) != (world.num_cells,) or slip.ndim != 2:
         return None
     if num_rollouts is None:
-        return _one_each(world, horizon, policy.params, slip, keys)
+        return _one_each(world, min(horizon, _LONGEST), policy.params, slip, keys)
     rows = min(max(1, int(max_bytes) // (_BYTES * num_rollouts)), len(slip))
     rows = math.ceil(len(slip) / math.ceil(len(slip) / rows))
     return _simulate(world, horizon, num_rollouts, rows, policy.params, slip, keys)
