@@ -139,7 +139,7 @@ def bridge() -> Iterator[str]:
     for name, b in BRIDGE:
         policy = bridge_world.table_policy(getattr(bridge_world, f"{name}_policy")())
         call = functools.partial(_adaptive_bridge, policy, b)
-        m = _fixed_of_equal_risk(policy, b, np.mean([call(key)[0] for key in _keys()]))
+        m = _fixed_of_equal_risk(policy, b, float(np.mean([call(key)[0] for key in _keys()])))
         adaptive, fixed = _averages(call, functools.partial(_fixed_bridge, policy, b, m))
         shown = [f"{risk:.3f} | {count:.0f} | {1000 * spent:.0f}" for risk, count, spent in (adaptive, fixed)]
         yield _row(name, b, *shown, f"{fixed[1] / adaptive[1]:.1f}", f"{fixed[2] / adaptive[2]:.2f}")
@@ -179,7 +179,8 @@ def _averages(*calls: Callable[[jax.Array], tuple[float, float]]) -> list[tuple[
             begin = time.perf_counter()
             values.append(call(key))
             times.append(time.perf_counter() - begin)
-    return [(*map(float, np.mean(f, axis=0)), float(np.median(s))) for f, s in zip(found, spent, strict=True)]
+    means = [np.mean(values, axis=0) for values in found]
+    return [(float(x), float(y), float(np.median(times))) for (x, y), times in zip(means, spent, strict=True)]
 
 
 # --- the figure ---------------------------------------------------------------------------------------------------

@@ -64,7 +64,8 @@ def certify_adaptive(
 
     Rollouts run side by side in slots, in one compiled call. A slot that is free takes the task that the schedule
     names. Rollout j of task i has a random key of its own, so what a task returns does not depend on slots, memory or
-    order; rollouts of a task count in the order in which they began.
+    order (with JAX's default keys; a batch of "rbg" keys draws as one); rollouts of a task count in the order in which
+    they began.
 
     Args:
         env: the tasks and their environments; returns are undiscounted, in ``env.support``.

@@ -42,6 +42,7 @@ class AdaptiveCertificate:
             again.
         passed_after: how many rollouts had been taken in when a task passed; 0 if it did not, int32[n, t].
         rollout_task: the task of each rollout, in the order in which they were taken in, int32[r]; -1 after the last.
+            What was taken in at the same moment is listed task by task.
         rollout_return: the return of each, float[r]; NaN after the last.
         deterministic: whether the policy declares itself deterministic; None if it does not say.
     """
@@ -62,6 +63,8 @@ class AdaptiveCertificate:
 
     def growth(self, index: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """How the certificate grew: rollouts taken in, and the safety certified from then on.
+
+        With many more slots than tasks, many rollouts are taken in at the same moment, in the order of the tasks.
 
         Args:
             index: which threshold.

@@ -12,7 +12,7 @@ from jaxcert._validation import check_count, is_concrete
 from jaxcert.numerics._compensated import lower_end
 from jaxcert.numerics._rounding import cast
 from jaxcert.rollouts._multi_task import MultiTaskEnv
-from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key
+from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key, task_keys
 from jaxcert.rollouts._stepping import advance, begin
 
 # Memory for states, actions and temporaries of a step, as a multiple of a state.
@@ -77,8 +77,7 @@ def collect(
     batch = batch_size(state_bytes, num_tasks * num_rollouts, max_bytes)
     factor = None if isinstance(discount, (int, float)) and discount == 1 else discount
     if env.simulate is not None and factor is None:
-        keys = jax.random.split(episode_key(key), num_tasks)
-        returns = env.simulate(env, policy, tasks, keys, num_rollouts, max_bytes)
+        returns = env.simulate(env, policy, tasks, task_keys(key, num_tasks), num_rollouts, max_bytes)
         if returns is not None:
             return check_simulated(returns, (num_tasks, num_rollouts))
     returns, finite = _collect(env, policy, tasks, key, factor, num_rollouts, batch)

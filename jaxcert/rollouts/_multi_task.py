@@ -53,11 +53,11 @@ class MultiTaskEnv:
         episode_length: maximum number of steps of an episode.
         support: the smallest and the largest possible undiscounted return of an episode, known in advance.
         name: stored in policy files, so that no policy runs on another environment.
-        simulate: a faster way to undiscounted returns of the same distribution, or None. It takes this object, a
-            ``Policy``, tasks [n], a key for each of them, the number m of rollouts, and a number of bytes, and gives
-            returns [n, m], of which a row depends on its task and key alone; for an m of None, returns [n] of one
-            rollout each; or None for what has to be run step by step: a policy that it does not know, or an
-            ``environment`` that was replaced.
+        simulate: a faster way to undiscounted returns of the same distribution, or None. A function of this object, a
+            ``Policy``, tasks [n], keys [n], m and a number of bytes. It returns None for what has to be run step by
+            step: a policy that it does not know, or an ``environment`` that was replaced. Otherwise it returns
+            [n, m]: m rollouts with each key, within about so many bytes; if m is None, [n], one rollout with each.
+            What belongs to a task depends on that task and its key alone.
 
     Raises:
         ValueError: for an episode length that is not a positive integer, or a support that is not an interval.

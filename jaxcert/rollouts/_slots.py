@@ -117,7 +117,7 @@ def _simulated(env: MultiTaskEnv, policy: Policy, tasks: Any, keys: jax.Array) -
     if env.simulate is None:
         return None
     returns = env.simulate(env, policy, tasks, keys, None, 2**30)
-    return None if returns is None else check_simulated(returns, keys.shape)
+    return None if returns is None else check_simulated(returns, (len(keys),))
 
 
 def _step_on(env: MultiTaskEnv, policy: Policy, work: Any) -> Any:

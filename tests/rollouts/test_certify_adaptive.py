@@ -57,6 +57,7 @@ def tosses(params, obs, key):
 COINS = MultiTaskEnv(SlowCoin, lambda key: jax.random.uniform(key), 10, (0.0, 1.0))
 POLICY = Policy(tosses, jnp.float32(1), deterministic=True)
 KEY, B = jax.random.key(3), 0.5
+KINDS = jax.random.key, jax.random.PRNGKey
 SETTINGS = {"num_tasks": 30, "max_rollouts": 2000, "delta": 0.1, "give_up": 0.1, "max_rollouts_per_task": 60}
 
 
@@ -188,6 +189,13 @@ def test_new_values_compile_nothing(whole):
 
     call(0.4, 0.1, 0.1, 1)
     assert compilations(lambda: call(0.45, 0.2, 0.15, 2)) == 0
+
+
+def test_a_key_of_the_old_kind_is_as_good():
+    policy = bridge_world.table_policy(bridge_world.left_policy())
+    settings = {"num_tasks": 8, "max_rollouts": 100, "delta": 0.1}
+    found, wanted = (certify_adaptive(bridge_world.ENV, policy, key(0), 0.5, **settings) for key in KINDS)
+    np.testing.assert_array_equal(found.rollout_return, wanted.rollout_return)
 
 
 def test_simulated_worlds_take_the_fast_way_and_the_same_rule():

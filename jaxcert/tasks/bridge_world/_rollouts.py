@@ -1,4 +1,4 @@
-"""All episodes at once, for policies that are tables of actions: many with one key, or each with a key of its own."""
+"""Policies that are tables of actions: all episodes of a task with one key, or each episode with a key of its own."""
 
 import functools
 import math
@@ -9,15 +9,17 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert._validation import check_count
-from jaxcert.rollouts._policy import Policy, episode_key
+from jaxcert.rollouts._policy import Policy, task_keys
 from jaxcert.tasks.bridge_world._actions import as_table, look_up
 from jaxcert.tasks.bridge_world._transition import Tasks, as_tasks, is_possible, slip_probability, transition
 from jaxcert.tasks.bridge_world._world import STANDARD, World
 
 # Cell, chance, reward, flags and temporaries of one episode.
 _BYTES = 40
-# Steps of an episode with its own key, so that their sums fit into 32 bits.
+# Episodes with their own keys are cut here, so that sums of steps fit into 32 bits.
 _LONGEST = 2**29
+# Random numbers of such an episode that are drawn at once, at most.
+_DRAWS = 8
 
 
 def simulate_world(
@@ -34,7 +36,7 @@ def simulate_world(
     if policy.apply is not look_up or jnp.shape(policy.params) != (world.num_cells,) or slip.ndim != 2:
         return None
     if num_rollouts is None:
-        return _one_each(world, min(horizon, _LONGEST), policy.params, slip, keys)
+        return _one_each(world, min(int(horizon), _LONGEST), policy.params, slip, keys)
     rows = min(max(1, int(max_bytes) // (_BYTES * num_rollouts)), len(slip))
     rows = math.ceil(len(slip) / math.ceil(len(slip) / rows))
     return _simulate(world, horizon, num_rollouts, rows, policy.params, slip, keys)
@@ -74,9 +76,9 @@ def _returns(
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _one_each(world: World, horizon: int, table: jax.Array, slip: jax.Array, keys: jax.Array) -> jax.Array:
-    """[n], an episode with each key: random numbers, which cost most, and steps only where it may slip."""
+    """[n], an episode with each key. Random numbers cost most: they are drawn only for cells where it may slip."""
     ways = _tabulated(table, world, horizon)
-    num_draws = world.bridge_length + world.bridge_width // 2  # a crossing takes no more
+    num_draws = min(world.bridge_length + world.bridge_width // 2, _DRAWS)  # the first is enough to cross straight on
 
     def may_slip(t: jax.Array, cell: jax.Array) -> jax.Array:
         return (t < horizon) & (ways.bridge[cell] > 0)
@@ -101,12 +103,13 @@ def _one_each(world: World, horizon: int, table: jax.Array, slip: jax.Array, key
 
 
 class _Ways(NamedTuple):
-    """What happens between two slips, or chances of one.
+    """A policy's way from each cell where it may slip to the next one, or to the end.
 
     Attributes:
-        bridge: on which it may slip in this cell, 1 or 2; 0 where it goes on without, or ends, int32[cells].
-        after, steps: the next such cell or end, and the steps to it, without and with a slip, int32[2 cells].
-        start: steps and cell from the start on.
+        bridge: 1 or 2, the bridge on which it may slip in a cell; 0 for all other cells, int32[cells].
+        after: the next cell where it may slip or ends: at 2 c without a slip in cell c, at 2 c + 1 with one.
+        steps: how many steps that takes, int32[2 cells] like ``after``.
+        start: the same from the start: steps, and the first cell where it may slip or ends.
         is_stuck: cells whose action has no meaning.
     """
 
@@ -180,16 +183,11 @@ def _trajectories(key: jax.Array, slip: jax.Array, table: jax.Array, num_rollout
         return (keys, jnp.where(done, cell, after), done | now_done), jnp.where(done, -1, after)
 
     start = jnp.full((len(slip), num_rollouts), world.start_cell, jnp.int32)
-    carry = (_keys(key, len(slip)), start, jnp.zeros(start.shape, bool))
+    carry = (task_keys(key, len(slip)), start, jnp.zeros(start.shape, bool))
     _, cells = jax.lax.scan(advance, carry, length=world.horizon)
     cells = jnp.concatenate([start[..., None], jnp.moveaxis(cells, 0, -1)], axis=-1)
     possible = is_possible(slip) & jnp.all((table >= 0) & (table < 4))
     return jnp.where(possible[:, None, None], cells, -1)
-
-
-def _keys(key: jax.Array, num_tasks: int) -> jax.Array:
-    """One for each task, so that the episodes do not depend on how many tasks run at once."""
-    return jax.random.split(episode_key(key), num_tasks)
 
 
 def _advance(
