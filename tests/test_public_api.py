@@ -33,6 +33,7 @@ DOCUMENTED = [
     "jaxcert.tasks.ltl",
     "jaxcert.tasks.pendulum",
     "jaxcert.tasks.simple_grid",
+    "jaxcert.tasks.zones",
     "jaxcert.training",
 ]
 
