@@ -185,7 +185,7 @@ def test_other_tasks_are_other_environments():
 
 
 def test_steering_succeeds_nearly_always():
-    """0.999 of 3,000 episodes; a random policy in 0.024."""
+    """0.9985 of 4,000 episodes; a random policy in 0.026."""
     tasks = zones.ENV.sample_tasks(jax.random.key(5), 100)
     short = dataclasses.replace(zones.ENV, episode_length=600)
     assert np.mean(collect(short, STEERING, tasks, KEY, num_rollouts=3)) > 0.97
@@ -213,4 +213,4 @@ def test_certified_from_the_environment():
 def test_certified_adaptively():
     short = dataclasses.replace(zones.ENV, episode_length=600)
     found = certify_adaptive(short, STEERING, KEY, 0.5, num_tasks=60, max_rollouts=1500, delta=0.05, until=0.8)
-    assert float(found.certificate.safety) >= 0.8
+    assert found.certificate.safety.item() >= 0.8
