@@ -187,8 +187,8 @@ def test_other_tasks_are_other_environments():
 def test_steering_succeeds_nearly_always():
     """0.9985 of 4,000 episodes; a random policy in 0.026."""
     tasks = zones.ENV.sample_tasks(jax.random.key(5), 100)
-    short = dataclasses.replace(zones.ENV, episode_length=600)
-    assert np.mean(collect(short, STEERING, tasks, KEY, num_rollouts=3)) > 0.97
+    short = dataclasses.replace(zones.ENV, episode_length=400)
+    assert np.mean(collect(short, STEERING, tasks, KEY, num_rollouts=1)) > 0.95
 
 
 def test_steering_goes_around_what_lies_in_the_way():
@@ -202,6 +202,7 @@ def test_steering_goes_around_what_lies_in_the_way():
     assert float(end.reward) == 1
 
 
+@pytest.mark.slow  # the quick variant is that of every environment, in test_environments.py
 def test_certified_from_the_environment():
     settings = {"num_tasks": 60, "num_rollouts": 30, "delta": 0.05}
     short = dataclasses.replace(zones.ENV, episode_length=600)
@@ -212,5 +213,5 @@ def test_certified_from_the_environment():
 
 def test_certified_adaptively():
     short = dataclasses.replace(zones.ENV, episode_length=600)
-    found = certify_adaptive(short, STEERING, KEY, 0.5, num_tasks=60, max_rollouts=1500, delta=0.05, until=0.8)
-    assert found.certificate.safety.item() >= 0.8
+    found = certify_adaptive(short, STEERING, KEY, 0.5, num_tasks=40, max_rollouts=500, delta=0.05, until=0.7)
+    assert found.certificate.safety.item() >= 0.7

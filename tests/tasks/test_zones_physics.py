@@ -48,8 +48,8 @@ def reference_layout(rng):
     """Nine places, one after the other, each drawn until it fits."""
     places = []
     while len(places) < 9:
-        drawn = rng.uniform(-1.95, 1.95, (2000, 2))
-        fits = np.ones(2000, bool)
+        drawn = rng.uniform(-1.95, 1.95, (1000, 2))
+        fits = np.ones(1000, bool)
         for place in places:
             fits &= np.hypot(*(drawn - place).T) >= 1.1
         places = [*places, drawn[np.argmax(fits)]] if fits.any() else []
@@ -228,7 +228,7 @@ def test_layouts_have_no_preferred_side(layouts):
 
 def test_layouts_are_spread_as_by_plain_rejection(layouts):
     rng = np.random.default_rng(5)
-    plain = np.array([reference_layout(rng) for _ in range(800)])
+    plain = np.array([reference_layout(rng) for _ in range(400)])
     for place in range(9):
         for axis in range(2):
             assert stats.ks_2samp(layouts[:, place, axis], plain[:, place, axis]).pvalue > 1e-4
