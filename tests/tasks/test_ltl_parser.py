@@ -129,7 +129,7 @@ def test_texts_only():
 
 @pytest.mark.parametrize("name", ["", "A", "true", "a b", "1", "a\n", 3])
 def test_names_that_could_not_be_read(name):
-    with pytest.raises(ValueError, match="name is .*; expected a small letter"):
+    with pytest.raises(ValueError, match=r"name is .*; expected a small letter"):
         Proposition(name)
 
 
