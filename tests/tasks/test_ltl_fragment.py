@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ltl_reference import NAMES, any_tasks, formulas, nth
+from ltl_reference import NAMES, any_formulas, any_tasks, nth
 
 from jaxcert.rollouts import MultiTaskEnv, Policy, collect
 from jaxcert.tasks import ltl
@@ -31,7 +31,7 @@ def test_tasks_become_formulas_and_tasks_again():
         assert_same(ltl.from_formula(ltl.parse(str(formula)), NAMES, depth=3), wanted)
 
 
-@given(formulas(PROPOSITIONS))
+@given(any_formulas(PROPOSITIONS))
 def test_formulas_are_tasks_or_refused(formula):
     try:
         task = ltl.from_formula(formula, NAMES)

@@ -8,7 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from ltl_reference import NAMES, any_tasks, as_sets, holds, nth
+from hypothesis import given
+from hypothesis import strategies as st
+from ltl_reference import NAMES, any_formulas, any_tasks, as_sets, holds, nth
 
 from jaxcert.tasks import ltl
 
@@ -259,13 +261,27 @@ def test_argument_of_remaining():
         ltl.remaining(task_of("F(a & F b)"), np.ones(2, bool))
 
 
-@KINDS
-def test_satisfied_as_by_flloat(kind):
+@pytest.fixture(scope="module")
+def flloat():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of modules that it imports
         parser = pytest.importorskip("flloat.parser.ltlf", reason="needs flloat, LTL on finite traces")
-        parse = parser.LTLfParser()
+        return parser.LTLfParser()
+
+
+def assignments(trace):
+    return [dict.fromkeys(position, True) for position in as_sets(trace)]
+
+
+@KINDS
+def test_satisfied_as_by_flloat(kind, flloat):
     _, traces, states = cases(kind)
     for index in range(500):
-        trace = [dict.fromkeys(position, True) for position in as_sets(traces[index])]
-        assert parse(str(formulas(kind)[index])).truth(trace, 0) == ltl.is_satisfied(states[index, -1])
+        formula = flloat(str(formulas(kind)[index]))
+        assert formula.truth(assignments(traces[index]), 0) == ltl.is_satisfied(states[index, -1])
+
+
+@given(formula=any_formulas(st.sampled_from(NAMES).map(ltl.Proposition)), seed=st.integers(0, 100))
+def test_flloat_reads_what_is_printed_in_the_same_way(flloat, formula, seed):
+    trace = any_traces(np.random.default_rng(seed), 2)[1, :4]
+    assert flloat(str(formula)).truth(assignments(trace), 0) == holds(formula, as_sets(trace))
