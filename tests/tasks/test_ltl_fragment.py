@@ -119,6 +119,11 @@ def test_arguments_of_from_formula(text, names, options, message):
         ltl.from_formula(ltl.parse(text), names, **options)
 
 
+def test_formulas_only():
+    with pytest.raises(TypeError, match="formula is 'F a'; expected a Formula, as parse gives it"):
+        ltl.from_formula("F a", NAMES)
+
+
 TASK = ltl.ReachAvoid(np.eye(2) > 0, np.zeros((2, 2), bool), np.int32(2))
 
 

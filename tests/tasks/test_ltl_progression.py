@@ -168,6 +168,19 @@ def test_greedy_as_in_training_is_greedy_where_propositions_exclude_each_other()
     np.testing.assert_array_equal(by_greed, in_training)
 
 
+@pytest.mark.slow
+def test_the_share_that_greedy_progression_misses():
+    """The figures of docs/ltl.md."""
+    tasks = cases("sampled")[0]
+    letters = np.random.default_rng(0).integers(0, len(NAMES) + 1, (10_000, 20))
+    traces = np.arange(len(NAMES)) == letters[..., None]
+    exact = np.asarray(ltl.is_satisfied(states_after(tasks, traces)[:, -1])).sum()
+    by_greed = sum(greedy(nth(tasks, index), trace) for index, trace in enumerate(traces))
+    # Five standard deviations, should JAX draw other tasks.
+    assert abs(exact - 5474) < 250
+    assert abs(exact - by_greed - 382) < 100
+
+
 def test_greedy_is_exact_if_later_stages_avoid_no_more():
     tasks = any_tasks(np.random.default_rng(2), 2000)
     tasks = tasks._replace(avoid=np.logical_and.accumulate(tasks.avoid | (np.arange(3) == 0)[:, None], axis=1))
