@@ -38,7 +38,7 @@ def holds(formula, trace, position=0):
     raise AssertionError(formula)
 
 
-def formulas(leaves=None):
+def any_formulas(leaves=None):
     """Any formula, small enough to print."""
     names = st.builds(ltl.Proposition, st.sampled_from(("a", "b2", "_c", "until", "fX_", "door")))
     leaves = names | st.builds(ltl.Constant, st.booleans()) if leaves is None else leaves

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ltl_reference import NAMES, any_tasks, formulas, nth
+from ltl_reference import NAMES, any_formulas, any_tasks, nth
 
 from jaxcert.rollouts import MultiTaskEnv, Policy, collect
 from jaxcert.tasks import ltl
@@ -31,7 +31,7 @@ def test_tasks_become_formulas_and_tasks_again():
         assert_same(ltl.from_formula(ltl.parse(str(formula)), NAMES, depth=3), wanted)
 
 
-@given(formulas(PROPOSITIONS))
+@given(any_formulas(PROPOSITIONS))
 def test_formulas_are_tasks_or_refused(formula):
     try:
         task = ltl.from_formula(formula, NAMES)
@@ -117,6 +117,11 @@ def test_what_lies_outside_is_named(text, part, expected):
 def test_arguments_of_from_formula(text, names, options, message):
     with pytest.raises(ValueError, match=message):
         ltl.from_formula(ltl.parse(text), names, **options)
+
+
+def test_formulas_only():
+    with pytest.raises(TypeError, match="formula is 'F a'; expected a Formula, as parse gives it"):
+        ltl.from_formula("F a", NAMES)
 
 
 TASK = ltl.ReachAvoid(np.eye(2) > 0, np.zeros((2, 2), bool), np.int32(2))

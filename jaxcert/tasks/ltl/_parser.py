@@ -98,8 +98,8 @@ class _Reader:
 def parse(text: str) -> Formula:
     """Read a formula of linear temporal logic.
 
-    From the tightest to the loosest, as in Spot, LTL2BA and flloat: ``!``, ``F`` (eventually), ``G`` (always), ``X``
-    (next); then ``U`` (until), which associates to the right; then ``&``; then ``|``. So ``a & !b U c`` is
+    From the tightest to the loosest, as in Spot and flloat: ``!``, ``F`` (eventually), ``G`` (always), ``X`` (next);
+    then ``U`` (until), which associates to the right; then ``&``; then ``|``. So ``a & !b U c`` is
     ``a & ((!b) U c)``. Words: ``true``, ``false``, and propositions, which begin with a small letter or an underscore.
 
     Args:

@@ -30,8 +30,8 @@ def initial_state(task: ReachAvoid) -> jax.Array:
         task: one task.
 
     Returns:
-        bool[depth + 1]: entry i for whether the trace so far leaves $\varphi_i$ to be satisfied, the formula of the
-        stages from i on. The last entry is for nothing left to do.
+        bool[depth + 1]: entry i says whether it is enough to satisfy the stages from i on; the last one, whether
+        nothing is left to do.
 
     Example:
         >>> from jaxcert.tasks import ltl
@@ -44,28 +44,27 @@ def initial_state(task: ReachAvoid) -> jax.Array:
 def step(task: ReachAvoid, state: chex.Array, true_propositions: chex.Array) -> jax.Array:
     r"""The state after one more position of the trace; first of all the one at which the episode begins.
 
-    What is left to do is $\bigvee_{i \in S} \varphi_i$ for a set $S$ of stages, first {0}. One position gives
+    A state is a set S of stages: what is left to do is :math:`\bigvee_{i \in S} \varphi_i`, with the formulas of
+    ``ReachAvoid``. At first S is {0}. One position changes it to
 
-    $$S' = \{ i \in E : A_i \text{ does not hold} \} \cup (\{ n \} \cap E),$$
+    .. math:: S' = \{ i \in E : i < n, A_i \text{ does not hold} \} \cup (E \cap \{ n \}),
 
-    where E is S and every stage that follows one in E whose propositions to reach hold.
+    where E is S and each stage that follows one in E whose propositions to reach hold.
 
-    Exact: an until holds if its right side does, or its left side does and the until holds next. So $\varphi_i$
-    becomes $(R_i \wedge \varphi'_{i+1}) \vee (\neg A_i \wedge \varphi_i)$, where $\varphi'_{i+1}$ is what
-    $\varphi_{i+1}$ becomes at the same position; by induction from the last stage this is $\bigvee_{S'} \varphi_i$.
-    A trace satisfies the formula if and only if n is in S at its end, and then every continuation does. If S is empty,
-    no continuation does; if not, one position with all propositions to reach satisfies the task.
+    This is exact. An until holds if its right side does, or its left side does and the until holds next. So
+    :math:`\varphi_i` becomes :math:`\varphi_i' = (R_i \wedge \varphi_{i+1}') \vee (\neg A_i \wedge \varphi_i)`, and by
+    induction from the last stage S becomes S'. A trace satisfies the task if and only if n is in S at its end, and then
+    every continuation does. If S is empty, none does; if not, one position with all propositions does.
 
-    At one position several stages can be passed, and reaching counts before avoiding. The stage that was passed stays
-    in S as well, unless what it avoids holds: after a, b, both a & (!b U c) failed and a later a may be followed by c,
-    so a, b, a, c satisfies F(a & (!b U c)).
+    Several stages can be passed at one position. A stage that was passed stays in S, too, unless what it avoids holds:
+    a, b, a, c satisfies F(a & (!b U c)) by its second a.
 
-    Greedy progression keeps only the largest stage of S', and fails with the largest stage of E. It never claims
-    success falsely, but fails in the example. It is exact if $A_0 \supseteq A_1 \supseteq \dots$: then
-    $\varphi_i$ implies $\varphi_{i+1}$, since until $\varphi_{i+1}$ holds, $A_i$ is avoided and so $A_{i+1}$, and
-    the largest stage is all that counts. The authors of DeepLTL train with greedy progression, one stage a position
-    and avoiding before reaching, which is the same for tasks of ``sample_reach_avoid`` if propositions exclude each
-    other, as zones that do not overlap. Success here is that of the formula, so at least as frequent as theirs.
+    Greedy progression keeps the largest stage of E alone, and fails if what that stage avoids holds. It never claims
+    success falsely, but fails in the example. It is exact if :math:`A_0 \supseteq A_1 \supseteq \dots`: until
+    :math:`\varphi_{i+1}` holds, :math:`A_i` is avoided and so :math:`A_{i+1}`, so :math:`\varphi_i` implies
+    :math:`\varphi_{i+1}`. The authors of DeepLTL train with it, one stage a position and avoiding before reaching. That
+    is the same for tasks of ``sample_reach_avoid`` if propositions exclude each other, as zones that do not overlap.
+    Success here is that of the formula: what succeeds there succeeds here.
 
     Args:
         task: one task; a batch of them by ``vmap``.

@@ -15,13 +15,13 @@ from jaxcert.tasks.ltl._formula import And, Eventually, Formula, Not, Or, Propos
 class ReachAvoid(NamedTuple):
     r"""A sequence of stages, one after the other: reach one of some propositions, and avoid others until then.
 
-    With stages $i = 0, \dots, n - 1$ that reach $R_i$ and avoid $A_i$, it is the formula $\varphi_0$ of
+    With stages :math:`i = 0, \dots, n - 1` that reach :math:`R_i` and avoid :math:`A_i`, it is the first formula of
 
-    $$\varphi_i = \neg \bigvee A_i \; \mathsf U \; \big(\bigvee R_i \wedge \varphi_{i+1}\big),
-    \qquad \varphi_n = \mathsf{true},$$
+    .. math:: \varphi_i = \neg \bigvee A_i \; \mathsf U \; \big(\bigvee R_i \wedge \varphi_{i+1}\big),
+        \qquad \varphi_n = \mathsf{true},
 
-    where an until with nothing to avoid is $\mathsf F$. Arrays, so that it is the task of a ``MultiTaskEnv``: it goes
-    through ``jit``, and many tasks have a leading axis. Rows from ``num_stages`` on are not read.
+    where an until with nothing to avoid is an F. Arrays, so that it is the task of a ``MultiTaskEnv``: it goes through
+    ``jit``, and many tasks have a leading axis. Rows from ``num_stages`` on are not read.
 
     Attributes:
         reach: the propositions to reach, bool[depth, propositions]; at least one a stage.
@@ -86,6 +86,7 @@ def from_formula(formula: Formula, names: Sequence[str], *, depth: int | None = 
     Raises:
         ValueError: if a part of the formula lies outside of the fragment, which is named; for unknown propositions;
             for more stages than ``depth``.
+        TypeError: for what is no formula, such as a text.
 
     Example:
         >>> from jaxcert.tasks import ltl
@@ -99,6 +100,8 @@ def from_formula(formula: Formula, names: Sequence[str], *, depth: int | None = 
         ValueError: 'G green' lies outside of the reach-avoid fragment; expected F(...) or !(...) U (...)
     """
     places = {proposition: place for place, proposition in enumerate(_propositions(names))}
+    if not isinstance(formula, Formula):
+        raise TypeError(f"formula is {formula!r}; expected a Formula, as parse gives it")
     stages, rest = [], formula
     while rest is not None:
         reach, avoid, rest = _first_stage(rest)

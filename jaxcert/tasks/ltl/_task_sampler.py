@@ -1,5 +1,6 @@
 """Random reach-avoid tasks."""
 
+import functools
 from typing import Any
 
 import chex
@@ -11,6 +12,7 @@ from jaxcert._validation import check_count, is_concrete
 from jaxcert.tasks.ltl._reach_avoid import ReachAvoid
 
 Range = tuple[chex.Numeric, chex.Numeric] | chex.Array
+_Ends = np.ndarray | jax.Array
 
 
 def sample_reach_avoid(
@@ -59,31 +61,41 @@ def sample_reach_avoid(
     if is_concrete(stages, reaches) and stages[1] > 1 and reaches[0] + reaches[1] > num_propositions:
         expected = f"at most {num_propositions} together: propositions are not reached twice in a row"
         raise ValueError(f"num_reach is {num_reach}; expected {expected}")
-    number_key, stages_key = jax.random.split(key)
-    number = jax.random.randint(number_key, (), stages[0], stages[1] + 1, jnp.int32)
+    return _sample(key, stages, reaches, avoids, depth, num_propositions)
 
-    def stage(before: jax.Array, key: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
-        reach_key, avoid_key = jax.random.split(key)
-        reach = _subset(reach_key, ~before, reaches)
-        return reach, (reach, _subset(avoid_key, ~before & ~reach, avoids))
 
-    nothing = jnp.zeros(num_propositions, bool)
-    _, (reach, avoid) = jax.lax.scan(stage, nothing, jax.random.split(stages_key, depth))
+@functools.partial(jax.jit, static_argnums=(4, 5))
+def _sample(
+    key: jax.Array, stages: _Ends, reaches: _Ends, avoids: _Ends, depth: int, num_propositions: int
+) -> ReachAvoid:
+    # One call for all random numbers: each takes a second to compile. The last row has the one for the stages.
+    draws = jax.random.uniform(key, (depth + 1, 2, num_propositions + 1), jnp.float32)
+    number = _number(draws[depth, 0, 0], stages)
+
+    def stage(before: jax.Array, draws: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
+        reach = _subset(draws[0], ~before, reaches)
+        return reach, (reach, _subset(draws[1], ~before & ~reach, avoids))
+
+    _, (reach, avoid) = jax.lax.scan(stage, jnp.zeros(num_propositions, bool), draws[:depth])
     used = jnp.arange(depth, dtype=jnp.int32)[:, None] < number
     return ReachAvoid(reach & used, avoid & used, number)
 
 
-def _subset(key: jax.Array, available: jax.Array, ends: np.ndarray | jax.Array) -> jax.Array:
-    """A random part of what is available, as a mask."""
-    size_key, order_key = jax.random.split(key)
-    low, high = jnp.minimum(ends, jnp.sum(available, dtype=jnp.int32))
-    size = jax.random.randint(size_key, (), low, high + 1, jnp.int32)
-    order = jnp.where(available, jax.random.uniform(order_key, available.shape, jnp.float32), 2)
+def _subset(draws: jax.Array, available: jax.Array, ends: _Ends) -> jax.Array:
+    """A random part of what is available, as a mask, from a uniform number for its size and one for each element."""
+    size = _number(draws[0], jnp.minimum(ends, jnp.sum(available, dtype=jnp.int32)))
+    order = jnp.where(available, draws[1:], 2)
     rank = jnp.argsort(jnp.argsort(order)).astype(jnp.int32)
     return rank < size
 
 
-def _range(name: str, ends: Any, least: int, most: int) -> np.ndarray | jax.Array:
+def _number(draw: jax.Array, ends: _Ends) -> jax.Array:
+    """A whole number between the ends from a uniform one in [0, 1), whose grain of 2^-23 is all that is not uniform."""
+    spread = (ends[1] - ends[0] + 1).astype(jnp.float32)
+    return jnp.minimum(ends[0] + jnp.floor(draw * spread).astype(jnp.int32), ends[1])
+
+
+def _range(name: str, ends: Any, least: int, most: int) -> _Ends:
     """Both ends, int32[2], checked if they are concrete."""
     if is_concrete(ends):
         found = np.asarray(ends)
