@@ -30,8 +30,10 @@ DOCUMENTED = [
     "jaxcert.tasks",
     "jaxcert.tasks.bridge_world",
     "jaxcert.tasks.locomotion",
+    "jaxcert.tasks.ltl",
     "jaxcert.tasks.pendulum",
     "jaxcert.tasks.simple_grid",
+    "jaxcert.tasks.zones",
     "jaxcert.training",
 ]
 

@@ -1,8 +1,8 @@
 """Task distributions and environments, one module each, and the interface for environments of other libraries."""
 
 from jaxcert.rollouts import MultiTaskEnv
-from jaxcert.tasks import bridge_world, pendulum, simple_grid
+from jaxcert.tasks import bridge_world, ltl, pendulum, simple_grid, zones
 from jaxcert.tasks._gymnax import from_gymnax
 from jaxcert.tasks._xland import from_xland
 
-__all__ = ["MultiTaskEnv", "bridge_world", "from_gymnax", "from_xland", "pendulum", "simple_grid"]
+__all__ = ["MultiTaskEnv", "bridge_world", "from_gymnax", "from_xland", "ltl", "pendulum", "simple_grid", "zones"]

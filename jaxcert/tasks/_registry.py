@@ -9,6 +9,7 @@ from jaxcert.tasks import (
     bridge_world,
     pendulum,
     simple_grid,
+    zones,
 )
 from jaxcert.tasks.locomotion import cheetah, walker
 
@@ -40,4 +41,6 @@ ENVIRONMENTS = {
     "simple_grid": Entry(lambda: simple_grid.ENV, {"simple_grid": lambda: simple_grid.POLICY}, trainable=False),
     "walker": Entry(walker),
     "walker (authors' version)": Entry(lambda: walker(authors_version=True)),
+    # Brax's networks take an array, and an observation holds a formula besides.
+    "zones": Entry(lambda: zones.ENV, {"zones_steering": zones.steering_policy}, trainable=False),
 }

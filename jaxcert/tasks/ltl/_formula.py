@@ -1,0 +1,163 @@
+"""Formulas of linear temporal logic as values: hashable, compared by their parts, printed as they are read."""
+
+import dataclasses
+import re
+
+_NAME = re.compile(r"[a-z_][A-Za-z0-9_]*")
+
+
+@dataclasses.dataclass(frozen=True)
+class Formula:
+    """A formula; ``str`` prints it with as few parentheses as ``parse`` needs to read it back."""
+
+    # Operators bind in this order; propositions and constants need no parentheses.
+    _binding = 5
+
+    def _within(self, binding: int) -> str:
+        """The formula as an operand that has to bind at least so tightly."""
+        return str(self) if self._binding >= binding else f"({self})"
+
+
+@dataclasses.dataclass(frozen=True)
+class Constant(Formula):
+    """``true`` or ``false``.
+
+    Attributes:
+        value: which of them.
+    """
+
+    value: bool
+
+    def __str__(self) -> str:
+        return "true" if self.value else "false"
+
+
+@dataclasses.dataclass(frozen=True)
+class Proposition(Formula):
+    """What holds or does not hold at a position of a trace.
+
+    Attributes:
+        name: a small letter or an underscore, then letters, digits and underscores; not ``true`` or ``false``.
+
+    Raises:
+        ValueError: for another name.
+    """
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.name, str) and is_name(self.name)):
+            raise ValueError(f"name is {self.name!r}; expected a small letter or _, then letters, digits and _")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def is_name(word: str) -> bool:
+    """Whether a proposition can be named so."""
+    return _NAME.fullmatch(word) is not None and word not in ("true", "false")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Unary(Formula):
+    operand: Formula
+    _binding = 4
+    _symbol = ""
+
+    def __str__(self) -> str:
+        inner = self.operand._within(self._binding)
+        gap = "" if self._symbol == "!" or inner.startswith("(") else " "
+        return f"{self._symbol}{gap}{inner}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Not(_Unary):
+    """``!operand``.
+
+    Attributes:
+        operand: the formula that does not hold.
+    """
+
+    _symbol = "!"
+
+
+@dataclasses.dataclass(frozen=True)
+class Eventually(_Unary):
+    """``F operand``: now or at a later position.
+
+    Attributes:
+        operand: the formula that holds then.
+    """
+
+    _symbol = "F"
+
+
+@dataclasses.dataclass(frozen=True)
+class Always(_Unary):
+    """``G operand``: now and at every later position.
+
+    Attributes:
+        operand: the formula that holds all the time.
+    """
+
+    _symbol = "G"
+
+
+@dataclasses.dataclass(frozen=True)
+class Next(_Unary):
+    """``X operand``: there is a next position, and it holds there.
+
+    Attributes:
+        operand: the formula that holds there.
+    """
+
+    _symbol = "X"
+
+
+@dataclasses.dataclass(frozen=True)
+class _Binary(Formula):
+    left: Formula
+    right: Formula
+    _symbol = ""
+    _leans_left = True
+
+    def __str__(self) -> str:
+        left = self.left._within(self._binding + (not self._leans_left))
+        right = self.right._within(self._binding + self._leans_left)
+        return f"{left} {self._symbol} {right}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Until(_Binary):
+    """``left U right``: right holds now or later, and left at every position before.
+
+    Attributes:
+        left: the formula that holds until then.
+        right: the formula that holds then.
+    """
+
+    _binding, _symbol, _leans_left = 3, "U", False
+
+
+@dataclasses.dataclass(frozen=True)
+class And(_Binary):
+    """``left & right``.
+
+    Attributes:
+        left: one formula that holds.
+        right: the other one.
+    """
+
+    _binding, _symbol = 2, "&"
+
+
+@dataclasses.dataclass(frozen=True)
+class Or(_Binary):
+    """``left | right``.
+
+    Attributes:
+        left: one formula.
+        right: the other one.
+    """
+
+    _binding, _symbol = 1, "|"

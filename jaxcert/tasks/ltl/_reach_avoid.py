@@ -1,0 +1,189 @@
+"""Reach-avoid tasks as arrays, and as formulas."""
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from typing import NamedTuple, NoReturn
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._validation import check_count, is_concrete
+from jaxcert.tasks.ltl._formula import And, Eventually, Formula, Not, Or, Proposition, Until
+
+
+class ReachAvoid(NamedTuple):
+    r"""A sequence of stages, one after the other: reach one of some propositions, and avoid others until then.
+
+    With stages :math:`i = 0, \dots, n - 1` that reach :math:`R_i` and avoid :math:`A_i`, it is the first formula of
+
+    .. math:: \varphi_i = \neg \bigvee A_i \; \mathsf U \; \big(\bigvee R_i \wedge \varphi_{i+1}\big),
+        \qquad \varphi_n = \mathsf{true},
+
+    where an until with nothing to avoid is an F. Arrays, so that it is the task of a ``MultiTaskEnv``: it goes through
+    ``jit``, and many tasks have a leading axis. Rows from ``num_stages`` on are not read.
+
+    Attributes:
+        reach: the propositions to reach, bool[depth, propositions]; at least one a stage.
+        avoid: the propositions to avoid, bool[depth, propositions].
+        num_stages: the number of stages, from 1 to depth, int32[].
+
+    Reference:
+        Jackermeier and Abate, DeepLTL: Learning to Efficiently Satisfy Complex LTL Specifications for Multi-Task RL,
+        ICLR 2025, arXiv 2410.04631, section 4.
+    """
+
+    reach: jax.Array
+    avoid: jax.Array
+    num_stages: jax.Array
+
+
+def to_formula(task: ReachAvoid, names: Sequence[str]) -> Formula:
+    """A task as a formula.
+
+    Args:
+        task: one task; concrete, not traced.
+        names: the names of the propositions, in their order.
+
+    Returns:
+        ``F(reach & rest)`` where there is nothing to avoid, ``!avoid U (reach & rest)`` where there is; without the
+        rest in the last stage.
+
+    Raises:
+        ValueError: for a traced task or several of them, names that do not fit, a number of stages outside of
+            1 to depth, or a stage that reaches nothing.
+
+    Example:
+        >>> reach, avoid = np.array([[1, 1, 0, 0], [0, 0, 1, 0]]) > 0, np.array([[0, 0, 0, 1], [0, 0, 0, 0]]) > 0
+        >>> print(to_formula(ReachAvoid(reach, avoid, np.int32(2)), ["red", "green", "purple", "yellow"]))
+        !yellow U ((red | green) & F purple)
+    """
+    propositions = _propositions(names)
+    reach, avoid, num_stages = _on_the_host(task, len(propositions))
+    formula = None
+    for stage in reversed(range(num_stages)):
+        target, shunned = _any_of(propositions, reach[stage]), _any_of(propositions, avoid[stage])
+        if target is None:
+            raise ValueError(f"task.reach[{stage}] is False for every proposition; expected at least one to reach")
+        body = target if formula is None else And(target, formula)
+        formula = Eventually(body) if shunned is None else Until(Not(shunned), body)
+    assert formula is not None  # there is a stage
+    return formula
+
+
+def from_formula(formula: Formula, names: Sequence[str], *, depth: int | None = None) -> ReachAvoid:
+    """The task that a formula of the reach-avoid fragment stands for.
+
+    Args:
+        formula: ``F(reach)``, ``F(reach & rest)``, ``!avoid U reach`` or ``!avoid U (reach & rest)``, where reach and
+            avoid are propositions joined by ``|``, and the rest is of this form again. The order of operands is free.
+        names: the names of all propositions, in their order.
+        depth: the number of rows of the arrays; by default the number of stages.
+
+    Returns:
+        The task, with rows of False after its last stage.
+
+    Raises:
+        ValueError: if a part of the formula lies outside of the fragment, which is named; for unknown propositions;
+            for more stages than ``depth``.
+        TypeError: for what is no formula, such as a text.
+
+    Example:
+        >>> from jaxcert.tasks import ltl
+        >>> names = ["red", "green", "purple", "yellow"]
+        >>> task = from_formula(ltl.parse("!yellow U ((red | green) & F purple)"), names)
+        >>> task.avoid.tolist()
+        [[False, False, False, True], [False, False, False, False]]
+        >>> from_formula(ltl.parse("F(red & G green)"), names)
+        Traceback (most recent call last):
+        ...
+        ValueError: 'G green' lies outside of the reach-avoid fragment; expected F(...) or !(...) U (...)
+    """
+    places = {proposition: place for place, proposition in enumerate(_propositions(names))}
+    if not isinstance(formula, Formula):
+        raise TypeError(f"formula is {formula!r}; expected a Formula, as parse gives it")
+    stages, rest = [], formula
+    while rest is not None:
+        reach, avoid, rest = _first_stage(rest)
+        stages.append((reach, avoid))
+    _check_known([p for stage in stages for part in stage for p in part], places)
+    depth = len(stages) if depth is None else depth
+    check_count("depth", depth)
+    if len(stages) > depth:
+        raise ValueError(f"formula has {len(stages)} stages; expected at most depth = {depth}")
+    arrays = np.zeros((2, depth, len(places)), bool)
+    for row, stage in enumerate(stages):
+        for array, part in zip(arrays, stage, strict=True):
+            array[row, [places[p] for p in part]] = True
+    return ReachAvoid(jnp.asarray(arrays[0]), jnp.asarray(arrays[1]), jnp.int32(len(stages)))
+
+
+def _first_stage(formula: Formula) -> tuple[list[Proposition], list[Proposition], Formula | None]:
+    """What the first stage reaches and avoids, and the formula of the other stages."""
+    match formula:
+        case Eventually(body):
+            avoid = []
+        case Until(Not(shunned), body):
+            avoid = _alternatives(shunned, "propositions to avoid, joined by |")
+        case Until(left, _):
+            _refuse(left, "! before propositions to avoid, joined by |")
+        case _:
+            _refuse(formula, "F(...) or !(...) U (...)")
+    parts = _operands(And, body)
+    targets = [part for part in parts if isinstance(part, Proposition | Or)]
+    rests = [part for part in parts if not isinstance(part, Proposition | Or)]
+    if len(targets) != 1 or len(rests) > 1:
+        _refuse(body, "propositions to reach, joined by |, and after & at most one formula for what comes then")
+    return _alternatives(targets[0], "propositions to reach, joined by |"), avoid, rests[0] if rests else None
+
+
+def _alternatives(formula: Formula, expected: str) -> list[Proposition]:
+    parts = _operands(Or, formula)
+    for part in parts:
+        if not isinstance(part, Proposition):
+            _refuse(part, expected)
+    return [part for part in parts if isinstance(part, Proposition)]
+
+
+def _operands(join: type[And] | type[Or], formula: Formula) -> list[Formula]:
+    """What an operator joins, however it is nested."""
+    if not isinstance(formula, join):
+        return [formula]
+    return _operands(join, formula.left) + _operands(join, formula.right)
+
+
+def _refuse(part: Formula, expected: str) -> NoReturn:
+    raise ValueError(f"{str(part)!r} lies outside of the reach-avoid fragment; expected {expected}")
+
+
+def _check_known(used: Iterable[Proposition], known: Iterable[Proposition]) -> None:
+    unknown = sorted({str(proposition) for proposition in used} - {str(proposition) for proposition in known})
+    if unknown:
+        raise ValueError(
+            f"formula has unknown propositions: {', '.join(unknown)}; expected {', '.join(map(str, known))}"
+        )
+
+
+def _propositions(names: Sequence[str]) -> list[Proposition]:
+    if isinstance(names, str) or not names or len(set(names)) < len(names):
+        raise ValueError(f"names is {names!r}; expected a list of different names")
+    return [Proposition(name) for name in names]
+
+
+def _on_the_host(task: ReachAvoid, num_propositions: int) -> tuple[np.ndarray, np.ndarray, int]:
+    if not is_concrete(task):
+        raise ValueError("task is traced; expected concrete arrays, outside of jit and vmap")
+    reach, avoid, num_stages = map(np.asarray, task)
+    for name, array in (("reach", reach), ("avoid", avoid)):
+        if array.shape != (len(reach), num_propositions) or array.dtype != bool:
+            wanted = f"bool[depth, {num_propositions}], a column for each name"
+            raise ValueError(f"task.{name} is {array.dtype}{list(array.shape)}; expected {wanted}")
+    if num_stages.ndim or not 1 <= num_stages <= len(reach):
+        raise ValueError(f"task.num_stages is {num_stages}; expected a number from 1 to {len(reach)}")
+    return reach, avoid, int(num_stages)
+
+
+def _any_of(propositions: list[Proposition], on: np.ndarray) -> Formula | None:
+    """Those that are on, joined by ``|``; None if there are none."""
+    chosen: list[Formula] = [proposition for proposition, here in zip(propositions, on, strict=True) if here]
+    return reduce(Or, chosen) if chosen else None

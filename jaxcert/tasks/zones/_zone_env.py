@@ -1,0 +1,152 @@
+"""One task as an environment, and the distribution of tasks."""
+
+import dataclasses
+import functools
+from typing import Any, NamedTuple
+
+import chex
+import jax
+import jax.numpy as jnp
+
+from jaxcert.rollouts._multi_task import MultiTaskEnv
+from jaxcert.tasks import ltl
+from jaxcert.tasks.zones._layout import sample_layout
+from jaxcert.tasks.zones._lidar import lidar
+from jaxcert.tasks.zones._robot import Robot, at_rest, colours_at, has_left, move
+from jaxcert.tasks.zones._sizes import EPISODE_LENGTH, NUM_COLOURS
+
+Range = tuple[int, int]
+_DEPTH, _STAGES, _REACH, _AVOID = 3, (1, 3), (1, 2), (0, 3)
+
+
+class Observation(NamedTuple):
+    """What a policy sees.
+
+    Attributes:
+        motion: acceleration in m/s^2 and velocity in m/s, both in the axes of the square, and angular velocity in rad/s
+            of the last step; float[5].
+        lidar: of each colour in 16 directions, counterclockwise from the heading; in [0, 1], float[4, 16].
+        remaining: the stages of the task that are still to go.
+    """
+
+    motion: jax.Array
+    lidar: jax.Array
+    remaining: ltl.Remaining
+
+
+class State(NamedTuple):
+    """The state of one episode.
+
+    Attributes:
+        obs: the ``Observation``.
+        reward: 1 on satisfying the formula, otherwise 0; NaN after an action that is not finite, or in a task whose
+            number of stages has no meaning.
+        done: whether the episode is over.
+        robot: position, velocity, heading, angular velocity and acceleration.
+        centres: of the zones, in m from the middle; float[4, 2, 2]: colour, zone, coordinate.
+        progress: state of the formula, as of ``ltl.step``.
+    """
+
+    obs: Observation
+    reward: jax.Array
+    done: jax.Array
+    robot: Robot
+    centres: jax.Array
+    progress: jax.Array
+
+
+@dataclasses.dataclass(frozen=True)
+class ZoneEnv:
+    """One task.
+
+    Attributes:
+        task: propositions are red, green, purple and yellow, in this order.
+    """
+
+    task: ltl.ReachAvoid
+    action_size = 2
+
+    def reset(self, rng: chex.PRNGKey) -> State:
+        """Zones and robot anywhere; the robot at rest, with a uniform heading."""
+        layout_key, heading_key = jax.random.split(rng)
+        layout = sample_layout(layout_key)
+        heading = jax.random.uniform(heading_key, (), layout.start.dtype, -jnp.pi, jnp.pi)
+        robot, nothing = at_rest(layout.start, heading), jnp.zeros((), layout.start.dtype)
+        progress = ltl.step(self.task, ltl.initial_state(self.task), colours_at(robot, layout.centres))
+        obs = self._observe(robot, layout.centres, progress)
+        return State(obs, nothing, _is_over(progress), robot, layout.centres, progress)
+
+    def step(self, state: State, action: jax.Array) -> State:
+        """A step of 0.05 s with a force and an angular velocity, each in [-1, 1] of the largest, and clipped to it."""
+        robot = move(state.robot, jnp.asarray(action, state.reward.dtype))
+        progress = ltl.step(self.task, state.progress, colours_at(robot, state.centres))
+        left = has_left(robot)
+        possible = jnp.all(jnp.isfinite(action)) & self._is_possible()
+        success = (ltl.is_satisfied(progress) & ~left).astype(state.reward.dtype)
+        done = _is_over(progress) | left | ~possible
+        obs = self._observe(robot, state.centres, progress)
+        return State(obs, jnp.where(possible, success, jnp.nan), done, robot, state.centres, progress)
+
+    def _is_possible(self) -> jax.Array:
+        return (self.task.num_stages >= 1) & (self.task.num_stages <= self.task.reach.shape[-2])
+
+    def _observe(self, robot: Robot, centres: jax.Array, progress: jax.Array) -> Observation:
+        motion = jnp.concatenate([robot.acceleration, robot.velocity, robot.turn[None]])
+        return Observation(motion, lidar(robot, centres), ltl.remaining(self.task, progress))
+
+
+def _is_over(progress: jax.Array) -> jax.Array:
+    return ltl.is_satisfied(progress) | ltl.is_violated(progress)
+
+
+def env(
+    *, depth: int = _DEPTH, num_stages: Range = _STAGES, num_reach: Range = _REACH, num_avoid: Range = _AVOID
+) -> MultiTaskEnv:
+    """Zones as a distribution of environments; ``ENV`` is that of the paper.
+
+    A task is an ``ltl.ReachAvoid`` from ``ltl.sample_reach_avoid``, an observation an ``Observation``, an action
+    float[2] in [-1, 1]: force along the heading, and angular velocity. The return is 1 for an episode that satisfies
+    the formula within 1000 steps, and 0 for any other: an episode ends when the formula is satisfied or violated, or
+    when the robot leaves the square.
+
+    Args:
+        depth: the number of rows of a task's arrays.
+        num_stages: the smallest and the largest number of stages.
+        num_reach: the smallest and the largest number of colours to reach in a stage.
+        num_avoid: the smallest and the largest number of colours to avoid in a stage.
+
+    Returns:
+        A ``MultiTaskEnv``, the same object for the same numbers.
+
+    Raises:
+        ValueError: for numbers that ``ltl.sample_reach_avoid`` does not take.
+
+    Example:
+        >>> import jax
+        >>> from jaxcert.rollouts import collect
+        >>> reach_one = env(num_stages=(1, 1), num_avoid=(0, 0))
+        >>> tasks = reach_one.sample_tasks(jax.random.key(0), 3)
+        >>> drift = lambda obs, key: jax.random.normal(key, 2)
+        >>> collect(reach_one, drift, tasks, jax.random.key(1), num_rollouts=2).shape
+        (3, 2)
+
+    Reference:
+        Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task Reinforcement
+        Learning, ICML 2026, arXiv 2602.02098, fig. 4d.
+    """
+    return _env(depth, tuple(num_stages), tuple(num_reach), tuple(num_avoid))
+
+
+@functools.cache
+def _env(depth: int, num_stages: Range, num_reach: Range, num_avoid: Range) -> MultiTaskEnv:
+    def sample_task(key: chex.PRNGKey) -> Any:
+        ranges = {"num_stages": num_stages, "num_reach": num_reach, "num_avoid": num_avoid}
+        return ltl.sample_reach_avoid(key, NUM_COLOURS, depth=depth, **ranges)
+
+    jax.eval_shape(lambda: sample_task(jax.random.key(0)))  # refuses numbers that do not fit
+    standard = (depth, num_stages, num_reach, num_avoid) == (_DEPTH, _STAGES, _REACH, _AVOID)
+    name = "zones" if standard else f"zones of {num_stages} stages, {num_reach} to reach, {num_avoid} to avoid"
+    return MultiTaskEnv(ZoneEnv, sample_task, EPISODE_LENGTH, (0.0, 1.0), name=name)
+
+
+ENV = env()

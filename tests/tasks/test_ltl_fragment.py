@@ -1,0 +1,189 @@
+"""Reach-avoid tasks as formulas and as arrays."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ltl_reference import NAMES, any_formulas, any_tasks, nth
+
+from jaxcert.rollouts import MultiTaskEnv, Policy, collect
+from jaxcert.tasks import ltl
+
+PROPOSITIONS = st.sampled_from(NAMES).map(ltl.Proposition)
+
+
+def assert_same(found, wanted):
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_tasks_become_formulas_and_tasks_again():
+    tasks = any_tasks(np.random.default_rng(0), 300)
+    for index in range(300):
+        task = nth(tasks, index)
+        formula = ltl.to_formula(task, NAMES)
+        used = np.arange(3)[:, None] < task.num_stages
+        wanted = ltl.ReachAvoid(task.reach & used, task.avoid & used, task.num_stages)
+        assert_same(ltl.from_formula(ltl.parse(str(formula)), NAMES, depth=3), wanted)
+
+
+@given(any_formulas(PROPOSITIONS))
+def test_formulas_are_tasks_or_refused(formula):
+    try:
+        task = ltl.from_formula(formula, NAMES)
+    except ValueError as error:
+        assert "lies outside of the reach-avoid fragment; expected" in str(error)  # noqa: PT017
+    else:
+        again = ltl.from_formula(ltl.to_formula(task, NAMES), NAMES)
+        assert_same(again, task)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("F d", "F d"),
+        ("!a U b", "!a U b"),
+        ("!(c | b | a) U (d | d)", "!(a | b | c) U d"),
+        ("F((F b) & (c | a))", "F((a | c) & F b)"),
+        ("F(a & (!b U (c & F d)))", "F(a & !b U (c & F d))"),
+        ("F(a & F(b & F(c & F(d & F a))))", "F(a & F(b & F(c & F(d & F a))))"),
+    ],
+)
+def test_canonical_form(text, wanted):
+    assert str(ltl.to_formula(ltl.from_formula(ltl.parse(text), NAMES), NAMES)) == wanted
+
+
+def test_arrays():
+    task = ltl.from_formula(ltl.parse("F(b & !(a | d) U c)"), NAMES, depth=3)
+    np.testing.assert_array_equal(task.reach, [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]])
+    np.testing.assert_array_equal(task.avoid, [[0, 0, 0, 0], [1, 0, 0, 1], [0, 0, 0, 0]])
+    assert task.num_stages == 2
+    assert [leaf.dtype for leaf in task] == [bool, bool, np.int32]
+
+
+TO_REACH = "propositions to reach, joined by |"
+BODY = f"{TO_REACH}, and after & at most one formula for what comes then"
+TO_AVOID = "propositions to avoid, joined by |"
+STAGE = "F(...) or !(...) U (...)"
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "expected"),
+    [
+        ("a", "a", STAGE),
+        ("G a", "G a", STAGE),
+        ("F a & F b", "F a & F b", STAGE),
+        ("F a | F b", "F a | F b", STAGE),
+        ("!F a", "!F a", STAGE),
+        ("F(a & G b)", "G b", STAGE),
+        ("F(a & X F b)", "X F b", STAGE),
+        ("F(a & !b)", "!b", STAGE),
+        ("F(a & true)", "true", STAGE),
+        ("F(a & b)", "a & b", BODY),
+        ("F(a & F b & F c)", "a & F b & F c", BODY),
+        ("F F a", "F a", BODY),
+        ("F !a", "!a", BODY),
+        ("F true", "true", BODY),
+        ("F(a | F b)", "F b", TO_REACH),
+        ("a U b", "a", f"! before {TO_AVOID}"),
+        ("!a & !c U b", "!a & !c U b", STAGE),
+        ("(!a & !c) U b", "!a & !c", f"! before {TO_AVOID}"),
+        ("!(a & c) U b", "a & c", TO_AVOID),
+        ("!(a | !c) U b", "!c", TO_AVOID),
+    ],
+)
+def test_what_lies_outside_is_named(text, part, expected):
+    with pytest.raises(ValueError, match="lies outside") as error:
+        ltl.from_formula(ltl.parse(text), NAMES)
+    assert str(error.value) == f"{part!r} lies outside of the reach-avoid fragment; expected {expected}"
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "options", "message"),
+    [
+        ("F(red & !a U blue)", NAMES, {}, "formula has unknown propositions: blue, red; expected a, b, c, d"),
+        ("F(a & F b)", NAMES, {"depth": 1}, "formula has 2 stages; expected at most depth = 1"),
+        ("F a", NAMES, {"depth": 0}, "depth"),
+        ("F a", "ab", {}, "names is 'ab'; expected a list of different names"),
+        ("F a", [], {}, "names is"),
+        ("F a", ["a", "a"], {}, "names is"),
+        ("F a", ["a", "B"], {}, "name is 'B'; expected a small letter"),
+    ],
+)
+def test_arguments_of_from_formula(text, names, options, message):
+    with pytest.raises(ValueError, match=message):
+        ltl.from_formula(ltl.parse(text), names, **options)
+
+
+def test_formulas_only():
+    with pytest.raises(TypeError, match="formula is 'F a'; expected a Formula, as parse gives it"):
+        ltl.from_formula("F a", NAMES)
+
+
+TASK = ltl.ReachAvoid(np.eye(2) > 0, np.zeros((2, 2), bool), np.int32(2))
+
+
+@pytest.mark.parametrize(
+    ("task", "message"),
+    [
+        (TASK._replace(num_stages=np.int32(3)), "task.num_stages is 3; expected a number from 1 to 2"),
+        (TASK._replace(num_stages=np.int32(0)), "task.num_stages is 0"),
+        (TASK._replace(reach=np.eye(2)), r"task.reach is float64\[2, 2\]; expected bool\[depth, 2\]"),
+        (TASK._replace(avoid=TASK.avoid[:1]), r"task.avoid is bool\[1, 2\]; expected bool\[depth, 2\]"),
+        (TASK._replace(reach=TASK.avoid), r"task.reach\[1\] is False for every proposition; expected at least one"),
+        (jax.tree.map(lambda leaf: leaf[None], TASK), r"task.reach is bool\[1, 2, 2\]"),
+    ],
+)
+def test_tasks_that_are_no_formula(task, message):
+    with pytest.raises(ValueError, match=message):
+        ltl.to_formula(task, ["a", "b"])
+
+
+def test_traced_tasks_are_refused():
+    with pytest.raises(ValueError, match="task is traced; expected concrete arrays"):
+        jax.jit(lambda task: len(str(ltl.to_formula(task, ["a", "b"]))))(TASK)
+
+
+class State(NamedTuple):
+    obs: ltl.Remaining
+    reward: jax.Array
+    done: jax.Array
+    progress: jax.Array
+
+
+class Letters(NamedTuple):
+    """An action is the proposition that holds next; the return is 1 for success."""
+
+    task: ltl.ReachAvoid
+
+    def reset(self, rng):
+        return self._state(ltl.initial_state(self.task))
+
+    def step(self, state, action):
+        return self._state(ltl.step(self.task, state.progress, jnp.arange(4, dtype=jnp.int32) == action))
+
+    def _state(self, progress):
+        satisfied = ltl.is_satisfied(progress)
+        done = satisfied | ltl.is_violated(progress)
+        return State(ltl.remaining(self.task, progress), satisfied.astype(float), done.astype(float), progress)
+
+
+def wanted_next(params, obs, key):
+    return jnp.argmax(obs.reach[0]).astype(jnp.int32)
+
+
+def avoided_next(params, obs, key):
+    return jnp.argmax(obs.avoid[0] | (obs.mask[0] & ~obs.avoid[0].any())).astype(jnp.int32)
+
+
+@pytest.mark.parametrize(("choose", "successes"), [(wanted_next, {1}), (avoided_next, {0, 1})])
+def test_tasks_of_an_environment(choose, successes, precision):
+    env = MultiTaskEnv(Letters, lambda key: ltl.sample_reach_avoid(key, 4), 3, (0.0, 1.0))
+    tasks = env.sample_tasks(jax.random.key(0), 200)
+    returns = collect(env, Policy(choose, ()), tasks, jax.random.key(1), num_rollouts=2)
+    assert set(np.unique(returns)) == successes
+    assert (returns[:, 0] == returns[:, 1]).all()

@@ -1,0 +1,300 @@
+"""Progression against the semantics on finite traces, by definition and by flloat."""
+
+import functools
+import itertools
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ltl_reference import NAMES, any_formulas, any_tasks, as_sets, holds, nth
+
+from jaxcert.tasks import ltl
+
+LENGTH = 7
+
+
+@jax.jit
+@jax.vmap
+def states_after(task, trace):
+    """The state before the first position and after each one, bool[T + 1, depth + 1]."""
+
+    def step(state, holding):
+        state = ltl.step(task, state, holding)
+        return state, state
+
+    start = ltl.initial_state(task)
+    return jnp.concatenate([start[None], jax.lax.scan(step, start, trace)[1]])
+
+
+def any_traces(rng, num_traces):
+    """Positions with up to four propositions, or in half of the traces with at most one."""
+    letters = rng.integers(0, len(NAMES) + 1, (num_traces, LENGTH))
+    single = np.arange(len(NAMES)) == letters[..., None]
+    several = rng.random(single.shape) < 0.3
+    return np.where(np.arange(num_traces)[:, None, None] % 2, single, several)
+
+
+def sampled_tasks(num_tasks):
+    sample = jax.jit(jax.vmap(lambda key: ltl.sample_reach_avoid(key, len(NAMES))))
+    return jax.tree.map(np.asarray, sample(jax.random.split(jax.random.key(0), num_tasks)))
+
+
+@functools.cache
+def cases(kind):
+    """10,000 tasks, traces and states after each position."""
+    rng = np.random.default_rng(1)
+    num_tasks = 10_000
+    tasks = sampled_tasks(num_tasks) if kind == "sampled" else any_tasks(rng, num_tasks)
+    traces = any_traces(rng, num_tasks)
+    return tasks, traces, np.asarray(states_after(tasks, traces))
+
+
+KINDS = pytest.mark.parametrize("kind", ["sampled", "any"])
+
+
+@functools.cache
+def formulas(kind):
+    tasks = cases(kind)[0]
+    return [ltl.to_formula(nth(tasks, index), NAMES) for index in range(len(tasks.num_stages))]
+
+
+@KINDS
+def test_satisfied_as_by_definition(kind):
+    _, traces, states = cases(kind)
+    # Traces of every length, 0 included, of which none satisfies a formula that reaches something.
+    lengths = np.arange(len(traces)) // 2 % (LENGTH + 1)
+    found = np.asarray(ltl.is_satisfied(states[np.arange(len(traces)), lengths]))
+    wanted = [
+        bool(length) and holds(formula, as_sets(trace[:length]))
+        for formula, trace, length in zip(formulas(kind), traces, lengths, strict=True)
+    ]
+    np.testing.assert_array_equal(found, wanted)
+    assert 0.1 < found.mean() < 0.9
+
+
+@KINDS
+def test_violated_if_the_best_continuation_fails(kind):
+    """What any continuation satisfies, one position with every proposition does."""
+    _, traces, states = cases(kind)
+    found = np.asarray(ltl.is_violated(states[:, 4]))
+    everything = [set(NAMES)]
+    wanted = [
+        not holds(formula, as_sets(trace[:4]) + everything)
+        for formula, trace in zip(formulas(kind), traces, strict=True)
+    ]
+    np.testing.assert_array_equal(found, wanted)
+    assert 0.01 < found.mean() < 0.9
+
+
+def copies(leaf):
+    return jnp.broadcast_to(leaf, (16, *leaf.shape))
+
+
+def test_violated_if_every_continuation_fails():
+    """All continuations by up to three positions of two propositions."""
+    positions = [set(), {"a"}, {"b"}, {"a", "b"}]
+    for text in ("!b U a", "F(a & !b U a)", "!a U (b & !b U a)", "!a U (b & !b U (a & F b))"):
+        formula = ltl.parse(text)
+        task = ltl.from_formula(formula, ["a", "b"], depth=3)
+        prefixes = [list(word) for word in itertools.product(positions, repeat=2)]
+        traces = np.array([[[name in held for name in "ab"] for held in word] for word in prefixes])
+        found = ltl.is_violated(states_after(jax.tree.map(copies, task), traces)[:, -1])
+        words = [list(word) for length in range(4) for word in itertools.product(positions, repeat=length)]
+        wanted = [not any(holds(formula, prefix + word) for word in words) for prefix in prefixes]
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_state_is_what_is_left_to_do():
+    """The formula holds on a trace if one of the stages in the state holds on the rest of it."""
+    tasks, traces, states = cases("any")
+    for index in range(1000):
+        task, trace, state = nth(tasks, index), as_sets(traces[index]), states[index, 3]
+        left = [
+            ltl.to_formula(ltl.ReachAvoid(task.reach[i:], task.avoid[i:], task.num_stages - np.int32(i)), NAMES)
+            for i in range(task.num_stages)
+            if state[i]
+        ]
+        wanted = state[-1] or any(holds(formula, trace[3:]) for formula in left)
+        assert holds(formulas("any")[index], trace) == wanted
+
+
+@KINDS
+def test_ends_are_final(kind):
+    states = cases(kind)[2]
+    for end in (ltl.is_satisfied(states), ltl.is_violated(states)):
+        assert (np.diff(np.asarray(end).astype(int), axis=1) >= 0).all()
+    assert not (ltl.is_satisfied(states) & ltl.is_violated(states)).any()
+
+
+def greedy(task, trace, *, as_in_training=False):
+    """The stage reached last alone; as in training: avoiding first, and one stage a position."""
+    stage = 0
+    for holding in trace:
+        if as_in_training and (holding & task.avoid[stage]).any():
+            return False
+        while (holding & task.reach[stage]).any():
+            stage += 1
+            if stage == task.num_stages:
+                return True
+            if as_in_training:
+                break
+        if not as_in_training and (holding & task.avoid[stage]).any():
+            return False
+    return False
+
+
+def greedy_and_exact(kind, num_cases=4000, **options):
+    tasks, traces, states = cases(kind)
+    chosen = range(num_cases)
+    return (
+        np.array([greedy(nth(tasks, index), traces[index], **options) for index in chosen]),
+        np.asarray(ltl.is_satisfied(states[:num_cases, -1])),
+    )
+
+
+@KINDS
+def test_greedy_success_is_success_but_not_all_of_it(kind):
+    by_greed, exact = greedy_and_exact(kind)
+    assert not (by_greed & ~exact).any()
+    assert (exact & ~by_greed).mean() > 0.005
+
+
+def test_greedy_as_in_training_is_greedy_where_propositions_exclude_each_other():
+    by_greed, in_training = (greedy_and_exact("sampled", as_in_training=way)[0][1::2] for way in (False, True))
+    np.testing.assert_array_equal(by_greed, in_training)
+
+
+@pytest.mark.slow
+def test_the_share_that_greedy_progression_misses():
+    """The figures of docs/ltl.md."""
+    tasks = cases("sampled")[0]
+    letters = np.random.default_rng(0).integers(0, len(NAMES) + 1, (10_000, 20))
+    traces = np.arange(len(NAMES)) == letters[..., None]
+    exact = np.asarray(ltl.is_satisfied(states_after(tasks, traces)[:, -1])).sum()
+    by_greed = sum(greedy(nth(tasks, index), trace) for index, trace in enumerate(traces))
+    # Five standard deviations, should JAX draw other tasks.
+    assert abs(exact - 5474) < 250
+    assert abs(exact - by_greed - 382) < 100
+
+
+def test_greedy_is_exact_if_later_stages_avoid_no_more():
+    tasks = any_tasks(np.random.default_rng(2), 2000)
+    tasks = tasks._replace(avoid=np.logical_and.accumulate(tasks.avoid | (np.arange(3) == 0)[:, None], axis=1))
+    traces = any_traces(np.random.default_rng(3), 2000)
+    exact = np.asarray(ltl.is_satisfied(states_after(tasks, traces)[:, -1]))
+    by_greed = [greedy(nth(tasks, index), trace) for index, trace in enumerate(traces)]
+    np.testing.assert_array_equal(by_greed, exact)
+    assert 0.1 < exact.mean() < 0.9
+
+
+def task_of(text, **options):
+    return ltl.from_formula(ltl.parse(text), NAMES, **options)
+
+
+def run(task, word):
+    """The states over a word of letters, of which - is a position where nothing holds."""
+    trace = np.array([[letter == name for name in NAMES] for letter in word], bool).reshape(1, -1, len(NAMES))
+    return states_after(jax.tree.map(lambda leaf: leaf[None], task), trace)[0]
+
+
+def test_several_stages_at_one_position():
+    task = task_of("!d U (a & !d U (b & F c))")
+    everything = jnp.ones(4, bool)
+    assert ltl.is_satisfied(ltl.step(task, ltl.initial_state(task), everything))
+    only_ab = jnp.array([True, True, False, True])
+    assert ltl.step(task, ltl.initial_state(task), only_ab).tolist() == [False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("word", "reach", "avoid", "mask"),
+    [
+        ("", "acb", "d-a", [1, 1, 1]),
+        ("a", "cb-", "-a-", [1, 1, 0]),
+        ("ac", "b--", "a--", [1, 0, 0]),
+        ("aca", "cb-", "-a-", [1, 1, 0]),  # the last stage failed, the one before is shown again
+        ("acacb", "---", "---", [0, 0, 0]),
+        ("d", "---", "---", [0, 0, 0]),
+    ],
+)
+def test_remaining(word, reach, avoid, mask):
+    task = task_of("!d U (a & F(c & !a U b))", depth=3)
+    found = ltl.remaining(task, run(task, word)[-1])
+    assert found.mask.tolist() == mask
+    for rows, letters in ((found.reach, reach), (found.avoid, avoid)):
+        np.testing.assert_array_equal(rows, [[letter == name for name in NAMES] for letter in letters])
+
+
+def test_rows_after_the_last_stage_are_not_read():
+    short, long = task_of("!b U (a & F c)"), task_of("!b U (a & F c)", depth=4)
+    noise = np.arange(4)[:, None] >= 2
+    long = long._replace(reach=long.reach | noise, avoid=long.avoid | noise)
+    for word in ("ac", "ba", "a-bc", "acdb"):
+        for found, wanted in zip(run(long, word), run(short, word), strict=True):
+            assert ltl.is_satisfied(found) == ltl.is_satisfied(wanted)
+            assert ltl.is_violated(found) == ltl.is_violated(wanted)
+            for row, wanted_row in zip(ltl.remaining(long, found), ltl.remaining(short, wanted), strict=True):
+                np.testing.assert_array_equal(row[:2], wanted_row)
+                assert not row[2:].any()
+
+
+def test_jit_vmap_and_types(precision):
+    tasks, traces, states = (jax.tree.map(lambda leaf: leaf[:50], part) for part in cases("sampled"))
+    mapped = jax.jit(jax.vmap(ltl.step))(tasks, states[:, 2], traces[:, 2])
+    seen = jax.jit(jax.vmap(ltl.remaining))(tasks, states[:, 2])
+    assert {leaf.dtype for leaf in jax.tree.leaves((mapped, seen))} == {np.dtype(bool)}
+    for index in range(5):
+        np.testing.assert_array_equal(mapped[index], states[index, 3])
+        one = ltl.step(nth(tasks, index), states[index, 2], traces[index, 2])
+        np.testing.assert_array_equal(one, mapped[index])
+        alone = ltl.remaining(nth(tasks, index), states[index, 2])
+        for found, wanted in zip(alone, seen, strict=True):
+            np.testing.assert_array_equal(found, wanted[index])
+
+
+@pytest.mark.parametrize(
+    ("state", "holding", "message"),
+    [
+        (np.ones(2, bool), np.ones(4, bool), r"state is bool\[2\]; expected bool\[3\]"),
+        (np.ones(3), np.ones(4, bool), r"state is float64\[3\]; expected bool\[3\]"),
+        (np.ones(3, bool), np.ones(3, bool), r"true_propositions is bool\[3\]; expected bool\[4\]"),
+        (np.ones(3, bool), np.ones(4, np.int32), r"true_propositions is int32\[4\]; expected bool\[4\]"),
+    ],
+)
+def test_arguments_of_step(state, holding, message):
+    with pytest.raises(ValueError, match=message):
+        ltl.step(task_of("F(a & F b)"), state, holding)
+
+
+def test_argument_of_remaining():
+    with pytest.raises(ValueError, match=r"state is bool\[2\]; expected bool\[3\]"):
+        ltl.remaining(task_of("F(a & F b)"), np.ones(2, bool))
+
+
+@pytest.fixture(scope="module")
+def flloat():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of modules that it imports
+        parser = pytest.importorskip("flloat.parser.ltlf", reason="needs flloat, LTL on finite traces")
+        return parser.LTLfParser()
+
+
+def assignments(trace):
+    return [dict.fromkeys(position, True) for position in as_sets(trace)]
+
+
+@KINDS
+def test_satisfied_as_by_flloat(kind, flloat):
+    _, traces, states = cases(kind)
+    for index in range(500):
+        formula = flloat(str(formulas(kind)[index]))
+        assert formula.truth(assignments(traces[index]), 0) == ltl.is_satisfied(states[index, -1])
+
+
+@given(formula=any_formulas(st.sampled_from(NAMES).map(ltl.Proposition)), seed=st.integers(0, 100))
+def test_flloat_reads_what_is_printed_in_the_same_way(flloat, formula, seed):
+    trace = any_traces(np.random.default_rng(seed), 2)[1, :4]
+    assert flloat(str(formula)).truth(assignments(trace), 0) == holds(formula, as_sets(trace))

@@ -1,0 +1,217 @@
+"""Zones as an environment: episodes, their ends, what a policy sees, and certificates from start to end."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from test_zones_physics import reference_lidar, reference_step
+
+from jaxcert import certify_adaptive, certify_policy
+from jaxcert.rollouts import Policy, collect
+from jaxcert.tasks import ltl, zones
+from jaxcert.tasks.zones._robot import at_rest
+
+KEY = jax.random.key(0)
+STEERING = zones.steering_policy()
+
+
+def task(text):
+    return ltl.from_formula(ltl.parse(text), zones.COLOURS, depth=3)
+
+
+def in_a_row(text, *, start=(-2.0, 0.0), heading=0.0):
+    """An episode in which the red zone, the green and the purple one lie ahead, at 1, 2 and 3 m; yellow is far."""
+    centres = np.full((4, 2, 2), 2.9)
+    centres[:3, :, 0], centres[:3, :, 1] = np.array([-1.0, 0.0, 1.0])[:, None], 0.0
+    env, now = zones.ZoneEnv(task(text)), jnp.result_type(float)
+    robot = at_rest(jnp.asarray(start, now), jnp.asarray(heading, now))
+    return env, env.reset(KEY)._replace(robot=robot, centres=jnp.asarray(centres, now))
+
+
+def drive(env, state, action, most=400):
+    """The states until the end of the episode."""
+    step, states = jax.jit(env.step), []
+    while not states or (not bool(states[-1].done) and len(states) < most):
+        state = step(state, jnp.asarray(action, state.reward.dtype))
+        states.append(state)
+    return states
+
+
+FORWARD = (1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "end", "reward"),
+    [
+        ("F red", -1.4, 1.0),
+        ("F purple", 0.6, 1.0),
+        ("F(red & F green)", -0.4, 1.0),
+        ("!red U green", -1.4, 0.0),
+        ("!yellow U (red & (!purple U green))", -0.4, 1.0),
+        ("F(red & (!green U purple))", -0.4, None),
+        ("F yellow", 3.3, 0.0),
+    ],
+)
+def test_the_end_of_an_episode(text, end, reward):
+    """At the first step inside of the zone that decides, or outside of the square; 0.06 m a step at most."""
+    states = drive(*in_a_row(text), FORWARD)
+    last = states[-1]
+    if reward is None:  # red may be reached again, which the way to the right no longer does
+        assert float(last.robot.position[0]) > 3.3
+        assert float(last.reward) == 0
+        return
+    assert end < float(last.robot.position[0]) <= end + 0.06
+    assert float(last.reward) == reward
+    assert all(float(state.reward) == 0 and not bool(state.done) for state in states[:-1])
+
+
+def test_the_robot_may_end_anywhere_but_outside():
+    """Position, speed, lidar and propositions at every step until the end, of random actions."""
+    env = zones.env(num_stages=(3, 3))
+    tasks = env.sample_tasks(KEY, 64)
+
+    def episode(task, key):
+        first, *keys = jax.random.split(key, 301)
+        world = env.environment(task)
+
+        def step(state, key):
+            after = world.step(state, jax.random.uniform(key, (2,), minval=-1, maxval=1) + jnp.array([0.5, 0.0]))
+            return jax.tree.map(lambda a, b: jnp.where(state.done, a, b), state, after), (state, after)
+
+        return jax.lax.scan(step, world.reset(first), jnp.stack(keys))[1]
+
+    before, after = jax.jit(jax.vmap(episode))(tasks, jax.random.split(KEY, 64))
+    alive, position = ~np.asarray(before.done), np.asarray(after.robot.position)
+    assert np.all(np.linalg.norm(after.robot.velocity, axis=-1) <= 3)
+    outside = np.any(np.abs(position) > 3.3, axis=-1) & alive
+    assert outside.any()
+    assert np.all(np.asarray(after.done)[outside])
+    assert np.all(np.asarray(after.reward)[outside] == 0)
+    assert np.all(np.abs(np.asarray(before.robot.position))[alive] <= 3.3)
+    assert np.all((np.asarray(after.obs.lidar) >= 0) & (np.asarray(after.obs.lidar) <= 1))
+    done = np.asarray(after.done) & alive
+    success = np.asarray(ltl.is_satisfied(after.progress)) & alive
+    np.testing.assert_array_equal(np.asarray(after.reward)[alive], success[alive])
+    violated = np.asarray(ltl.is_violated(after.progress))
+    np.testing.assert_array_equal(done[alive], (success | violated | outside)[alive])
+
+
+def test_an_episode_is_that_of_the_reference(x64):
+    """Step by step from the reset on, in plain NumPy."""
+    env, rng = zones.ZoneEnv(task("F(red & F(green & F purple))")), np.random.default_rng(0)
+    state, step = env.reset(jax.random.key(3)), jax.jit(env.step)
+    position, velocity, heading = (np.asarray(part) for part in state.robot[:3])
+    np.testing.assert_array_equal(state.obs.motion, np.zeros(5))
+    for _ in range(100):
+        action = rng.uniform(-1.2, 1.2, 2)
+        state = step(state, jnp.asarray(action))
+        position, velocity, heading, turn, acceleration = reference_step(position, velocity, heading, action)
+        np.testing.assert_allclose(state.obs.motion, [*acceleration, *velocity, turn], rtol=0, atol=1e-12)
+        wanted = reference_lidar(position, heading, np.asarray(state.centres))
+        np.testing.assert_allclose(state.obs.lidar, wanted, rtol=0, atol=1e-12)
+        if bool(state.done):
+            break
+
+
+def test_what_the_policy_sees_of_a_formula():
+    env, state = in_a_row("!yellow U (red & (!purple U green))")
+    assert state.obs.remaining.mask.tolist() == [True, True, False]
+    assert state.obs.remaining.avoid[0].tolist() == [False, False, False, True]
+    states = drive(env, state, FORWARD)
+    assert states[-2].obs.remaining.reach[0].tolist() == [False, True, False, False]
+    assert states[-2].obs.remaining.mask.tolist() == [True, False, False]
+    assert not np.any(states[-1].obs.remaining.mask)
+
+
+def test_an_observation_has_69_numbers_and_the_precision_of_the_setting(precision):
+    env = zones.ZoneEnv(task("F red"))
+    first = jax.eval_shape(env.reset, KEY)
+    then = jax.eval_shape(env.step, first, jax.ShapeDtypeStruct((2,), jnp.float32))
+    assert jax.tree.map(lambda a: (a.shape, a.dtype), first) == jax.tree.map(lambda a: (a.shape, a.dtype), then)
+    assert (first.obs.motion.shape, first.obs.lidar.shape) == ((5,), (4, 16))
+    assert first.obs.motion.dtype == first.obs.lidar.dtype == first.reward.dtype == precision
+
+
+def test_actions_are_clipped():
+    env, state = in_a_row("F purple")
+    for given, same in (((7.0, -3.0), (1.0, -1.0)), ((-2.0, 1.5), (-1.0, 1.0))):
+        found, wanted = (env.step(state, jnp.array(action)) for action in (given, same))
+        jax.tree.map(np.testing.assert_array_equal, found, wanted)
+
+
+@pytest.mark.parametrize("action", [(np.nan, 0.0), (0.0, np.nan), (np.inf, 0.0)])
+def test_an_action_without_a_meaning_is_no_success(action):
+    env, state = in_a_row("F red", start=(-1.41, 0.0))
+    after = env.step(state, jnp.asarray(action, float))
+    assert np.isnan(after.reward)
+    assert bool(after.done)
+    policy = Policy(lambda params, obs, key: jnp.asarray(action, float), ())
+    tasks = zones.ENV.sample_tasks(KEY, 2)
+    with pytest.raises(ValueError, match="an action of the policy, or the done of the environment, is not finite"):
+        collect(zones.ENV, policy, tasks, KEY, num_rollouts=2)
+    assert np.all(np.isnan(collect(zones.ENV, policy, tasks, KEY, num_rollouts=2, validate=False)))
+
+
+@pytest.mark.parametrize("num_stages", [-1, 0, 4])
+def test_a_number_of_stages_without_a_meaning_is_no_success(num_stages):
+    bad = task("F red")._replace(num_stages=jnp.int32(num_stages))
+    tasks = jax.tree.map(lambda leaf: leaf[None], bad)
+    returns = np.asarray(collect(zones.ENV, STEERING, tasks, KEY, num_rollouts=3))
+    assert not np.any(returns > 0)
+
+
+def test_tasks_are_those_of_the_paper():
+    tasks = zones.ENV.sample_tasks(KEY, 2000)
+    assert tasks.reach.shape == (2000, 3, 4)
+    assert set(np.unique(tasks.num_stages)) == {1, 2, 3}
+    assert set(np.unique(tasks.reach[:, 0].sum(axis=-1))) == {1, 2}
+    assert set(np.unique(tasks.avoid[:, 0].sum(axis=-1))) == {0, 1, 2, 3}
+    assert (zones.ENV.episode_length, zones.ENV.support, zones.ENV.name) == (1000, (0.0, 1.0), "zones")
+
+
+def test_other_tasks_are_other_environments():
+    assert zones.env() is zones.ENV
+    easy = zones.env(num_stages=(1, 1), num_avoid=(0, 0))
+    assert easy is zones.env(num_stages=[1, 1], num_avoid=[0, 0])
+    assert easy.name != zones.ENV.name
+    assert not np.any(easy.sample_tasks(KEY, 100).avoid)
+    with pytest.raises(ValueError, match="num_stages is"):
+        zones.env(num_stages=(1, 4))
+
+
+# --- steering -----------------------------------------------------------------------------------------------------
+
+
+def test_steering_succeeds_nearly_always():
+    """0.9985 of 4,000 episodes; a random policy in 0.026."""
+    tasks = zones.ENV.sample_tasks(jax.random.key(5), 100)
+    short = dataclasses.replace(zones.ENV, episode_length=400)
+    assert np.mean(collect(short, STEERING, tasks, KEY, num_rollouts=1)) > 0.95
+
+
+def test_steering_goes_around_what_lies_in_the_way():
+    env, state = in_a_row("!(red | green) U purple")
+
+    def step(state, _):
+        after = env.step(state, STEERING.apply(STEERING.params, state.obs, KEY))
+        return jax.tree.map(lambda a, b: jnp.where(state.done, a, b), state, after), None
+
+    end, _ = jax.jit(lambda state: jax.lax.scan(step, state, length=300))(state)
+    assert float(end.reward) == 1
+
+
+@pytest.mark.slow  # the quick variant is that of every environment, in test_environments.py
+def test_certified_from_the_environment():
+    settings = {"num_tasks": 60, "num_rollouts": 30, "delta": 0.05}
+    short = dataclasses.replace(zones.ENV, episode_length=600)
+    found = certify_policy(short, STEERING, KEY, [0.5, 0.8], bound="clopper_pearson", **settings)
+    assert set(np.unique(found.returns)) <= {0, 1}
+    assert np.all(np.asarray(found.certificate.safety) > 0.8)
+
+
+def test_certified_adaptively():
+    short = dataclasses.replace(zones.ENV, episode_length=600)
+    found = certify_adaptive(short, STEERING, KEY, 0.5, num_tasks=40, max_rollouts=500, delta=0.05, until=0.7)
+    assert found.certificate.safety.item() >= 0.7
