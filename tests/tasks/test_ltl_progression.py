@@ -298,3 +298,16 @@ def test_satisfied_as_by_flloat(kind, flloat):
 def test_flloat_reads_what_is_printed_in_the_same_way(flloat, formula, seed):
     trace = any_traces(np.random.default_rng(seed), 2)[1, :4]
     assert flloat(str(formula)).truth(assignments(trace), 0) == holds(formula, as_sets(trace))
+
+
+def test_tasks_that_are_not_masks_are_refused():
+    good = ltl.ReachAvoid(jnp.eye(3, 4, dtype=bool), jnp.zeros((3, 4), bool), jnp.int32(1))
+    state, none = jnp.arange(4) == 0, jnp.zeros(4, bool)
+    for bad, words in (
+        (good._replace(avoid=jnp.zeros((3, 4), jnp.int32)), "expected bool"),
+        (good._replace(avoid=jnp.zeros((1, 4), bool)), "expected bool"),
+        (good._replace(num_stages=jnp.float32(1)), "expected a whole number"),
+    ):
+        for call in (lambda task: ltl.step(task, state, none), lambda task: ltl.remaining(task, state)):
+            with pytest.raises(ValueError, match=words):
+                call(bad)

@@ -215,3 +215,26 @@ def test_certified_adaptively():
     short = dataclasses.replace(zones.ENV, episode_length=600)
     found = certify_adaptive(short, STEERING, KEY, 0.5, num_tasks=40, max_rollouts=500, delta=0.05, until=0.7)
     assert found.certificate.safety.item() >= 0.7
+
+
+def test_numbers_of_tasks_are_whole_and_name_the_environment():
+    one = zones.env(num_stages=(1, 1), num_avoid=(0, 0))
+    assert zones.env(num_stages=np.array([1, 1]), num_avoid=[0, 0]) is one
+    assert zones.env(depth=4).name != zones.env(depth=5).name != zones.ENV.name
+    for change, words in (
+        ({"num_stages": 1}, "num_stages is 1; expected two whole numbers"),
+        ({"num_reach": (1.0, 1.0)}, "num_reach is"),
+        ({"depth": 3.0}, "depth is 3.0; expected a positive integer"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            zones.env(**change)
+
+
+def test_a_task_of_no_stages_has_no_return():
+    task = zones.ENV.sample_task(jax.random.key(0))._replace(num_stages=jnp.int32(0))
+    environment = zones.ZoneEnv(task)
+    state = environment.reset(jax.random.key(1))
+    assert not state.done
+    state = environment.step(state, jnp.zeros(2))
+    assert bool(state.done)
+    assert np.isnan(state.reward)

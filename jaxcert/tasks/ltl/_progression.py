@@ -93,7 +93,7 @@ def step(task: ReachAvoid, state: chex.Array, true_propositions: chex.Array) -> 
         Bacchus and Kabanza, Using Temporal Logics to Express Search Control Knowledge for Planning, Artificial
         Intelligence 116, 2000, for progression.
     """
-    depth, num_propositions = task.reach.shape
+    depth, num_propositions = _check_task(task)
     state = _bools("state", state, depth + 1)
     holds = _bools("true_propositions", true_propositions, num_propositions)[None]
     after = jnp.arange(depth, dtype=jnp.int32) >= task.num_stages  # rows that are no stages are passed at once
@@ -103,6 +103,17 @@ def step(task: ReachAvoid, state: chex.Array, true_propositions: chex.Array) -> 
     for stage in range(depth):
         reached.append(state[stage + 1] | reached[stage] & passed[stage])
     return jnp.stack(reached) & jnp.append(kept, True)
+
+
+def _check_task(task: ReachAvoid) -> tuple[int, int]:
+    """Its numbers of rows and of propositions."""
+    reach, avoid, count = task
+    if reach.ndim != 2 or reach.shape != avoid.shape or not reach.dtype == avoid.dtype == bool:
+        shapes = f"{reach.dtype}{list(reach.shape)} and {avoid.dtype}{list(avoid.shape)}"
+        raise ValueError(f"reach and avoid are {shapes}; expected bool[depth, propositions] of one task")
+    if jnp.ndim(count) or not jnp.issubdtype(jnp.result_type(count), jnp.integer):
+        raise ValueError(f"num_stages is {count!r}; expected a whole number")
+    return reach.shape[0], reach.shape[1]
 
 
 def _bools(name: str, value: chex.Array, length: int) -> jax.Array:
@@ -164,7 +175,7 @@ def remaining(task: ReachAvoid, state: chex.Array) -> Remaining:
         >>> remaining(task, jnp.array([True, True, False])).avoid.tolist()
         [[False, True, False], [False, False, False]]
     """
-    depth = task.reach.shape[-2]
+    depth, _ = _check_task(task)
     state = _bools("state", state, depth + 1)
     stage = depth - jnp.argmax(state[::-1]).astype(jnp.int32)  # of an empty set, too, beyond the last row
     places = stage + jnp.arange(depth, dtype=jnp.int32)

@@ -2,12 +2,14 @@
 
 import dataclasses
 import functools
+import operator
 from typing import Any, NamedTuple
 
 import chex
 import jax
 import jax.numpy as jnp
 
+from jaxcert._validation import is_count
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.tasks import ltl
 from jaxcert.tasks.zones._layout import sample_layout
@@ -74,7 +76,8 @@ class ZoneEnv:
         robot, nothing = at_rest(layout.start, heading), jnp.zeros((), layout.start.dtype)
         progress = ltl.step(self.task, ltl.initial_state(self.task), colours_at(robot, layout.centres))
         obs = self._observe(robot, layout.centres, progress)
-        return State(obs, nothing, _is_over(progress), robot, layout.centres, progress)
+        # A task of no meaning goes on to its first step, whose reward is NaN.
+        return State(obs, nothing, _is_over(progress) & self._is_possible(), robot, layout.centres, progress)
 
     def step(self, state: State, action: jax.Array) -> State:
         """A step of 0.05 s with a force and an angular velocity, each in [-1, 1] of the largest, and clipped to it."""
@@ -134,7 +137,19 @@ def env(
         Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task Reinforcement
         Learning, ICML 2026, arXiv 2602.02098, fig. 4d.
     """
-    return _env(depth, tuple(num_stages), tuple(num_reach), tuple(num_avoid))
+    ranges = {"num_stages": num_stages, "num_reach": num_reach, "num_avoid": num_avoid}
+    pairs = {name: _pair(name, value) for name, value in ranges.items()}
+    if not is_count(depth):
+        raise ValueError(f"depth is {depth!r}; expected a positive integer")
+    return _env(int(depth), **pairs)
+
+
+def _pair(name: str, value: Any) -> Range:
+    try:
+        low, high = (operator.index(end) for end in value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is {value!r}; expected two whole numbers, the smallest and the largest") from None
+    return low, high
 
 
 @functools.cache
@@ -145,7 +160,11 @@ def _env(depth: int, num_stages: Range, num_reach: Range, num_avoid: Range) -> M
 
     jax.eval_shape(lambda: sample_task(jax.random.key(0)))  # refuses numbers that do not fit
     standard = (depth, num_stages, num_reach, num_avoid) == (_DEPTH, _STAGES, _REACH, _AVOID)
-    name = "zones" if standard else f"zones of {num_stages} stages, {num_reach} to reach, {num_avoid} to avoid"
+    name = (
+        "zones"
+        if standard
+        else f"zones of {num_stages} stages in {depth} rows, {num_reach} to reach, {num_avoid} to avoid"
+    )
     return MultiTaskEnv(ZoneEnv, sample_task, EPISODE_LENGTH, (0.0, 1.0), name=name)
 
 
