@@ -9,14 +9,16 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert._validation import check_count, is_concrete
-from jaxcert.numerics._compensated import lower_end
 from jaxcert.numerics._rounding import cast
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key, task_keys
-from jaxcert.rollouts._stepping import advance, begin
+from jaxcert.rollouts._queue import run_at_once, run_in_places
 
 # Memory for states, actions and temporaries of a step, as a multiple of a state.
 _STATES_AT_ONCE = 4
+# Episodes side by side on a CPU, which is as fast with as many as with more; then few of them wait for the longest. In
+# short ones it costs more to hand places over than to wait.
+_PLACES_ON_A_CPU, _LONG_EPISODE = 512, 500
 
 
 def collect(
@@ -50,8 +52,8 @@ def collect(
         key: a fresh JAX random key, not used in training.
         num_rollouts: m.
         discount: the factor per step, in [0, 1]; a Python number 1, the default, is cheapest.
-        max_bytes: approximate memory for the states of episodes; if they do not all fit, they run in batches one after
-            another.
+        max_bytes: approximate memory for the states of episodes; if they do not all fit, an episode that is over
+            gives its place to the next.
         validate: raise for actions and dones that are not finite, if they are concrete.
 
     Returns:
@@ -74,13 +76,13 @@ def collect(
         raise ValueError(f"discount is {discount}; expected a number in [0, 1]")
     policy, num_tasks = as_policy(policy), count_tasks(tasks)
     state_bytes = check_shapes(env, policy, tasks)
-    batch = batch_size(state_bytes, num_tasks * num_rollouts, max_bytes)
+    num_places = _num_places(env, num_tasks * num_rollouts, state_bytes, max_bytes)
     factor = None if isinstance(discount, (int, float)) and discount == 1 else discount
     if env.simulate is not None and factor is None:
         returns = env.simulate(env, policy, tasks, task_keys(key, num_tasks), num_rollouts, max_bytes)
         if returns is not None:
             return check_simulated(returns, (num_tasks, num_rollouts))
-    returns, finite = _collect(env, policy, tasks, key, factor, num_rollouts, batch)
+    returns, finite = _collect(env, policy, tasks, key, factor, num_rollouts, num_places)
     if validate and is_concrete(finite) and not finite.all():
         task, rollout = (int(i) for i in jnp.argwhere(~finite)[0])
         place = f"task {task}, rollout {rollout}"
@@ -182,13 +184,20 @@ def _described(tree: Any) -> str:
     return ", ".join(f"{leaf.dtype}{list(leaf.shape)}" for leaf in jax.tree.leaves(tree)) or "nothing"
 
 
+def _num_places(env: MultiTaskEnv, num_episodes: int, state_bytes: int, max_bytes: int) -> int:
+    """How many episodes run side by side; the others take the places of those that are over."""
+    most = batch_size(state_bytes, num_episodes, max_bytes)
+    few = jax.default_backend() == "cpu" and env.episode_length >= _LONG_EPISODE
+    return min(most, _PLACES_ON_A_CPU) if few and num_episodes >= 4 * _PLACES_ON_A_CPU else most
+
+
 def batch_size(state_bytes: int, num_episodes: int, max_bytes: int) -> int:
     """How many episodes run in parallel: in as few batches as fit, of sizes as equal as possible."""
     most = max(1, int(max_bytes) // max(_STATES_AT_ONCE * state_bytes, 1))
     return math.ceil(num_episodes / math.ceil(num_episodes / most))
 
 
-@functools.partial(jax.jit, static_argnames=("env", "num_rollouts", "batch"))
+@functools.partial(jax.jit, static_argnames=("env", "num_rollouts", "num_places"))
 def _collect(
     env: MultiTaskEnv,
     policy: Policy,
@@ -196,30 +205,16 @@ def _collect(
     key: jax.Array,
     discount: chex.Numeric | None,
     num_rollouts: int,
-    batch: int,
+    num_places: int,
 ) -> tuple[jax.Array, jax.Array]:
     """Returns and whether all actions were finite, both [n, m]."""
-    num_tasks = count_tasks(tasks)
-    total = num_tasks * num_rollouts
-    num_batches = math.ceil(total / batch)
-    # The last batch is padded with copies of the last episode.
-    episode = jnp.minimum(jnp.arange(num_batches * batch), total - 1).reshape(num_batches, batch)
+    total = count_tasks(tasks) * num_rollouts
     keys = jax.random.split(episode_key(key), total)
     factor = None if discount is None else cast(jnp.asarray(discount), jnp.result_type(float), "nearest")
-
-    def run(episode: jax.Array) -> tuple[jax.Array, jax.Array]:
-        chosen = jax.tree.map(lambda leaf: jnp.asarray(leaf)[episode // num_rollouts], tasks)
-        return _run(env, policy, chosen, keys[episode], factor)
-
-    found = jax.lax.map(run, episode)
-    returns, finite = (a.reshape(-1)[:total].reshape(num_tasks, num_rollouts) for a in found)
+    if num_places == total:
+        each = jax.tree.map(lambda leaf: jnp.repeat(jnp.asarray(leaf), num_rollouts, axis=0), tasks)
+        found = run_at_once(env, policy, each, keys, factor)
+    else:
+        found = run_in_places(env, policy, tasks, keys, factor, num_rollouts=num_rollouts, num_places=num_places)
+    returns, finite = (part.reshape(-1, num_rollouts) for part in found)
     return jnp.where(finite, returns, jnp.nan), finite
-
-
-def _run(
-    env: MultiTaskEnv, policy: Policy, tasks: Any, keys: jax.Array, discount: jax.Array | None
-) -> tuple[jax.Array, jax.Array]:
-    """A batch of episodes, run until all are over."""
-    start = begin(env, tasks, keys, discount)
-    end = jax.lax.while_loop(lambda e: jnp.any(e.alive), lambda e: advance(env, policy, e, discount), start)
-    return lower_end(end.total), end.finite

@@ -1,6 +1,7 @@
 """Rollouts against a plain loop over episodes, and errors."""
 
 import dataclasses
+import functools
 import sys
 from typing import NamedTuple
 
@@ -85,6 +86,33 @@ def test_returns_do_not_depend_on_the_memory(max_bytes):
     tasks = WALK.sample_tasks(jax.random.key(0), 7)
     whole = collect(WALK, drift, tasks, KEY, num_rollouts=5)
     np.testing.assert_allclose(collect(WALK, drift, tasks, KEY, num_rollouts=5, max_bytes=max_bytes), whole, rtol=1e-5)
+
+
+def nan_far_out(obs, key):
+    return jnp.where(jnp.abs(obs) > 4.5, jnp.nan, drift(obs, key))
+
+
+@pytest.mark.parametrize(("policy", "discount"), [(drift, 1.0), (nan_far_out, 0.9)])
+def test_episodes_that_take_the_places_of_others_are_the_same(monkeypatch, policy, discount):
+    """In few places on a CPU, where episodes are long and many; beside all of them at once."""
+    env = dataclasses.replace(WALK, episode_length=500)
+    tasks = env.sample_tasks(jax.random.key(0), 70)
+    settings = {"num_rollouts": 30, "discount": discount, "validate": False}
+    monkeypatch.setattr("jaxcert.rollouts._collect._LONG_EPISODE", 501)
+    whole = collect(env, policy, tasks, KEY, **settings)
+    assert np.any(np.isnan(whole)) == (policy is nan_far_out)
+    monkeypatch.setattr("jaxcert.rollouts._collect._LONG_EPISODE", 500)
+    np.testing.assert_array_equal(collect(env, policy, tasks, KEY, **settings), whole)
+    program = jax.make_jaxpr(lambda tasks: collect(env, policy, tasks, KEY, **settings))(tasks)
+    assert ("argsort" in str(program) or " sort[" in str(program)) == (jax.default_backend() == "cpu")
+
+
+def test_places_serve_a_batch_of_calls():
+    """Under vmap places wait for those of other calls, and give the same returns."""
+    tasks = WALK.sample_tasks(jax.random.key(0), 7)
+    keys = jax.random.split(KEY, 3)
+    one = functools.partial(collect, WALK, drift, tasks, num_rollouts=5, max_bytes=3000)
+    np.testing.assert_allclose(jax.vmap(one)(keys), [one(key) for key in keys], rtol=1e-5)
 
 
 def test_the_memory_is_kept_to():

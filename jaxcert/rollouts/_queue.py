@@ -1,0 +1,109 @@
+"""More episodes than places: one that is over gives its place to the next, so that none waits for the longest."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxcert.numerics._compensated import lower_end
+from jaxcert.rollouts._multi_task import MultiTaskEnv
+from jaxcert.rollouts._policy import Policy
+from jaxcert.rollouts._stepping import Episodes, advance, begin
+
+# Places are filled when a quarter of them is free: the more, the longer they wait, the fewer, the more often all are
+# looked through.
+_REFILL = 4
+
+
+class _Queue(NamedTuple):
+    """Episodes under way, and the results of those before them.
+
+    Attributes:
+        work: episodes, [places].
+        number: which ones they are, int32[places]; that of none in a free place, which is beyond all results.
+        begun: how many have begun.
+        returns: of each episode, float[episodes].
+        finite: whether all its actions were finite, bool[episodes].
+    """
+
+    work: Episodes
+    number: jax.Array
+    begun: jax.Array
+    returns: jax.Array
+    finite: jax.Array
+
+
+def run_at_once(
+    env: MultiTaskEnv, policy: Policy, tasks: Any, keys: jax.Array, discount: jax.Array | None
+) -> tuple[jax.Array, jax.Array]:
+    """Returns and whether all actions were finite, of an episode on each task, all of them side by side."""
+    start = begin(env, tasks, keys, discount)
+    end = jax.lax.while_loop(lambda e: jnp.any(e.alive), lambda e: advance(env, policy, e, discount), start)
+    return lower_end(end.total), end.finite
+
+
+def run_in_places(
+    env: MultiTaskEnv,
+    policy: Policy,
+    tasks: Any,
+    keys: jax.Array,
+    discount: jax.Array | None,
+    *,
+    num_rollouts: int,
+    num_places: int,
+) -> tuple[jax.Array, jax.Array]:
+    """Returns and whether all actions were finite, of episodes with these keys: num_rollouts of each task in turn."""
+    total, batch = keys.shape[0], max(num_places // _REFILL, 1)
+
+    def begin_next(begun: jax.Array) -> tuple[Episodes, jax.Array]:
+        number = begun + jnp.arange(batch, dtype=jnp.int32)
+        there = jnp.minimum(number, total - 1)
+        chosen = jax.tree.map(lambda leaf: jnp.asarray(leaf)[there // num_rollouts], tasks)
+        work = begin(env, chosen, keys[there], discount)
+        return work._replace(alive=work.alive & (number < total)), jnp.where(number < total, number, total)
+
+    def fill(queue: _Queue) -> _Queue:
+        queue = _written(queue._replace(work=_step_on(env, policy, queue, discount, total, batch)))
+        free = jnp.argsort(queue.work.alive)[:batch]
+        work, number = begin_next(queue.begun)
+        places = jax.tree.map(lambda old, new: old.at[free].set(new), (queue.work, queue.number), (work, number))
+        return queue._replace(work=places[0], number=places[1], begun=queue.begun + batch)
+
+    first = _empty(jax.eval_shape(begin_next, jnp.zeros((), jnp.int32))[0], keys, num_places, total)
+    queue = jax.lax.while_loop(lambda queue: queue.begun < total, fill, first)
+    last = _written(queue._replace(work=_step_on(env, policy, queue, discount, total, batch)))
+    return last.returns, last.finite
+
+
+def _step_on(
+    env: MultiTaskEnv, policy: Policy, queue: _Queue, discount: jax.Array | None, total: int, batch: int
+) -> Episodes:
+    """Until enough places are free for the next episodes; without these, until all are over."""
+    most = jnp.where(queue.begun < total, queue.number.shape[0] - batch, 0)
+    return jax.lax.while_loop(
+        lambda work: jnp.sum(work.alive, dtype=jnp.int32) > most,
+        lambda work: advance(env, policy, work, discount),
+        queue.work,
+    )
+
+
+def _written(queue: _Queue) -> _Queue:
+    """With the results of the episodes that are over."""
+    work, beyond = queue.work, queue.returns.shape[0]
+    at = jnp.where(work.alive, beyond, queue.number)
+    returns = queue.returns.at[at].set(lower_end(work.total), mode="drop")
+    return queue._replace(returns=returns, finite=queue.finite.at[at].set(work.finite, mode="drop"))
+
+
+def _empty(like: Episodes, keys: jax.Array, num_places: int, total: int) -> _Queue:
+    """All places free."""
+
+    def blank(leaf: Any) -> jax.Array:
+        shape = (num_places, *leaf.shape[1:])
+        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            return jnp.broadcast_to(keys[0], shape)
+        return jnp.zeros(shape, leaf.dtype)
+
+    work = jax.tree.map(blank, like)
+    number, zero = jnp.full(num_places, total, jnp.int32), jnp.zeros((), jnp.int32)
+    return _Queue(work, number, zero, jnp.zeros(total, work.total.high.dtype), jnp.zeros(total, bool))
