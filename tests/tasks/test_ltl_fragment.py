@@ -111,6 +111,7 @@ def test_what_lies_outside_is_named(text, part, expected):
         ("F a", "ab", {}, "names is 'ab'; expected a list of different names"),
         ("F a", [], {}, "names is"),
         ("F a", ["a", "a"], {}, "names is"),
+        ("F a", {"a", "b"}, {}, "expected a list of different names"),
         ("F a", ["a", "B"], {}, "name is 'B'; expected a small letter"),
     ],
 )
@@ -130,7 +131,8 @@ TASK = ltl.ReachAvoid(np.eye(2) > 0, np.zeros((2, 2), bool), np.int32(2))
 @pytest.mark.parametrize(
     ("task", "message"),
     [
-        (TASK._replace(num_stages=np.int32(3)), "task.num_stages is 3; expected a number from 1 to 2"),
+        (TASK._replace(num_stages=np.int32(3)), "task.num_stages is 3; expected a whole number from 1 to 2"),
+        (TASK._replace(num_stages=np.float32(1)), "task.num_stages is 1.0; expected a whole number from 1 to 2"),
         (TASK._replace(num_stages=np.int32(0)), "task.num_stages is 0"),
         (TASK._replace(reach=np.eye(2)), r"task.reach is float64\[2, 2\]; expected bool\[depth, 2\]"),
         (TASK._replace(avoid=TASK.avoid[:1]), r"task.avoid is bool\[1, 2\]; expected bool\[depth, 2\]"),

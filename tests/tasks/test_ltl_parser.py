@@ -112,6 +112,38 @@ def test_the_caret_stands_below_in_a_text_of_several_lines():
     assert str(error.value).split("\n")[1:] == ["    a & )", "        ^"]
 
 
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [
+        ("(" * 101 + "a" + ")" * 101, 102),
+        ("F " * 3000 + "a", 203),
+        (" | ".join(["a"] * 5000), 405),
+        ("a U " * 101 + "a", 405),
+    ],
+)
+def test_formulas_too_deep_for_the_stack_are_refused(text, position):
+    with pytest.raises(ValueError, match="expected a formula of at most 100 levels") as error:
+        parse(text)
+    message = str(error.value)
+    assert message.startswith(f"position {position} of a text of {len(text)} characters is ")
+    _, line, pointer = message.split("\n")
+    assert len(line) <= 84
+    assert line[pointer.index("^")] == text[position - 1]
+
+
+@pytest.mark.parametrize("text", ["(" * 99 + "a" + ")" * 99, "F " * 100 + "a", " & ".join(["a"] * 100)])
+def test_formulas_as_deep_as_allowed_are_values(text):
+    formula = parse(text)
+    assert parse(str(formula)) == formula
+    assert hash(formula) == hash(parse(text))
+
+
+def test_an_error_shows_nothing_that_moves_the_cursor():
+    with pytest.raises(ValueError, match="position 5") as error:
+        parse("a & \x1b[31m b")
+    assert all(letter.isprintable() or letter == "\n" for letter in str(error.value))
+
+
 @given(st.text(alphabet="ab!&|()UFGX ", max_size=12))
 def test_any_text_is_read_or_refused(text):
     try:

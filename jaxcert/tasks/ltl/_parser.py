@@ -20,6 +20,10 @@ from jaxcert.tasks.ltl._formula import (
 
 _UNARY = {"!": Not, "F": Eventually, "G": Always, "X": Next}
 _CONSTANTS = {"true": Constant(True), "false": Constant(False)}
+# Levels of a formula; Python's stack holds some more.
+_MOST_LEVELS = 100
+# Characters of the text that an error shows on each side.
+_SHOWN = 40
 _OPERAND = "a proposition (a small letter or _ first), true, false, !, F, G, X or ("
 
 
@@ -38,6 +42,7 @@ class _Reader:
         # An empty token marks the end.
         self.tokens.append(_Token("", len(text)))
         self.place = 0
+        self.level = 0
 
     @property
     def token(self) -> _Token:
@@ -58,25 +63,39 @@ class _Reader:
     def _from_the_left(
         self, symbol: str, join: Callable[[Formula, Formula], Formula], operand: Callable[[], Formula]
     ) -> Formula:
-        formula = operand()
+        formula, level = operand(), self.level
         while self.take(symbol):
+            self._deeper()
             formula = join(formula, operand())
+        self.level = level
         return formula
 
     def _until(self) -> Formula:
-        left = self._unary()
-        return Until(left, self._until()) if self.take("U") else left
+        left, level = self._unary(), self.level
+        if not self.take("U"):
+            return left
+        self._deeper()
+        right = self._until()
+        self.level = level
+        return Until(left, right)
 
     def _unary(self) -> Formula:
-        for symbol, operator in _UNARY.items():
-            if self.take(symbol):
-                return operator(self._unary())
-        return self._operand()
+        operator, level = _UNARY.get(self.token.text), self.level
+        if operator is None:
+            return self._operand()
+        self.place += 1
+        self._deeper()
+        operand = self._unary()
+        self.level = level
+        return operator(operand)
 
     def _operand(self) -> Formula:
         token = self.token
         if self.take("("):
+            level = self.level
+            self._deeper()
             formula = self.disjunction()
+            self.level = level
             if not self.take(")"):
                 raise self.error(f"&, |, U or the ) for the ( at position {token.start + 1}")
             return formula
@@ -88,11 +107,18 @@ class _Reader:
     def error(self, expected: str) -> ValueError:
         """What stands at the next token, what could, and a line that points there."""
         text, start = self.token
-        found = repr(text) if text else "its end"
-        line = re.sub(r"\s", " ", self.text)  # one line, so that the caret finds its place
-        return ValueError(
-            f"position {start + 1} of {self.text!r} is {found}; expected {expected}\n    {line}\n    {' ' * start}^"
-        )
+        found = repr(text[:_SHOWN]) if text else "its end"
+        first, last = max(start - _SHOWN, 0), start + _SHOWN
+        # One line, so that the caret finds its place, and nothing that moves a terminal's cursor.
+        line = "".join(letter if letter.isprintable() else " " for letter in self.text[first:last])
+        whole = repr(self.text) if len(self.text) <= 2 * _SHOWN else f"a text of {len(self.text)} characters"
+        pointer = " " * (start - first) + "^"
+        return ValueError(f"position {start + 1} of {whole} is {found}; expected {expected}\n    {line}\n    {pointer}")
+
+    def _deeper(self) -> None:
+        self.level += 1
+        if self.level > _MOST_LEVELS:
+            raise self.error(f"a formula of at most {_MOST_LEVELS} levels")
 
 
 def parse(text: str) -> Formula:

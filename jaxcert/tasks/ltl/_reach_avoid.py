@@ -165,7 +165,8 @@ def _check_known(used: Iterable[Proposition], known: Iterable[Proposition]) -> N
 
 
 def _propositions(names: Sequence[str]) -> list[Proposition]:
-    if isinstance(names, str) or not names or len(set(names)) < len(names):
+    # A set has no order, and so no columns.
+    if isinstance(names, str) or not isinstance(names, Sequence) or not names or len(set(names)) < len(names):
         raise ValueError(f"names is {names!r}; expected a list of different names")
     return [Proposition(name) for name in names]
 
@@ -178,8 +179,8 @@ def _on_the_host(task: ReachAvoid, num_propositions: int) -> tuple[np.ndarray, n
         if array.shape != (len(reach), num_propositions) or array.dtype != bool:
             wanted = f"bool[depth, {num_propositions}], a column for each name"
             raise ValueError(f"task.{name} is {array.dtype}{list(array.shape)}; expected {wanted}")
-    if num_stages.ndim or not 1 <= num_stages <= len(reach):
-        raise ValueError(f"task.num_stages is {num_stages}; expected a number from 1 to {len(reach)}")
+    if num_stages.ndim or num_stages.dtype.kind not in "iu" or not 1 <= num_stages <= len(reach):
+        raise ValueError(f"task.num_stages is {num_stages}; expected a whole number from 1 to {len(reach)}")
     return reach, avoid, int(num_stages)
 
 
