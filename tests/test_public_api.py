@@ -35,6 +35,7 @@ DOCUMENTED = [
     "jaxcert.tasks.simple_grid",
     "jaxcert.tasks.zones",
     "jaxcert.training",
+    "jaxcert.training.zones",
 ]
 
 

@@ -12,8 +12,8 @@ from jaxcert.rollouts import Policy
 from jaxcert.tasks import MultiTaskEnv
 from jaxcert.tasks._registry import ENVIRONMENTS
 from jaxcert.training import find_policy, load_policy, policy_facts, sample_policy
+from jaxcert.training._policy_file import SHIPPED
 
-_TRAINED = ("cheetah", "walker")
 _AUTHORS = " (authors' version)"
 
 
@@ -33,7 +33,7 @@ def trainable() -> list[str]:
 
 def shipped() -> list[str]:
     """The policies that come with the package."""
-    return [*_TRAINED, *(name for entry in ENVIRONMENTS.values() for name in entry.policies)]
+    return [*SHIPPED, *(name for entry in ENVIRONMENTS.values() for name in entry.policies)]
 
 
 def environment(name: str, *, authors_version: bool = False) -> MultiTaskEnv:
@@ -65,7 +65,7 @@ def find(checkpoint: Path, *, deterministic: bool) -> Found:
 
 
 def _shipped(name: str, *, deterministic: bool) -> Found:
-    if name in _TRAINED:
+    if name in SHIPPED:
         file = resources.files("jaxcert") / "data" / f"{name}_policy.npz"
         policy, digest = sample_policy(name, deterministic=deterministic), _digest(file.read_bytes())
         return Found(ENVIRONMENTS[name].make(), policy, f"{name} (shipped)", digest)

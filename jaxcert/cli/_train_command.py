@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import jax
 import typer
 
-from jaxcert._extras import import_extra
 from jaxcert.certificates import floor_to
 from jaxcert.cli import _console, _policies
 from jaxcert.cli._options import Quiet
@@ -22,10 +21,11 @@ from jaxcert.training import (
     Checkpoint,
     CheckpointBudget,
     PPOSettings,
+    ZonesSettings,
     train,
 )
 
-_SETTINGS = {"paper": PPOSettings(), "small": SMALL, "pendulum": PENDULUM}
+_SETTINGS = {"paper": PPOSettings(), "small": SMALL, "pendulum": PENDULUM, "zones": ZonesSettings()}
 
 
 def train_policy(
@@ -37,8 +37,8 @@ def train_policy(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Settings of PPO: paper (60 million steps), small (for a machine without a GPU) or pendulum; by"
-            " default those of the paper, or the pendulum's.",
+            help="Settings of PPO: paper (60 million steps), small (for a machine without a GPU), pendulum or zones;"
+            " by default those of the environment's name, or of the paper.",
         ),
     ] = None,
     steps: Annotated[int | None, typer.Option(min=1, metavar="N", help="Steps of the environment.")] = None,
@@ -73,11 +73,10 @@ def train_policy(
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train a policy with Brax's PPO, with checkpoints and, on request, a certificate at each of them."""
+    """Train a policy by PPO, with checkpoints and, on request, a certificate at each of them."""
     env = _policies.environment(environment, authors_version=authors_version)
     changes = {"num_timesteps": steps, "num_evals": checkpoints, "learning_rate": learning_rate, "seed": seed}
-    ppo = _settings(settings or ("pendulum" if environment == "pendulum" else "paper"), changes)
-    import_extra("brax.training.agents.ppo.train", "brax")
+    ppo = _settings(settings or (environment if environment in _SETTINGS else "paper"), changes)
     _check_until(until, threshold)
     if adaptive and not threshold:
         raise ValueError("--adaptive needs a --threshold, for which tasks are rolled out")
@@ -94,7 +93,7 @@ def train_policy(
     console.print(f"policies and checkpoints are in {out}")
 
 
-def _settings(name: str, changes: dict[str, Any]) -> PPOSettings:
+def _settings(name: str, changes: dict[str, Any]) -> PPOSettings | ZonesSettings:
     """The named settings; entries of `changes` that are not None replace theirs."""
     if name not in _SETTINGS:
         raise ValueError(f"settings is {name!r}; expected one of {', '.join(_SETTINGS)}")
@@ -137,7 +136,9 @@ class _Lines:
         now = time.perf_counter()
         parts = [f"step {step:,} of {self.total:,}"]
         if "eval/episode_reward" in metrics:
-            parts.append(f"mean return {float(metrics['eval/episode_reward']):.1f}")
+            parts.append(f"mean return {float(metrics['eval/episode_reward']):.4g}")
+        if "training/lesson" in metrics:
+            parts.append(f"lesson {int(metrics['training/lesson']) + 1}")
         parts += self._certified(metrics)
         if self.previous is not None and step > self.previous[1]:
             pace = (step - self.previous[1]) / (now - self.previous[0])

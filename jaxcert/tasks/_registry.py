@@ -20,7 +20,8 @@ class Entry(NamedTuple):
     Attributes:
         make: gives the environment, whose name is that of the entry.
         policies: fixed policies that come with it, by name.
-        trainable: whether Brax's PPO can train on it: real actions, and an ``action_size``.
+        trainable: whether there is a trainer for it; Brax's takes real actions, an ``action_size`` and arrays as
+            observations.
     """
 
     make: Callable[[], MultiTaskEnv]
@@ -41,6 +42,5 @@ ENVIRONMENTS = {
     "simple_grid": Entry(lambda: simple_grid.ENV, {"simple_grid": lambda: simple_grid.POLICY}, trainable=False),
     "walker": Entry(walker),
     "walker (authors' version)": Entry(lambda: walker(authors_version=True)),
-    # Brax's networks take an array, and an observation holds a formula besides.
-    "zones": Entry(lambda: zones.ENV, {"zones_steering": zones.steering_policy}, trainable=False),
+    "zones": Entry(lambda: zones.ENV, {"zones_steering": zones.steering_policy}),
 }

@@ -7,8 +7,9 @@ from jaxcert.training._compatibility import brax_compatibility
 from jaxcert.training._hook import CertificationHook, Checkpoint, Reached
 from jaxcert.training._log import tensorboard_writer, wandb_writer
 from jaxcert.training._policy_file import load_policy, policy_facts, sample_policy, save_policy
-from jaxcert.training._ppo import Trained, train
 from jaxcert.training._settings import PENDULUM, SMALL, PPOSettings
+from jaxcert.training._train import Trained, train
+from jaxcert.training.zones import ZonesSettings
 
 __all__ = [
     "PENDULUM",
@@ -19,6 +20,7 @@ __all__ = [
     "PPOSettings",
     "Reached",
     "Trained",
+    "ZonesSettings",
     "brax_compatibility",
     "brax_env",
     "find_policy",

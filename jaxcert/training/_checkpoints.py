@@ -33,7 +33,7 @@ def save_checkpoint(folder: str | Path, step: int, params: Any, env: MultiTaskEn
     target.mkdir(parents=True, exist_ok=True)
     size = trained.observation_size
     if isinstance(size, int):  # a compact file supports only observations that are one array
-        facts = {"num_steps": step, "seed": settings.seed}
+        facts: dict[str, Any] = {"num_steps": step, "seed": settings.seed}
         save_policy(target / f"{step:012d}.npz", params, environment=env.name, **facts)
     config = checkpoint.network_config(size, trained.action_size, True, network_factory(settings))
     checkpoint.save(str(target), step, params, config)

@@ -30,7 +30,7 @@ def entries() -> list:
 def policies_of(name: str) -> list[Policy]:
     """Those that come with it, or else one that never moves."""
     entry = ENVIRONMENTS[name]
-    if not entry.trainable:
+    if entry.policies:
         return [make() for make in entry.policies.values()]
     env = entry.make()
     size = env.environment(env.sample_task(KEY)).action_size
@@ -96,7 +96,9 @@ def test_what_cannot_be_trained_or_run_is_refused(tmp_path):
     assert f"expected one of {', '.join(trainable)}" in refused("train", "simple_grid", "--out", tmp_path / "t")
     arguments = ("--tasks", 5, "--rollouts", 5, "--out", tmp_path / "r.npz")
     assert "simple_grid has no stochastic form" in refused("rollout", "simple_grid", "--stochastic", *arguments)
-    assert "expected a checkpoint, or one of cheetah, walker, bridge" in refused("rollout", "bridge_world", *arguments)
+    assert "expected a checkpoint, or one of cheetah, walker, zones, bridge" in refused(
+        "rollout", "bridge_world", *arguments
+    )
 
 
 @pytest.mark.parametrize("name", ROBOTS)

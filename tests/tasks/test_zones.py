@@ -238,3 +238,10 @@ def test_a_task_of_no_stages_has_no_return():
     state = environment.step(state, jnp.zeros(2))
     assert bool(state.done)
     assert np.isnan(state.reward)
+
+
+def test_an_episode_that_is_over_pays_no_more():
+    env, state = in_a_row("F red")
+    last = drive(env, state, FORWARD)[-1]
+    after = env.step(last, jnp.zeros(2))
+    assert (float(last.reward), float(after.reward), bool(after.done)) == (1.0, 0.0, True)

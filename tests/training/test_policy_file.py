@@ -1,6 +1,7 @@
 """Policy files: a round trip, and errors for damaged or foreign files."""
 
 import itertools
+import json
 import zipfile
 from types import SimpleNamespace
 
@@ -9,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxcert.training import load_policy, save_policy
+from jaxcert.training import load_policy, policy_facts, save_policy
 
 SIZES = (5, 8, 7, 4)
 
@@ -91,6 +92,18 @@ def test_what_is_no_array_is_refused(file):
         ({"w0": np.full((5, 8), np.nan, np.float32)}, "w0 does not hold finite numbers"),
         ({"more": np.zeros(1)}, "expected the layers of one network"),
         ({"about": np.array('{"format": "other"}')}, "no policy file of a known format"),
+        (
+            {"about": np.array('{"format": "jaxcert-policy-1", "environment": "pendulum", "network": "cnn"}')},
+            "holds a network 'cnn'; expected one of brax, sequence",
+        ),
+        (
+            {"about": np.array('{"format": "jaxcert-policy-1", "environment": "pendulum", "network": [1]}')},
+            r"holds a network \[1\]",
+        ),
+        (
+            {"about": np.array('{"format": "jaxcert-policy-1", "environment": "pendulum", "network": "sequence"}')},
+            "no parameters of a network for zones",
+        ),
         ({"about": np.array("[")}, "or damaged"),
         ({"about": np.array("[" * 100_000)}, "or damaged"),
     ],
@@ -112,3 +125,28 @@ def test_what_is_no_policy_is_not_written(tmp_path):
     with pytest.raises(ValueError, match="b1 of the policy is not finite"):
         save_policy(path, params, environment="pendulum")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("params", "network", "message"),
+    [
+        (brax_params(), "cnn", "network is 'cnn'; expected one of brax, sequence"),
+        (brax_params(), "sequence", "no parameters of a network for zones, but a tuple"),
+        ({"w": np.zeros(3)}, "sequence", "no parameters of a network for zones"),
+        ({"w": np.zeros(3)}, "brax", "no parameters of Brax's PPO"),
+    ],
+)
+def test_parameters_of_another_network_are_not_written(tmp_path, params, network, message):
+    with pytest.raises(ValueError, match=message):
+        save_policy(tmp_path / "policy.npz", params, environment="zones", network=network)
+    assert not list(tmp_path.iterdir())
+
+
+def test_files_without_a_network_are_those_of_brax(file):
+    """As they were first written, and as the shipped ones are."""
+    arrays = dict(np.load(file))
+    about = json.loads(str(arrays.pop("about")))
+    del about["network"]
+    np.savez(file, about=np.array(json.dumps(about)), **arrays)
+    assert policy_facts(file)["network"] == "brax"
+    assert load_policy(file, environment="pendulum").deterministic

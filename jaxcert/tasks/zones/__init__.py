@@ -10,8 +10,20 @@ Reference:
     LTL2Action, ICML 2021.
 """
 
+from jaxcert.tasks.zones._network import NetworkSizes
+from jaxcert.tasks.zones._sequence_policy import sequence_policy
 from jaxcert.tasks.zones._sizes import COLOURS
 from jaxcert.tasks.zones._steering import steering_policy
 from jaxcert.tasks.zones._zone_env import ENV, Observation, State, ZoneEnv, env
 
-__all__ = ["COLOURS", "ENV", "Observation", "State", "ZoneEnv", "env", "steering_policy"]
+__all__ = [
+    "COLOURS",
+    "ENV",
+    "NetworkSizes",
+    "Observation",
+    "State",
+    "ZoneEnv",
+    "env",
+    "sequence_policy",
+    "steering_policy",
+]

@@ -7,6 +7,9 @@ import jax.numpy as jnp
 
 from jaxcert.tasks.zones._sizes import DRAG, FASTEST, FORCE, HALF_SIDE, RADIUS, STEP, TURN
 
+# Of each entry of an observation's motion: accelerations, velocities at which drag takes what force gives, and turn.
+LARGEST_MOTION = (FORCE, FORCE, *[FORCE * STEP * (1 - DRAG) / DRAG] * 2, TURN)
+
 
 class Robot(NamedTuple):
     """Where the robot is and how it moves, in the axes of the square.

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxcert._validation import is_count
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.tasks import ltl
-from jaxcert.tasks.zones._layout import sample_layout
+from jaxcert.tasks.zones._layout import Layout, sample_layout
 from jaxcert.tasks.zones._lidar import lidar
 from jaxcert.tasks.zones._robot import Robot, at_rest, colours_at, has_left, move
 from jaxcert.tasks.zones._sizes import EPISODE_LENGTH, NUM_COLOURS
@@ -72,7 +72,10 @@ class ZoneEnv:
         """Zones and robot anywhere; the robot at rest, with a uniform heading."""
         layout_key, heading_key = jax.random.split(rng)
         layout = sample_layout(layout_key)
-        heading = jax.random.uniform(heading_key, (), layout.start.dtype, -jnp.pi, jnp.pi)
+        return self.begin(layout, jax.random.uniform(heading_key, (), layout.start.dtype, -jnp.pi, jnp.pi))
+
+    def begin(self, layout: Layout, heading: jax.Array) -> State:
+        """The state of a robot at rest in these places, with this heading in rad."""
         robot, nothing = at_rest(layout.start, heading), jnp.zeros((), layout.start.dtype)
         progress = ltl.step(self.task, ltl.initial_state(self.task), colours_at(robot, layout.centres))
         obs = self._observe(robot, layout.centres, progress)
@@ -80,13 +83,16 @@ class ZoneEnv:
         return State(obs, nothing, _is_over(progress) & self._is_possible(), robot, layout.centres, progress)
 
     def step(self, state: State, action: jax.Array) -> State:
-        """A step of 0.05 s with a force and an angular velocity, each in [-1, 1] of the largest, and clipped to it."""
+        """A step of 0.05 s with a force and an angular velocity, each in [-1, 1] of the largest, and clipped to it.
+
+        After the end of the episode there is no reward any more.
+        """
         robot = move(state.robot, jnp.asarray(action, state.reward.dtype))
         progress = ltl.step(self.task, state.progress, colours_at(robot, state.centres))
         left = has_left(robot)
         possible = jnp.all(jnp.isfinite(action)) & self._is_possible()
-        success = (ltl.is_satisfied(progress) & ~left).astype(state.reward.dtype)
-        done = _is_over(progress) | left | ~possible
+        success = (ltl.is_satisfied(progress) & ~left & ~state.done).astype(state.reward.dtype)
+        done = _is_over(progress) | left | ~possible | state.done
         obs = self._observe(robot, state.centres, progress)
         return State(obs, jnp.where(possible, success, jnp.nan), done, robot, state.centres, progress)
 

@@ -1,0 +1,148 @@
+"""Networks that read the robot and its formula, stage by stage: an actor and a critic."""
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert.tasks import ltl
+from jaxcert.tasks.zones._robot import LARGEST_MOTION
+from jaxcert.tasks.zones._sizes import NUM_BINS, NUM_COLOURS
+from jaxcert.tasks.zones._zone_env import Observation
+
+Params = dict[str, jax.Array]
+_NUM_ACTIONS = 2
+_NUM_SEEN = len(LARGEST_MOTION) + NUM_COLOURS * NUM_BINS
+# Least standard deviation of actions. The largest is 1: since actions are clipped, more noise would cost nothing, and
+# the reward for entropy would make it grow without bound.
+_LEAST_DEVIATION = 1e-3
+
+
+@dataclasses.dataclass(frozen=True)
+class NetworkSizes:
+    """Numbers of units; by default those of DeepLTL.
+
+    Attributes:
+        robot: layers of the network of motion and lidar.
+        proposition: length of the embedding of a proposition.
+        colours: layers of the network of a set of propositions.
+        sequence: length of the recurrent state.
+        actor: hidden layers of the actor.
+        critic: hidden layers of the critic.
+    """
+
+    robot: tuple[int, ...] = (128, 64)
+    proposition: int = 16
+    colours: tuple[int, ...] = (32, 16)
+    sequence: int = 32
+    actor: tuple[int, ...] = (64, 64, 64)
+    critic: tuple[int, ...] = (64, 64)
+
+
+def initial_params(key: chex.PRNGKey, sizes: NetworkSizes) -> Params:
+    """Random parameters by name: orthogonal layers, biases of 0, and actions that hardly depend on anything."""
+    joint, stage = sizes.robot[-1] + sizes.sequence, 2 * sizes.colours[-1]
+    weights = {
+        **_weights("robot", _NUM_SEEN, *sizes.robot),
+        **_weights("colours", sizes.proposition, *sizes.colours),
+        **_weights("gru_input", stage, 3 * sizes.sequence),
+        **_weights("gru_state", sizes.sequence, 3 * sizes.sequence),
+        **_weights("actor", joint, *sizes.actor, 2 * _NUM_ACTIONS),
+        **_weights("critic", joint, *sizes.critic, 1),
+    }
+    scales = {f"actor_w{len(sizes.actor)}": 0.01, f"critic_w{len(sizes.critic)}": 1.0}
+    first, *keys = jax.random.split(key, len(weights) + 1)
+    params = {"propositions": jax.random.normal(first, (NUM_COLOURS, sizes.proposition), jnp.float32)}
+    for key, (name, shape) in zip(keys, weights.items(), strict=True):
+        make = jax.nn.initializers.orthogonal(scales.get(name, math.sqrt(2)))
+        params |= {name: make(key, shape, jnp.float32), _bias(name): jnp.zeros(shape[1], jnp.float32)}
+    return params
+
+
+def _weights(name: str, *sizes: int) -> dict[str, tuple[int, int]]:
+    return {f"{name}_w{i}": (sizes[i], sizes[i + 1]) for i in range(len(sizes) - 1)}
+
+
+def _bias(weights: str) -> str:
+    name, _, place = weights.rpartition("_w")
+    return f"{name}_b{place}"
+
+
+def sizes_of(params: Mapping[str, np.ndarray | jax.Array]) -> NetworkSizes:
+    """The sizes of the networks that have these parameters.
+
+    Raises:
+        ValueError: if these are not the parameters of such networks.
+    """
+
+    def layers(name: str) -> tuple[int, ...]:
+        return tuple(params[f"{name}_w{i}"].shape[1] for i in range(_depth(params, name)))
+
+    try:
+        actor, critic = layers("actor")[:-1], layers("critic")[:-1]
+        length, state = params["propositions"].shape[1], params["gru_state_w0"].shape[0]
+        sizes = NetworkSizes(layers("robot"), length, layers("colours"), state, actor, critic)
+        expected = jax.eval_shape(lambda: initial_params(jax.random.key(0), sizes))
+    except (IndexError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"these are no parameters of a network for zones: {error!r}") from error
+    for name in sorted(set(params) | set(expected)):
+        found, wanted = (getattr(tree.get(name), "shape", "missing") for tree in (params, expected))
+        if found != wanted:
+            raise ValueError(f"parameter {name} of the network has shape {found}; expected {wanted}")
+    return sizes
+
+
+def embed(params: Params, obs: Observation) -> jax.Array:
+    """Robot and formula as one vector, which actor and critic share."""
+    motion = obs.motion / jnp.asarray(LARGEST_MOTION, obs.motion.dtype)
+    seen = jnp.concatenate([motion, obs.lidar.reshape(-1)]).astype(jnp.float32)
+    return jnp.concatenate([jnp.tanh(_layers(params, "robot", seen, jnp.tanh)), _read(params, obs.remaining)])
+
+
+def distribution(params: Params, embedded: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Mean and standard deviation of a normal distribution of actions, [2] each; the environment clips them."""
+    centre, spread = jnp.split(_layers(params, "actor", embedded, jax.nn.relu), 2)
+    return jnp.tanh(centre), jnp.maximum(jax.nn.sigmoid(spread), _LEAST_DEVIATION)
+
+
+def value(params: Params, embedded: jax.Array) -> jax.Array:
+    """The critic: the discounted rewards that are still to come."""
+    return _layers(params, "critic", embedded, jnp.tanh)[0]
+
+
+def _read(params: Params, remaining: ltl.Remaining) -> jax.Array:
+    """A recurrent network over the stages, from the last one to the present one."""
+    state = jnp.zeros(params["gru_state_w0"].shape[0], jnp.float32)
+    for i in reversed(range(remaining.mask.shape[0])):
+        stage = jnp.concatenate([_embed_set(params, part[i]) for part in (remaining.reach, remaining.avoid)])
+        state = jnp.where(remaining.mask[i], _gru(params, state, stage), state)
+    return state
+
+
+def _embed_set(params: Params, colours: jax.Array) -> jax.Array:
+    """Of a set, bool[4]: the sum of the embeddings of its elements, and layers."""
+    together = colours.astype(jnp.float32) @ params["propositions"]
+    return jax.nn.relu(_layers(params, "colours", together, jax.nn.relu))
+
+
+def _gru(params: Params, state: jax.Array, x: jax.Array) -> jax.Array:
+    """One step of a gated recurrent unit."""
+    reset, update, new = jnp.split(_layers(params, "gru_input", x, jnp.tanh), 3)
+    reset_too, update_too, new_too = jnp.split(_layers(params, "gru_state", state, jnp.tanh), 3)
+    kept = jax.nn.sigmoid(update + update_too)
+    return (1 - kept) * jnp.tanh(new + jax.nn.sigmoid(reset + reset_too) * new_too) + kept * state
+
+
+def _layers(params: Params, name: str, x: jax.Array, activation: Callable[[jax.Array], jax.Array]) -> jax.Array:
+    """Layers with the activation between them, and none after the last."""
+    for i in range(_depth(params, name)):
+        x = (activation(x) if i else x) @ params[f"{name}_w{i}"] + params[f"{name}_b{i}"]
+    return x
+
+
+def _depth(params: Mapping[str, np.ndarray | jax.Array], name: str) -> int:
+    return sum(key.startswith(f"{name}_w") for key in params)

@@ -1,0 +1,79 @@
+"""Training with Brax's PPO."""
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from jaxcert._extras import import_extra
+from jaxcert.rollouts._multi_task import MultiTaskEnv
+from jaxcert.training._brax_env import brax_env
+from jaxcert.training._checkpoints import last_checkpoint, network_factory, save_checkpoint
+from jaxcert.training._compatibility import brax_compatibility
+from jaxcert.training._hook import CertificationHook
+from jaxcert.training._settings import PPOSettings
+
+
+def check_brax_training(env: MultiTaskEnv, settings: PPOSettings) -> None:
+    """Raise for observations that Brax's networks do not take, and if Brax is missing."""
+    obs = jax.eval_shape(lambda key: env.environment(env.sample_task(key)).reset(key).obs, jax.random.key(0))
+    if isinstance(obs, tuple):
+        kind = type(obs).__name__
+        raise ValueError(f"PPOSettings train with Brax, whose networks do not take the {kind} of {env.name or env!r}")
+    import_extra("brax.training.agents.ppo.train", "brax")
+
+
+def train_with_brax(
+    env: MultiTaskEnv,
+    settings: PPOSettings,
+    hook: CertificationHook | None,
+    checkpoints: str | Path | None,
+    progress_fn: Callable[[int, dict[str, Any]], None],
+) -> tuple[Callable[..., Any], Any]:
+    """As ``train``: the function that makes a policy of parameters, and the parameters."""
+    ppo = import_extra("brax.training.agents.ppo.train", "brax")
+    last = last_checkpoint(checkpoints, env, settings)
+    done = int(last.name) if last is not None else 0
+    options = _left_over(settings, done)
+    if hook is not None and hook.stop is not None and last is not None and hook.ledger.reached == done:
+        options["num_timesteps"] = 0  # training had ended
+
+    def keep(step: int, make_policy: Callable[..., Any], params: Any) -> None:
+        restored = step == 0 and last is not None
+        if hook is not None and restored and done in hook.ledger.done:
+            return
+        if checkpoints is not None and not restored:
+            save_checkpoint(checkpoints, done + step, params, env, settings)
+        if hook is not None:
+            hook(done + step, make_policy, params)
+
+    with brax_compatibility():
+        make_policy, params, _ = ppo.train(
+            environment=brax_env(env),
+            episode_length=env.episode_length,
+            normalize_observations=True,
+            deterministic_eval=True,
+            # Between resets, Brax returns environments to their first state, and so to their first task.
+            num_resets_per_eval=1,
+            network_factory=network_factory(settings),
+            progress_fn=lambda step, metrics: progress_fn(done + step, metrics),
+            policy_params_fn=keep,
+            restore_checkpoint_path=None if last is None else str(last),
+            **options,
+        )
+        if options["num_timesteps"] == 0:
+            keep(0, make_policy, params)  # Brax does not call it then
+    return make_policy, params
+
+
+def _left_over(settings: PPOSettings, done: int) -> dict[str, Any]:
+    """Arguments of Brax for the remaining steps, with the evaluations that were planned for them."""
+    options = {name: value for name, value in dataclasses.asdict(settings).items() if not name.endswith("_layers")}
+    left = max(settings.num_timesteps - done, 0)
+    share = left / max(settings.num_timesteps, 1)
+    # The first evaluation, before training, trains nothing.
+    num_evals = 1 + max(1, round((settings.num_evals - 1) * share)) if settings.num_evals > 1 else settings.num_evals
+    # A new seed, so that the environments differ from those already seen.
+    return {**options, "num_timesteps": left, "num_evals": num_evals, "seed": settings.seed + done}

@@ -1,0 +1,78 @@
+"""Training with certificates on the way, by the trainer that the settings belong to."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jaxcert.rollouts._multi_task import MultiTaskEnv
+from jaxcert.training._hook import CertificationHook, Checkpoint, Reached
+from jaxcert.training._registry import TRAINERS
+from jaxcert.training._settings import PPOSettings
+from jaxcert.training.zones import ZonesSettings
+
+
+class Trained(NamedTuple):
+    """The result of training.
+
+    Attributes:
+        make_policy: a function from parameters to a policy.
+        params: the parameters at the end, or where training stopped.
+        reached: the checkpoint at which training stopped early, or None.
+    """
+
+    make_policy: Callable[..., Any]
+    params: Any
+    reached: Checkpoint | None
+
+
+def train(
+    env: MultiTaskEnv,
+    settings: PPOSettings | ZonesSettings,
+    *,
+    hook: CertificationHook | None = None,
+    checkpoints: str | Path | None = None,
+    progress_fn: Callable[[int, dict[str, Any]], None] = lambda *_: None,
+) -> Trained:
+    """Train a policy on all tasks at once, with a certificate at every checkpoint.
+
+    Args:
+        env: the tasks and their environments.
+        settings: ``PPOSettings`` train with Brax's PPO, ``ZonesSettings`` a policy that reads formulas, on zones.
+        hook: certifies the checkpoints; its ``stop`` ends training.
+        checkpoints: a folder for checkpoints and the hook's log: of Brax in its own format, and compact policy files.
+            If it holds checkpoints, training resumes from the last one with the remaining steps; it does not if the
+            hook's ``stop`` had ended it. With Brax it resumes with the parameters, but a new optimiser and new
+            environments; on zones as if it had never stopped.
+        progress_fn: as in Brax, of the step and metrics; it also gets the scalars of the certificates.
+
+    Returns:
+        The policy.
+
+    Raises:
+        ImportError: if the extra ``brax`` or ``zones`` is missing.
+        TypeError: for settings of no known trainer.
+        ValueError: for checkpoints of another environment, of one without a name, or of other networks, for settings
+            that do not fit the environment, and as the hook does.
+
+    Example:
+        >>> from jaxcert.tasks import pendulum
+        >>> from jaxcert.training import PENDULUM
+        >>> trained = train(pendulum.ENV, PENDULUM)  # doctest: +SKIP
+    """
+    if type(settings) not in TRAINERS:
+        raise TypeError(f"settings are {settings!r}; expected {' or '.join(kind.__name__ for kind in TRAINERS)}")
+    trainer = TRAINERS[type(settings)]
+    trainer.check(env, settings)
+    if checkpoints is not None and not env.name:
+        raise ValueError("checkpoints say which environment they are of: give the MultiTaskEnv a name")
+    if hook is not None:
+        progress_fn = hook.progress_fn(progress_fn)
+    if checkpoints is not None:
+        Path(checkpoints).mkdir(parents=True, exist_ok=True)
+        if hook is not None:
+            hook.keep_log(Path(checkpoints) / "certificates.jsonl")
+    try:
+        make_policy, params = trainer.run(env, settings, hook, checkpoints, progress_fn)
+    except Reached as reached:
+        return Trained(reached.make_policy, reached.checkpoint.params, reached.checkpoint)
+    return Trained(make_policy, params, None)

@@ -1,0 +1,87 @@
+"""Settings of training on zones."""
+
+import dataclasses
+import math
+
+from jaxcert._validation import check_count
+from jaxcert.tasks.zones import NetworkSizes
+from jaxcert.training.zones._lessons import LESSONS, Lesson
+
+_NETWORKS = NetworkSizes()
+
+
+@dataclasses.dataclass(frozen=True)
+class ZonesSettings:
+    """Settings of PPO on zones.
+
+    By default those of DeepLTL, but for smaller batches, fewer passes and a learning rate that begins higher and falls:
+    on two cores it then learns in a third of the time.
+
+    Attributes:
+        num_timesteps: total number of environment steps, rounded up to whole batches.
+        num_envs: environments in parallel.
+        unroll_length: steps of each environment per batch.
+        num_minibatches: minibatches per batch.
+        num_updates_per_batch: passes over each batch.
+        discounting: discount of PPO, not of the certified return.
+        gae_lambda: weight of longer returns in the estimate of advantages.
+        clipping: how far the ratio of probabilities may leave 1.
+        entropy_cost: weight of the entropy.
+        value_cost: weight of the critic's squared error.
+        learning_rate: learning rate of Adam at first; it falls to 0 at the end.
+        max_gradient_norm: longer gradients are shortened to it.
+        lessons: the curriculum; the tasks of the environment come after it.
+        window: number of episodes over which the success of a lesson is counted.
+        num_evals: number of evaluations and checkpoints, the first before training.
+        num_eval_envs: episodes of each evaluation, each of another task of the environment.
+        networks: sizes of the networks.
+        seed: seed of everything in training.
+
+    Raises:
+        ValueError: for numbers without meaning, and batches that do not divide into minibatches.
+    """
+
+    num_timesteps: int = 25_000_000
+    num_envs: int = 128
+    unroll_length: int = 128
+    num_minibatches: int = 8
+    num_updates_per_batch: int = 6
+    discounting: float = 0.998
+    gae_lambda: float = 0.95
+    clipping: float = 0.2
+    entropy_cost: float = 0.003
+    value_cost: float = 0.5
+    learning_rate: float = 1e-3
+    max_gradient_norm: float = 0.5
+    lessons: tuple[Lesson, ...] = LESSONS
+    window: int = 512
+    num_evals: int = 26
+    num_eval_envs: int = 256
+    networks: NetworkSizes = _NETWORKS
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            if field.type is int and field.name != "seed":
+                check_count(field.name, getattr(self, field.name))
+        for name in ("clipping", "learning_rate", "max_gradient_norm"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; expected a positive number")
+        for name in ("discounting", "gae_lambda"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; expected a number in [0, 1]")
+        if self.batch_length % self.num_minibatches:
+            raise ValueError(
+                f"{self.num_envs} environments with {self.unroll_length} steps do not divide into"
+                f" {self.num_minibatches} minibatches"
+            )
+
+    @property
+    def batch_length(self) -> int:
+        """Steps of all environments in a batch."""
+        return self.num_envs * self.unroll_length
+
+    @property
+    def num_batches(self) -> int:
+        """Batches in all."""
+        return math.ceil(self.num_timesteps / self.batch_length)

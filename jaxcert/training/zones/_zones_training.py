@@ -1,0 +1,108 @@
+"""Training on zones: updates, checkpoints and certificates."""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxcert._extras import import_extra
+from jaxcert.rollouts import MultiTaskEnv, collect
+from jaxcert.rollouts._policy import key_apart
+from jaxcert.tasks.zones import ZoneEnv, sequence_policy
+from jaxcert.tasks.zones._sequence_policy import make_sequence_policy
+from jaxcert.training._hook import CertificationHook
+from jaxcert.training._policy_file import save_policy
+from jaxcert.training.zones._learner import Learned, Learner, initial_learner, update
+from jaxcert.training.zones._learner_file import load_learner, save_learner
+from jaxcert.training.zones._zones_settings import ZonesSettings
+
+_FILE = "learner.npz"
+
+
+def check_zones_training(env: MultiTaskEnv, settings: ZonesSettings) -> None:
+    """Raise for a missing package, and for what is no zones or has lessons of too many stages."""
+    import_extra("optax", "zones")
+    task = jax.eval_shape(env.sample_task, jax.random.key(0))
+    if not isinstance(env.environment(task), ZoneEnv):
+        raise ValueError(f"ZonesSettings train on zones, not on {env.name or env!r}")
+    depth, longest = task.reach.shape[0], max((each.num_stages[1] for each in settings.lessons), default=0)
+    if longest > depth:
+        raise ValueError(f"lessons have up to {longest} stages; the tasks of {env.name} have room for {depth}")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Run:
+    """One call of ``train``."""
+
+    env: MultiTaskEnv
+    settings: ZonesSettings
+    hook: CertificationHook | None
+    folder: Path | None
+    progress_fn: Callable[[int, dict[str, Any]], None]
+
+    def step(self, learner: Learner) -> int:
+        """Steps of the environment so far."""
+        return int(learner.num_updates) * self.settings.batch_length
+
+    def keep(self, learner: Learner) -> None:
+        """Write the files of a checkpoint: first the learner, so that what has a policy can go on."""
+        if self.folder is None:
+            return
+        step = self.step(learner)
+        save_learner(self.folder / _FILE, learner, self.env, self.settings)
+        facts = {"num_steps": step, "seed": self.settings.seed}
+        path = self.folder / f"{step:012d}.npz"
+        save_policy(path, learner.params, environment=self.env.name, network="sequence", **facts)
+
+    def report(self, learner: Learner, learned: Learned | None) -> None:
+        """Evaluate, certify, and tell the progress."""
+        step = self.step(learner)
+        metrics = {f"training/{name}": float(x) for name, x in learned._asdict().items()} if learned else {}
+        policy = sequence_policy(learner.params)
+        key_tasks, key = jax.random.split(jax.random.fold_in(key_apart(jax.random.key(self.settings.seed)), step))
+        tasks = self.env.sample_tasks(key_tasks, self.settings.num_eval_envs)
+        returns = collect(self.env, policy, tasks, key, num_rollouts=1)
+        metrics["eval/episode_reward"] = float(jnp.mean(returns))
+        if self.hook is not None:
+            self.hook(step, make_sequence_policy, learner.params)
+        self.progress_fn(step, metrics)
+
+
+def train_on_zones(
+    env: MultiTaskEnv,
+    settings: ZonesSettings,
+    hook: CertificationHook | None,
+    checkpoints: str | Path | None,
+    progress_fn: Callable[[int, dict[str, Any]], None],
+) -> tuple[Callable[..., Any], Any]:
+    """As ``train``: the function that makes a policy of parameters, and the parameters."""
+    run = _Run(env, settings, hook, None if checkpoints is None else Path(checkpoints), progress_fn)
+    restored = None if run.folder is None else load_learner(run.folder / _FILE, env, settings)
+    learner = initial_learner(jax.random.key(settings.seed), env, settings) if restored is None else restored
+    if restored is None:
+        run.keep(learner)
+    done = {} if hook is None else hook.ledger.done
+    if restored is None or (hook is not None and run.step(learner) not in done):
+        run.report(learner, None)
+    elif hook is not None and hook.stop is not None and hook.ledger.reached == run.step(learner):
+        return make_sequence_policy, learner.params  # training had ended
+    batch = jax.jit(functools.partial(update, env=env, settings=settings))
+    marks = [mark for mark in _marks(settings) if mark > int(learner.num_updates)]
+    while marks:
+        learner, learned = batch(learner)
+        if int(learner.num_updates) == marks[0]:
+            run.keep(learner)
+            run.report(learner, learned)
+            marks.pop(0)
+    return make_sequence_policy, learner.params
+
+
+def _marks(settings: ZonesSettings) -> list[int]:
+    """After how many updates there are checkpoints, the one before training left out."""
+    parts = max(settings.num_evals - 1, 1)
+    return sorted({math.ceil(settings.num_batches * part / parts) for part in range(1, parts + 1)})

@@ -1,0 +1,140 @@
+"""The networks of zones: beside a plain NumPy version, sets without order, stages in theirs, and foreign parameters."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxcert.rollouts import collect
+from jaxcert.tasks import ltl, zones
+from jaxcert.tasks.zones._network import distribution, embed, initial_params, sizes_of, value
+from jaxcert.tasks.zones._robot import LARGEST_MOTION
+
+SIZES = zones.NetworkSizes(robot=(9, 7), proposition=5, colours=(6, 4), sequence=3, actor=(8,), critic=(8, 5))
+PARAMS = initial_params(jax.random.key(0), SIZES)
+
+
+def task(text, depth=3):
+    return ltl.from_formula(ltl.parse(text), zones.COLOURS, depth=depth)
+
+
+def observed(text, seed=1, depth=3):
+    rng, goal = np.random.default_rng(seed), task(text, depth)
+    motion, lidar = rng.normal(size=5), rng.uniform(size=(4, 16))
+    remaining = ltl.remaining(goal, ltl.initial_state(goal))
+    return zones.Observation(jnp.asarray(motion, jnp.float32), jnp.asarray(lidar, jnp.float32), remaining)
+
+
+def perturbed(params):
+    """Biases that are not 0, so that none can be forgotten."""
+    keys = jax.random.split(jax.random.key(3), len(params))
+    return {
+        name: array + 0.3 * jax.random.normal(key, array.shape)
+        for key, (name, array) in zip(keys, params.items(), strict=True)
+    }
+
+
+def by_hand(params, obs):
+    """Mean, deviation and value in double precision, one number of units after the other."""
+    p = {name: np.asarray(array, np.float64) for name, array in params.items()}
+
+    def layers(name, x, act):
+        i = 0
+        while f"{name}_w{i}" in p:
+            x = p[f"{name}_w{i}"].T @ (act(x) if i else x) + p[f"{name}_b{i}"]
+            i += 1
+        return x
+
+    def relu(x):
+        return np.maximum(x, 0)
+
+    def sigmoid(x):
+        return 1 / (1 + np.exp(-x))
+
+    def colours(on):
+        members = [p["propositions"][i] for i in range(4) if on[i]]
+        return relu(layers("colours", sum(members, np.zeros(SIZES.proposition)), relu))
+
+    seen = np.concatenate([np.asarray(obs.motion) / np.array(LARGEST_MOTION), np.asarray(obs.lidar).ravel()])
+    robot = np.tanh(layers("robot", seen, np.tanh))
+    h = np.zeros(SIZES.sequence)
+    for i in range(int(obs.remaining.mask.sum()))[::-1]:
+        x = np.concatenate([colours(obs.remaining.reach[i]), colours(obs.remaining.avoid[i])])
+        a, b = layers("gru_input", x, np.tanh).reshape(3, -1), layers("gru_state", h, np.tanh).reshape(3, -1)
+        r, z = sigmoid(a[0] + b[0]), sigmoid(a[1] + b[1])
+        h = (1 - z) * np.tanh(a[2] + r * b[2]) + z * h
+    joint = np.concatenate([robot, h])
+    out = layers("actor", joint, relu)
+    return np.tanh(out[:2]), np.maximum(sigmoid(out[2:]), 1e-3), layers("critic", joint, np.tanh)[0]
+
+
+@pytest.mark.parametrize("text", ["F red", "F(red & F green)", "!yellow U ((red | green) & (!(red | green) U purple))"])
+def test_they_compute_what_a_plain_version_does(text):
+    params, obs = perturbed(PARAMS), observed(text)
+    embedded = jax.jit(embed)(params, obs)
+    found = (*distribution(params, embedded), value(params, embedded))
+    for got, wanted in zip(found, by_hand(params, obs), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=2e-5, atol=2e-6)
+
+
+def test_a_set_has_no_order_and_an_empty_row_is_no_stage():
+    first, other = (embed(PARAMS, observed(text)) for text in ("F(red | green)", "F(green | red)"))
+    np.testing.assert_array_equal(first, other)
+    shallow, deep = (embed(PARAMS, observed("F(red & F green)", depth=depth)) for depth in (2, 5))
+    np.testing.assert_array_equal(shallow, deep)
+
+
+@pytest.mark.parametrize(
+    "other", ["F(green & F red)", "F red", "F(red & (!yellow U green))", "!yellow U (red & F green)"]
+)
+def test_another_formula_is_read_as_another(other):
+    assert np.any(embed(PARAMS, observed("F(red & F green)")) != embed(PARAMS, observed(other)))
+
+
+def test_the_first_policy_of_training_hardly_depends_on_anything_and_acts_at_random():
+    params = initial_params(jax.random.key(1), zones.NetworkSizes())
+    found = [distribution(params, embed(params, observed("F red", seed))) for seed in range(4)]
+    means, deviations = (np.array(part) for part in zip(*found, strict=True))
+    assert np.abs(means).max() < 0.1
+    np.testing.assert_allclose(deviations, 0.5, atol=0.05)
+
+
+def test_sizes_are_read_off_the_parameters():
+    assert sizes_of(PARAMS) == SIZES
+    assert sizes_of(initial_params(jax.random.key(0), zones.NetworkSizes())) == zones.NetworkSizes()
+
+
+def test_policies_act_by_mean_or_sample_and_share_a_compilation():
+    mean, sample = (zones.sequence_policy(PARAMS, deterministic=each) for each in (True, False))
+    obs, keys = observed("F red"), jax.random.split(jax.random.key(2), 4000)
+    np.testing.assert_array_equal(*(mean.apply(mean.params, obs, key) for key in keys[:2]))
+    drawn = jax.vmap(lambda key: sample.apply(sample.params, obs, key))(keys)
+    wanted, deviation = distribution(PARAMS, embed(PARAMS, obs))
+    np.testing.assert_allclose(drawn.mean(0), wanted, atol=0.05)
+    np.testing.assert_allclose(drawn.std(0), deviation, rtol=0.1)
+    again = zones.sequence_policy(perturbed(PARAMS))
+    assert jax.tree.structure(again) == jax.tree.structure(mean)
+
+
+def test_a_policy_runs_on_tasks_of_any_depth():
+    policy = zones.sequence_policy(PARAMS)
+    for env in (zones.ENV, zones.env(depth=4, num_stages=(4, 4))):
+        tasks = env.sample_tasks(jax.random.key(0), 2)
+        assert collect(env, policy, tasks, jax.random.key(1), num_rollouts=2).shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"actor_w0": jnp.zeros((3, 8))}, r"actor_w0 of the network has shape \(3, 8\); expected \(10, 8\)"),
+        ({"actor_w9": jnp.zeros((3, 8))}, "no parameters of a network for zones"),
+        ({"extra": jnp.zeros(3)}, r"extra of the network has shape \(3,\); expected missing"),
+        ({"colours_b0": None}, r"colours_b0 of the network has shape missing; expected \(6,\)"),
+        ({"propositions": None}, "no parameters of a network for zones"),
+        ({"propositions": jnp.zeros((3, 5))}, r"propositions of the network has shape \(3, 5\); expected \(4, 5\)"),
+    ],
+)
+def test_other_parameters_are_refused(change, message):
+    params = {name: array for name, array in {**PARAMS, **change}.items() if array is not None}
+    with pytest.raises(ValueError, match=message):
+        zones.sequence_policy(params)
