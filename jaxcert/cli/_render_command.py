@@ -1,35 +1,81 @@
-"""`jaxcert render`: a video of a policy on one task."""
+"""`jaxcert render`: a video of a policy on one task, or a picture of several episodes."""
 
-import math
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import jax
-import jax.numpy as jnp
 import typer
 
+from jaxcert._files import check_suffix
 from jaxcert.cli import _console, _policies
 from jaxcert.cli._options import CHECKPOINT, Quiet
-from jaxcert.tasks.locomotion import Task, check_video_path, render
+from jaxcert.report import check_figure_path, save_figure
+from jaxcert.tasks._pictures import Pictures
+from jaxcert.tasks._registry import ENVIRONMENTS
+from jaxcert.tasks._video import SUFFIXES, check_video_path
+
+_FIGURES = (".pdf", ".png", ".svg")
 
 
 def render_policy(
-    checkpoint: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help=f"{CHECKPOINT}cheetah, walker.")],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The video (.gif or .mp4).")],
-    mass: Annotated[float, typer.Option(metavar="X", help="Multiple of all masses.")] = 1.0,
-    size: Annotated[float, typer.Option(metavar="X", help="Multiple of the torso's length.")] = 1.0,
-    steps: Annotated[int, typer.Option(min=1, metavar="N", help="Length of the episode.")] = 300,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="S", help="Seed of the episode.")] = 0,
+    checkpoint: Annotated[Path, typer.Argument(metavar="CHECKPOINT", help=f"{CHECKPOINT}cheetah, walker, zones.")],
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="The video (.gif or .mp4); for zones also a picture of six episodes.")
+    ],
+    mass: Annotated[
+        float | None, typer.Option(metavar="X", help="Robots: multiple of all masses, by default 1.")
+    ] = None,
+    size: Annotated[
+        float | None, typer.Option(metavar="X", help="Robots: multiple of the torso's length, by default 1.")
+    ] = None,
+    formula: Annotated[
+        str | None, typer.Option(metavar="TEXT", help='Zones: the task, as "!red U (green & F yellow)"; else random.')
+    ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Steps, by default 300; for zones the most, by default 1000."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="S", help="Seed of task and episode.")] = 0,
     quiet: Quiet = False,
 ) -> None:
-    """Draw an episode of the cheetah or the walker."""
-    check_video_path(out)
-    for name, value in {"mass": mass, "size": size}.items():
-        if not (math.isfinite(value) and value > 0):
-            raise ValueError(f"--{name} is {value}; expected a positive number")
+    """Draw an episode of the cheetah or the walker, or episodes in zones."""
     found = _policies.find(checkpoint, deterministic=True)
-    task = Task(jnp.float32(mass), jnp.float32(size))
+    pictures = _pictures(found.env.name)
+    is_video = _check_path(out, pictures)
+    given = {"mass": mass, "size": size, "formula": formula}
+    key = jax.random.key(seed)
+    task = pictures.task(found.env, key, **_belonging(given, found.env.name, pictures))
     with _console.progress(quiet) as show:
         show("rendering")
-        render(out, found.env, found.policy, task, jax.random.key(seed), num_steps=steps)
-    _console.output().print(f"{found.source}, mass {mass:g}, size {size:g}: written to {out}")
+        if is_video:
+            pictures.video(out, found.env, found.policy, task, key, steps)
+        elif pictures.figure:
+            save_figure(out, pictures.figure(found.env, found.policy, task, key, steps))
+    _console.output().print(f"{found.source}, {pictures.describe(task)}: written to {out}")
+
+
+def _pictures(environment: str) -> Pictures:
+    pictures = ENVIRONMENTS[environment].pictures
+    if pictures is None:
+        having = [name for name, entry in ENVIRONMENTS.items() if entry.pictures]
+        raise ValueError(f"{environment} has no pictures; expected a policy for one of {', '.join(having)}")
+    return pictures
+
+
+def _check_path(out: Path, pictures: Pictures) -> bool:
+    """Whether it is a video; raises for a file that cannot be written."""
+    is_video = check_suffix(out, (*SUFFIXES, *(_FIGURES if pictures.figure else ()))) in SUFFIXES
+    if is_video:
+        check_video_path(out, pictures.extra)
+    else:
+        check_figure_path(out)
+    return is_video
+
+
+def _belonging(given: dict[str, Any], environment: str, pictures: Pictures) -> dict[str, Any]:
+    """The options that are given, if the environment has them."""
+    chosen = {name: value for name, value in given.items() if value is not None}
+    for name in chosen.keys() - set(pictures.options):
+        expected = " and ".join(f"--{option}" for option in pictures.options)
+        raise ValueError(f"--{name} does not belong to {environment}, whose tasks have {expected}")
+    return chosen

@@ -11,6 +11,7 @@ from jaxcert.tasks import (
     simple_grid,
     zones,
 )
+from jaxcert.tasks._pictures import ROBOTS, ZONES, Pictures
 from jaxcert.tasks.locomotion import cheetah, walker
 
 
@@ -22,11 +23,13 @@ class Entry(NamedTuple):
         policies: fixed policies that come with it, by name.
         trainable: whether there is a trainer for it; Brax's takes real actions, an ``action_size`` and arrays as
             observations.
+        pictures: how its episodes are drawn; None if they are not.
     """
 
     make: Callable[[], MultiTaskEnv]
     policies: Mapping[str, Callable[[], Policy]] = {}
     trainable: bool = True
+    pictures: Pictures | None = None
 
 
 _BRIDGES = {
@@ -36,11 +39,11 @@ _BRIDGES = {
 
 ENVIRONMENTS = {
     "bridge_world": Entry(lambda: bridge_world.ENV, _BRIDGES, trainable=False),
-    "cheetah": Entry(cheetah),
-    "cheetah (authors' version)": Entry(lambda: cheetah(authors_version=True)),
+    "cheetah": Entry(cheetah, pictures=ROBOTS),
+    "cheetah (authors' version)": Entry(lambda: cheetah(authors_version=True), pictures=ROBOTS),
     "pendulum": Entry(lambda: pendulum.ENV),
     "simple_grid": Entry(lambda: simple_grid.ENV, {"simple_grid": lambda: simple_grid.POLICY}, trainable=False),
-    "walker": Entry(walker),
-    "walker (authors' version)": Entry(lambda: walker(authors_version=True)),
-    "zones": Entry(lambda: zones.ENV, {"zones_steering": zones.steering_policy}),
+    "walker": Entry(walker, pictures=ROBOTS),
+    "walker (authors' version)": Entry(lambda: walker(authors_version=True), pictures=ROBOTS),
+    "zones": Entry(lambda: zones.ENV, {"zones_steering": zones.steering_policy}, pictures=ZONES),
 }

@@ -231,10 +231,11 @@ def _frames(path):
         (["rollout", "cheetah", "--tasks", 0, "--rollouts", 2, "--out", "r.npz"], "tasks"),
         (["rollout", "bad.npz", "--tasks", 2, "--rollouts", 2, "--out", "r.npz"], "bad.npz is no policy file"),
         (["rollout", "foreign.npz", "--tasks", 2, "--rollouts", 2, "--out", "r.npz"], "holds a policy for 'ant'"),
-        (["render", "cheetah", "--out", "v.png"], "suffix '.png', expected .gif or .mp4"),
+        (["render", "cheetah", "--out", "v.png"], "suffix '.png', expected one of .gif, .mp4"),
         (["render", "cheetah", "--out", "none/v.gif"], "the folder 'none' does not exist"),
-        (["render", "cheetah", "--mass", -1, "--out", "v.gif"], "--mass is -1.0; expected a positive number"),
-        (["render", "cheetah", "--size", "nan", "--out", "v.gif"], "--size is nan; expected a positive number"),
+        (["render", "cheetah", "--mass", -1, "--out", "v.gif"], "mass is -1.0; expected a positive number"),
+        (["render", "cheetah", "--formula", "F red", "--out", "v.gif"], "--formula does not belong to cheetah"),
+        (["render", "cheetah", "--size", "nan", "--out", "v.gif"], "size is nan; expected a positive number"),
     ],
 )
 def test_bad_arguments(tmp_path, monkeypatch, arguments, words):
@@ -255,7 +256,7 @@ def test_a_checkpoint_of_another_environment_is_refused(trained, tmp_path):
     assert "is a checkpoint of 'pendulum', not of 'cheetah'" in outcome.err
     outcome = command("render", trained[0], "--out", tmp_path / "v.gif")
     assert outcome.status == 2
-    assert "Pendulum has no pictures; expected the cheetah or the walker" in outcome.err
+    assert "pendulum has no pictures; expected a policy for one of cheetah" in outcome.err
     assert sample_policy("cheetah").deterministic
 
 

@@ -12,7 +12,7 @@ Reference:
 """
 
 from jaxcert.tasks.locomotion._environments import Locomotion, State, cheetah, walker
-from jaxcert.tasks.locomotion._render import check_video_path, render
+from jaxcert.tasks.locomotion._render import render
 from jaxcert.tasks.locomotion._task import Task, sample_task
 
-__all__ = ["Locomotion", "State", "Task", "check_video_path", "cheetah", "render", "sample_task", "walker"]
+__all__ = ["Locomotion", "State", "Task", "cheetah", "render", "sample_task", "walker"]

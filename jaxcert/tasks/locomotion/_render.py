@@ -14,9 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert._files import check_output, whole_file
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import PolicyOrFunction, as_policy
+from jaxcert.tasks._video import check_video_path, steps_per_frame, write_video
 from jaxcert.tasks.locomotion._environments import Locomotion, Robot
 from jaxcert.tasks.locomotion._task import Task
 from jaxcert.tasks.locomotion._warnings import mujoco_warnings
@@ -57,42 +57,13 @@ def render(
         >>> policy = lambda obs, key: jnp.zeros(6)
         >>> render("video.gif", cheetah(), policy, task, jax.random.key(0))  # doctest: +SKIP
     """
-    target = check_video_path(path)
+    target = check_video_path(path, "brax")
     robot = _robot(env, task)
     seconds_per_step = float(robot.mj_model.opt.timestep) * robot.num_substeps
-    every = max(1, round(1 / (frames_per_second * seconds_per_step)))
+    every = steps_per_frame(seconds_per_step, frames_per_second)
     qpos = np.asarray(positions(env, policy, task, key, num_steps=num_steps))[::every]
-    write = _write_gif if target.suffix.lower() == ".gif" else _write_mp4
     with mujoco_warnings():
-        frames = list(_frames(robot, task, qpos, size))
-    write(target, frames, 1 / (every * seconds_per_step))
-
-
-def check_video_path(path: str | Path) -> Path:
-    """The path, if ``render`` can write there; checked before a long computation.
-
-    Args:
-        path: the file.
-
-    Returns:
-        The path.
-
-    Raises:
-        ImportError: if the package that writes such a file is missing.
-        ValueError: for another file type, or if no file can be written there.
-
-    Example:
-        >>> check_video_path("video.png")
-        Traceback (most recent call last):
-        ValueError: video.png: suffix '.png', expected .gif or .mp4
-    """
-    target = check_output(path)
-    needed = {".gif": ("PIL.Image",), ".mp4": ("imageio.v3", "imageio_ffmpeg")}.get(target.suffix.lower())
-    if needed is None:
-        raise ValueError(f"{target}: suffix {target.suffix!r}, expected .gif or .mp4")
-    for module in needed:
-        import_extra(module, "brax")
-    return target
+        write_video(target, _frames(robot, task, qpos, size), 1 / (every * seconds_per_step), "brax")
 
 
 def _robot(env: MultiTaskEnv, task: Task) -> Robot:
@@ -156,17 +127,3 @@ def _screen(width: int, height: int) -> Iterator[None]:
         yield
     finally:
         screen.free()
-
-
-def _write_gif(target: Path, frames: list[np.ndarray], rate: float) -> None:
-    image = import_extra("PIL.Image", "brax")
-    first, *rest = (image.fromarray(frame).quantize(64) for frame in frames)
-    with whole_file(target) as file:
-        first.save(file, format="GIF", save_all=True, append_images=rest, duration=round(1000 / rate), loop=0)
-
-
-def _write_mp4(target: Path, frames: list[np.ndarray], rate: float) -> None:
-    iio = import_extra("imageio.v3", "brax")
-    content = iio.imwrite("<bytes>", np.stack(frames), extension=".mp4", fps=rate, codec="libx264")
-    with whole_file(target) as file:
-        file.write(content)

@@ -1,0 +1,105 @@
+"""Episodes of one task side by side, as a picture."""
+
+import math
+from typing import Any
+
+import chex
+import jax
+import numpy as np
+
+from jaxcert._extras import import_extra
+from jaxcert.rollouts._multi_task import MultiTaskEnv
+from jaxcert.rollouts._policy import PolicyOrFunction
+from jaxcert.tasks import ltl
+from jaxcert.tasks.zones._drawing import DARK, END_MARKERS, LINE, draw_world, ending, robot_corners, wrapped
+from jaxcert.tasks.zones._trajectories import OUTCOMES, Trajectories, formula_of, trajectories
+
+# In inches, and in points.
+_PANEL, _LEGEND = 2.5, 0.45
+_TITLE, _SMALL, _LETTERS = 10.0, 8.0, 7.0
+_START = {"color": "white", "edgecolor": DARK, "linewidth": 1.0}
+
+
+def plot_trajectories(
+    env: MultiTaskEnv, policy: PolicyOrFunction, task: ltl.ReachAvoid, key: chex.PRNGKey, *, num_episodes: int = 6
+) -> Any:
+    """Draw episodes of one task side by side, with the formula as the title.
+
+    An arrowhead is the robot at its start. Along its way a number shows where a stage was passed, and how many are
+    then. The mark at its end says how the episode ended, as do the words above it.
+
+    Args:
+        env: the result of ``zones.env``.
+        policy: as in ``rollouts.collect``.
+        task: one task, such as ``env.sample_task`` or ``ltl.from_formula`` gives.
+        key: a JAX random key.
+        num_episodes: how many.
+
+    Returns:
+        A `matplotlib.figure.Figure` that is not registered with pyplot; see ``report.save_figure``.
+
+    Raises:
+        ImportError: matplotlib is missing (`pip install 'jaxcert[plot]'`).
+        TypeError: for what is no task.
+        ValueError: as ``trajectories``.
+
+    Example:
+        >>> from jaxcert.tasks import zones
+        >>> task = ltl.from_formula(ltl.parse("!red U (green & F yellow)"), zones.COLOURS)
+        >>> figure = plot_trajectories(zones.ENV, zones.steering_policy(), task, jax.random.key(0), num_episodes=2)
+        >>> figure.get_suptitle()
+        '!red U (green & F yellow)'
+    """
+    new_figure = import_extra("matplotlib.figure", "plot").Figure
+    found = jax.tree.map(np.asarray, trajectories(env, policy, task, key, num_episodes=num_episodes))
+    columns = num_episodes if num_episodes <= 3 else math.ceil(math.sqrt(num_episodes))
+    rows, width = math.ceil(num_episodes / columns), columns * _PANEL
+    title = wrapped(str(formula_of(env, task)), width - 0.3, _TITLE)
+    height = rows * (_PANEL + 0.2) + len(title) * _TITLE * LINE / 72 + _LEGEND
+    figure = new_figure(figsize=(width, height), dpi=120, layout="constrained")
+    figure.suptitle("\n".join(title), fontsize=_TITLE)
+    for episode in range(num_episodes):
+        axes = figure.add_subplot(rows, columns, episode + 1)
+        _draw_episode(axes, jax.tree.map(lambda leaf, episode=episode: leaf[episode], found))
+    _draw_legend(figure, found, columns)
+    return figure
+
+
+def _draw_episode(axes: Any, episode: Trajectories) -> None:
+    """One panel; fields are those of one episode."""
+    steps = int(episode.num_steps)
+    way = np.asarray(episode.positions)[: steps + 1]
+    draw_world(axes, np.asarray(episode.centres), _LETTERS)
+    axes.plot(*way.T, color=DARK, linewidth=1.2, zorder=3)
+    axes.fill(*robot_corners(way[0], float(episode.headings[0]), 0.45).T, zorder=4, **_START)
+    for moment in np.flatnonzero(np.diff(episode.stages[:steps])) + 1:
+        _mark_stage(axes, way[moment], int(episode.stages[moment]))
+    marker = END_MARKERS[OUTCOMES[episode.outcomes]]
+    axes.plot(*way[-1], marker, color=DARK, markeredgecolor="white", markersize=_size(marker), zorder=6)
+    axes.set_title(ending(int(episode.outcomes), steps), fontsize=_SMALL, pad=2)
+
+
+def _mark_stage(axes: Any, place: np.ndarray, passed: int) -> None:
+    axes.plot(*place, "o", color="white", markeredgecolor=DARK, markersize=8, markeredgewidth=0.8, zorder=6)
+    axes.annotate(
+        str(passed), place, fontsize=6, color=DARK, ha="center", va="center_baseline", zorder=7, annotation_clip=False
+    )
+
+
+def _size(marker: str) -> float:
+    return {"*": 12, "X": 9}.get(marker, 7.5)
+
+
+def _draw_legend(figure: Any, found: Trajectories, columns: int) -> None:
+    """The marks that occur."""
+    line = import_extra("matplotlib.lines", "plot").Line2D
+    plain = {"linestyle": "none", "color": "white", "markeredgecolor": DARK}
+    entries = [line([], [], marker=(3, 0, -90), markersize=7, label="start", **plain)]
+    if any(np.any(stages[:steps]) for stages, steps in zip(found.stages, found.num_steps, strict=True)):
+        entries.append(line([], [], marker="o", markersize=8, label="number of stages passed", **plain))
+    for outcome in np.unique(found.outcomes):
+        name = OUTCOMES[outcome]
+        end = {"marker": END_MARKERS[name], "markersize": _size(END_MARKERS[name]), "label": name}
+        entries.append(line([], [], **plain | {"color": DARK, "markeredgecolor": "white"}, **end))
+    together = {"ncols": 2 if columns == 1 else len(entries), "handletextpad": 0.1, "columnspacing": 1.2}
+    figure.legend(handles=entries, loc="outside lower center", fontsize=_SMALL, frameon=False, **together)

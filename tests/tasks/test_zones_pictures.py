@@ -1,0 +1,330 @@
+"""Zones to look at: trajectories against steps one by one, and real files of pictures and videos, read back."""
+
+import dataclasses
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxcert.report import save_figure
+from jaxcert.rollouts import Policy, collect
+from jaxcert.rollouts._policy import episode_key
+from jaxcert.tasks import ltl, pendulum, zones
+from jaxcert.tasks.zones._drawing import END_MARKERS, PALETTE, wrapped
+from jaxcert.tasks.zones._layout import Layout
+from jaxcert.tasks.zones._trajectory_plot import plot_trajectories
+
+KEY = jax.random.key(0)
+STEERING = zones.steering_policy()
+SHORT = dataclasses.replace(zones.ENV, episode_length=150)
+
+
+def task(text):
+    return ltl.from_formula(ltl.parse(text), zones.COLOURS)
+
+
+def forward(params, obs, key):
+    return jnp.stack([jnp.ones_like(obs.motion[0]), jnp.zeros_like(obs.motion[0])])
+
+
+FORWARD = Policy(forward, (), deterministic=True)
+
+
+class Row(zones.ZoneEnv):
+    """Red, green and purple lie ahead of the robot, 1, 2 and 3 m away, in every episode; yellow is in a corner."""
+
+    def reset(self, rng):
+        now = jnp.result_type(float)
+        ahead = jnp.arange(4, dtype=now)[:, None] - 1
+        x = jnp.where(ahead < 2, ahead, 2.9) * jnp.ones((1, 2), now)
+        y = jnp.where(ahead < 2, 0, 2.9) * jnp.ones((1, 2), now)
+        return self.begin(Layout(jnp.stack([x, y], axis=-1), jnp.array([-2.0, 0.0], now)), jnp.zeros((), now))
+
+
+ROW = dataclasses.replace(SHORT, environment=Row)
+
+
+def outcomes(found):
+    return [zones.OUTCOMES[i] for i in np.asarray(found.outcomes)]
+
+
+# --- trajectories -------------------------------------------------------------------------------------------------
+
+
+def one_by_one(env, policy, task, key, episode, num_episodes):
+    """The states of an episode until its end, one call a step."""
+    world, keys = env.environment(task), jax.random.split(episode_key(key), num_episodes)
+    first, key = jax.random.split(keys[episode])
+    step = jax.jit(lambda state, key: world.step(state, policy.apply(policy.params, state.obs, key)))
+    states = [jax.jit(world.reset)(first)]
+    while not bool(states[-1].done) and len(states) <= env.episode_length:
+        states.append(step(states[-1], jax.random.fold_in(key, np.int32(len(states) - 1))))
+    return jax.device_get(states)
+
+
+def test_trajectories_are_the_episodes_step_by_step(precision):
+    formula = task("!red U ((green | purple) & !green U yellow)")
+    found = jax.tree.map(np.asarray, zones.trajectories(SHORT, STEERING, formula, KEY, num_episodes=2))
+    assert found.positions.shape == (2, 151, 2)
+    assert found.positions.dtype == precision
+    states = one_by_one(SHORT, STEERING, formula, KEY, 1, 2)
+    steps = int(found.num_steps[1])
+    assert steps == len(states) - 1
+    wanted = [
+        [state.robot.position for state in states],
+        [state.robot.heading for state in states],
+        [in_zones(state) for state in states],
+        [state.progress for state in states],
+    ]
+    for array, values in zip(found[:4], wanted, strict=True):
+        np.testing.assert_allclose(array[1, : steps + 1], np.stack(values), rtol=0, atol=1e-4)
+        np.testing.assert_array_equal(array[1, steps:], array[1, [steps] * (151 - steps)])
+    np.testing.assert_array_equal(found.centres[1], states[0].centres)
+
+
+def in_zones(state):
+    distance = np.linalg.norm(state.centres - state.robot.position, axis=-1)
+    return np.any(distance < 0.4, axis=-1)
+
+
+def at_random(params, obs, key):
+    return jax.random.uniform(key, (2,), minval=-0.3, maxval=1.0)
+
+
+@pytest.mark.parametrize("policy", [STEERING, Policy(at_random, ())], ids=["steering", "random"])
+def test_they_are_the_episodes_of_collect_and_their_ends_those_of_the_formula(policy):
+    """Returns of the same key; progression over the propositions gives progress, stages and outcome."""
+    formula = task("!(red | purple) U ((green | yellow) & F purple)")
+    found = jax.tree.map(np.asarray, zones.trajectories(SHORT, policy, formula, KEY, num_episodes=40))
+    tasks = jax.tree.map(lambda leaf: leaf[None], formula)
+    returns = np.asarray(collect(SHORT, policy, tasks, KEY, num_rollouts=40))[0]
+    np.testing.assert_array_equal(np.array(outcomes(found)) == "satisfied", returns == 1)
+    progress = np.asarray(jax.jit(jax.vmap(lambda trace: progression(formula, trace)))(found.propositions))
+    for episode, (steps, outcome) in enumerate(zip(found.num_steps, outcomes(found), strict=True)):
+        np.testing.assert_array_equal(found.progress[episode, : steps + 1], progress[episode, : steps + 1])
+        last = progress[episode, steps]
+        assert bool(ltl.is_satisfied(last)) == (outcome == "satisfied")
+        assert bool(ltl.is_violated(last)) == (outcome == "violated")
+        assert np.any(np.abs(found.positions[episode, -1]) > 3.3) == (outcome == "left the square")
+        assert steps == 150 or outcome != "out of time"
+
+
+def progression(formula, trace):
+    """The state of the formula after each position of the trace."""
+
+    def step(progress, holds):
+        after = ltl.step(formula, progress, holds)
+        return after, after
+
+    return jax.lax.scan(step, ltl.initial_state(formula), trace)[1]
+
+
+@pytest.mark.parametrize(
+    ("formula", "end", "stages"),
+    [
+        ("F red", "satisfied", [0, 1]),
+        ("F(red & F(green & F purple))", "satisfied", [0, 1, 2, 3]),
+        ("!red U green", "violated", [0]),
+        ("!green U (red & !green U purple)", "violated", [0, 1]),
+        ("F yellow", "left the square", [0]),
+        # The second stage fails in green, and the first one is to be satisfied again.
+        ("F(red & !green U purple)", "left the square", [0, 1, 0]),
+    ],
+)
+def test_ends_and_stages(formula, end, stages):
+    found = zones.trajectories(ROW, FORWARD, task(formula), KEY, num_episodes=1)
+    assert outcomes(found) == [end]
+    passed = np.asarray(found.stages)[0]
+    assert [passed[0], *passed[1:][np.diff(passed) != 0]] == stages
+
+
+def test_a_video_shows_the_first_episode_of_a_picture():
+    """The first of one episode is that of several."""
+    one, several = (zones.trajectories(SHORT, STEERING, task("F red"), KEY, num_episodes=n) for n in (1, 3))
+    np.testing.assert_array_equal(one.positions[0, 0], several.positions[0, 0])
+    np.testing.assert_array_equal(one.centres[0], several.centres[0])
+
+
+def test_an_episode_ends_at_the_length_of_the_environment():
+    short = dataclasses.replace(zones.ENV, episode_length=5)
+    found = zones.trajectories(short, STEERING, task("F red"), KEY, num_episodes=3)
+    assert outcomes(found) == ["out of time"] * 3
+    assert found.num_steps.tolist() == [5, 5, 5]
+
+
+def test_what_cannot_be_followed():
+    good = task("F red")
+    tasks = zones.ENV.sample_tasks(KEY, 2)
+    broken = Policy(lambda params, obs, key: jnp.full(2, jnp.nan), ())
+    for env, policy, formula, error, words in (
+        (SHORT, STEERING, "F red", TypeError, "expected an ltl.ReachAvoid, as ltl.from_formula gives it"),
+        (SHORT, STEERING, tasks, ValueError, "task.reach is"),
+        (SHORT, STEERING, good._replace(num_stages=jnp.int32(0)), ValueError, "num_stages is 0; expected"),
+        (pendulum.ENV, STEERING, good, ValueError, "Pendulum is another environment; expected that of zones.env"),
+        (SHORT, lambda obs, key: jnp.zeros(3), good, ValueError, r"float32\[3\]; expected an action of shape \(2,\)"),
+        (SHORT, broken, good, ValueError, "an action of the policy is not finite, in episode 0"),
+        (SHORT, 3, good, TypeError, "policy is 3"),
+    ):
+        with pytest.raises(error, match=words):
+            zones.trajectories(env, policy, formula, KEY)
+    with pytest.raises(ValueError, match="num_episodes is 0"):
+        zones.plot_trajectories(SHORT, STEERING, good, KEY, num_episodes=0)
+
+
+# --- pictures -----------------------------------------------------------------------------------------------------
+
+
+def test_a_picture_shows_zones_ways_stages_and_ends():
+    formula = "F(red & F(green & !yellow U purple))"
+    figure = plot_trajectories(ROW, FORWARD, task(formula), KEY, num_episodes=2)
+    assert figure.get_suptitle() == formula
+    assert len(figure.axes) == 2
+    for axes in figure.axes:
+        assert axes.get_title().startswith("satisfied after ")
+        assert [text.get_text() for text in axes.texts] == [*"RRGGPPYY", "1", "2"]
+        assert len([patch for patch in axes.patches if type(patch).__name__ == "Circle"]) == 8
+        assert [line.get_marker() for line in axes.lines] == ["None", "o", "o", END_MARKERS["satisfied"]]
+        way = axes.lines[0].get_xydata()
+        np.testing.assert_array_equal(way[0], [-2, 0])
+        np.testing.assert_array_equal(way[-1], axes.lines[-1].get_xydata()[0])
+        assert 0.6 < way[-1, 0] < 0.67  # just inside of purple
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert legend == ["start", "number of stages passed", "satisfied"]
+
+
+def test_ends_have_marks_of_different_shapes():
+    assert set(END_MARKERS) == set(zones.OUTCOMES)
+    assert len(set(END_MARKERS.values())) == len(zones.OUTCOMES)
+    assert set(PALETTE) == set(zones.COLOURS)
+    assert len({name[0] for name in zones.COLOURS}) == 4
+
+
+@pytest.mark.parametrize("num_episodes", [1, 4])
+def test_long_titles_fit(num_episodes):
+    """Nothing of the title, of the panels' titles and of the legend is cut or overlaps."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    formula = "F red"
+    for _ in range(6):
+        formula = f"!(purple | yellow) U ((red | green) & {formula})"
+    short = dataclasses.replace(zones.ENV, episode_length=10)
+    figure = zones.plot_trajectories(short, STEERING, task(formula), KEY, num_episodes=num_episodes)
+    assert figure.get_suptitle().replace("\n", " ") == str(ltl.parse(formula))
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    figure.draw(renderer)
+    title = figure._suptitle.get_window_extent(renderer)
+    assert 0 <= title.x0 < title.x1 <= figure.bbox.width
+    assert title.y1 <= figure.bbox.height
+    heads = [axes.title.get_window_extent(renderer) for axes in figure.axes]
+    assert max(head.y1 for head in heads) <= title.y0
+    legend = figure.legends[0].get_window_extent(renderer)
+    assert 0 <= legend.x0 < legend.x1 <= figure.bbox.width
+    assert 0 <= legend.y0 < legend.y1 <= min(axes.get_window_extent(renderer).y0 for axes in figure.axes)
+    sides = [axes.get_window_extent(renderer).width for axes in figure.axes]
+    assert min(sides) > 0.8 * 2.5 * figure.dpi  # the panels keep their room
+
+
+def test_lines_are_as_few_and_as_equal_as_can_be():
+    assert wrapped("a b c d e f g h", 10, 10) == ["a b c d e f g h"]
+    assert wrapped("aaa bbb ccc ddd", 8 * 0.56 * 10 / 72, 10) == ["aaa bbb", "ccc ddd"]
+    assert wrapped("aaaa bb cc dd", 10 * 0.56 * 10 / 72, 10) == ["aaaa bb", "cc dd"]
+    assert wrapped("longer", 0.1, 10) == ["longer"]
+
+
+def test_the_file_of_a_picture_has_the_colours_of_the_zones(tmp_path):
+    from matplotlib.colors import to_rgb
+    from PIL import Image
+
+    figure = zones.plot_trajectories(SHORT, STEERING, task("!red U (green & F yellow)"), KEY, num_episodes=3)
+    save_figure(tmp_path / "zones.png", figure)
+    with Image.open(tmp_path / "zones.png") as image:
+        pixels = np.asarray(image.convert("RGB")).reshape(-1, 3).astype(int)
+    assert len(pixels) > 200_000
+    for name in zones.COLOURS:
+        light = 255 * (0.6 * np.array(to_rgb(PALETTE[name])) + 0.4 * np.array(to_rgb("#fafafa")))
+        share = np.mean(np.all(np.abs(pixels - light) <= 2, axis=-1))
+        assert 0.005 < share < 0.05  # two discs of radius 0.4 in a square of side 6.6 are 0.023 of it
+
+
+# --- videos -------------------------------------------------------------------------------------------------------
+
+
+def gif(path):
+    """Frames [n, height, width, 3], and how long each is shown, in ms."""
+    from PIL import Image, ImageSequence
+
+    with Image.open(path) as image:
+        frames = [(np.asarray(frame.convert("RGB")), frame.info["duration"]) for frame in ImageSequence.Iterator(image)]
+    return np.stack([frame for frame, _ in frames]), [duration for _, duration in frames]
+
+
+def mp4(path, height, width):
+    """Frames, and the length in s that the file states."""
+    import imageio_ffmpeg
+
+    program = imageio_ffmpeg.get_ffmpeg_exe()
+    command = [program, "-i", str(path), "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
+    done = subprocess.run(command, capture_output=True, check=True)
+    hours, minutes, seconds = done.stderr.decode().split("Duration: ")[1].split(",")[0].split(":")
+    frames = np.frombuffer(done.stdout, np.uint8).reshape(-1, height, width, 3)
+    return frames, 3600 * int(hours) + 60 * int(minutes) + float(seconds)
+
+
+def test_videos_have_the_length_of_the_episode_and_show_what_moves(tmp_path):
+    formula = task("F(red & F green)")
+    steps = int(zones.trajectories(ROW, FORWARD, formula, KEY, num_episodes=1).num_steps[0])
+    zones.render(tmp_path / "a.gif", ROW, FORWARD, formula, KEY)
+    zones.render(tmp_path / "a.mp4", ROW, FORWARD, formula, KEY)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.gif", "a.mp4"]
+    frames, durations = gif(tmp_path / "a.gif")
+    height, width = frames.shape[1:3]
+    assert (height % 16, width) == (0, 448)
+    assert sum(durations) == 50 * (steps + 30)  # and the end for 1.5 s
+    assert durations[-1] >= 1500
+    film, seconds = mp4(tmp_path / "a.mp4", height, width)
+    assert len(film) == steps + 30
+    assert seconds == pytest.approx((steps + 30) / 20, abs=0.02)
+    for shown in (frames, film):
+        assert len(np.unique(shown[0].reshape(-1, 3), axis=0)) > 30
+        # The robot goes to the right: the middle row of the square was free there at first, and has the trail later.
+        changed = np.any(np.abs(shown[-1].astype(int) - shown[0]) > 60, axis=-1)
+        columns = np.flatnonzero(changed[150:350].any(axis=0))
+        assert columns.min() < 0.3 * width
+        assert columns.max() > 0.4 * width
+        # The words below the square name the stage, and then the end.
+        assert changed[480:].any()
+    assert frames.shape[0] > 0.8 * steps
+
+
+def test_fewer_frames_and_the_last_one(tmp_path):
+    short = dataclasses.replace(zones.ENV, episode_length=9)
+    zones.render(tmp_path / "a.gif", short, STEERING, task("F red"), KEY, frames_per_second=5)
+    frames, durations = gif(tmp_path / "a.gif")
+    assert sum(durations) == 200 * (3 + 8)
+    assert durations[0] == 200
+    assert len(frames) == 4  # after 0, 4, 8 and 9 steps
+
+
+def test_bad_videos(tmp_path, monkeypatch):
+    formula = task("F red")
+    for name, words in (
+        ("a.png", "suffix '.png', expected one of .gif, .mp4"),
+        ("none/a.gif", "does not exist, expected an existing one"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            zones.render(tmp_path / name, SHORT, STEERING, formula, KEY)
+    with pytest.raises(ValueError, match="frames_per_second is 0"):
+        zones.render(tmp_path / "a.gif", SHORT, STEERING, formula, KEY, frames_per_second=0)
+    with pytest.raises(TypeError, match=r"expected an ltl\.ReachAvoid"):
+        zones.render(tmp_path / "a.gif", SHORT, STEERING, "F red", KEY)
+    for module, name in (("PIL.Image", "a.gif"), ("imageio_ffmpeg", "a.mp4")):
+        monkeypatch.setitem(sys.modules, module, None)
+        with pytest.raises(ImportError, match=r"pip install 'jaxcert\[zones\]'"):
+            zones.render(tmp_path / name, SHORT, STEERING, formula, KEY)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r"pip install 'jaxcert\[plot\]'"):
+        zones.plot_trajectories(SHORT, STEERING, formula, KEY)
+    assert not list(tmp_path.iterdir())
