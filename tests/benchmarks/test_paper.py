@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 
-from benchmarks.paper import bridge_world, curves, simple_grid
+from benchmarks.paper import bridge_world, curves, simple_grid, zones
 from benchmarks.paper.curves import THRESHOLDS, Curve
 
 
@@ -62,3 +62,44 @@ def test_a_small_run_of_the_illustrative_grid(monkeypatch):
     # More tasks and more rollouts both help, whatever the method.
     assert np.all(np.less(gaps["n = 100, m = 100"], gaps["n = 30, m = 100"]))
     assert np.all(np.less(gaps["n = 100, m = 1000"], gaps["n = 100, m = 100"]))
+
+
+@pytest.mark.filterwarnings("ignore:scenario at beta")
+def test_zones_from_made_up_returns(monkeypatch):
+    """Tasks with known performances: no curve is above them, and certificates fail no more often than delta."""
+
+    def returns_of(seed, num_tasks, num_rollouts):
+        rng = np.random.default_rng(seed)
+        success = rng.beta(20, 1.2, (num_tasks, 1))
+        return (rng.uniform(size=(num_tasks, num_rollouts)) < success).astype(np.float32)
+
+    monkeypatch.setattr(zones, "returns_of", returns_of)
+    monkeypatch.setattr(zones, "SEEDS", range(2))
+    monkeypatch.setattr(zones, "BUDGETS", ((30, 50), (60, 100)))
+    monkeypatch.setattr(zones, "EVALUATION", (5000, 500))
+    zones.evaluation.cache_clear()
+    small, large = zones.panels()
+    assert [curve.method for curve in small][1:] == [curve.method for curve in large][1:]
+    assert all(curve.above == 0 for curve in (*small[1:], *large[1:]))
+    assert all(more.gap < less.gap for less, more in zip(small[1:], large[1:], strict=True))
+    means = zones.evaluation()
+    zones.evaluation.cache_clear()
+    assert zones.success(means).startswith(f"success {means.mean():.4f}, with confidence 0.99 at least 0.9")
+    lines = list(zones.failures(means, 1000))
+    assert len(lines) == 6
+    assert all(float(line.split("p-value ")[1]) > 1e-4 for line in lines)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:scenario at beta")
+def test_a_small_run_of_zones(monkeypatch):
+    """The shipped policy: its certificates are below the safety of independent tasks."""
+    monkeypatch.setattr(zones, "SEEDS", range(2))
+    monkeypatch.setattr(zones, "BUDGETS", ((30, 50), (50, 100)))
+    monkeypatch.setattr(zones, "EVALUATION", (200, 100))
+    zones.evaluation.cache_clear()
+    for panel in zones.panels():
+        assert all(curve.above == 0 for curve in panel[1:])
+        assert max(float(curve.mean[60]) for curve in panel[1:]) > 0.7
+    assert zones.evaluation().mean() > 0.9
+    zones.evaluation.cache_clear()
