@@ -13,6 +13,7 @@ from benchmarks.launches import CALLS, NUM_ROLLOUTS, NUM_TASKS, NUM_THRESHOLDS, 
 from benchmarks.speed.certify import certificates
 from benchmarks.speed.floors import floors
 from benchmarks.speed.growth import growth
+from benchmarks.speed.rollouts import rollouts
 from benchmarks.speed.summaries import summaries
 from benchmarks.speed.sweeps import whole_sweep
 from benchmarks.speed.tasks import tasks
@@ -22,6 +23,7 @@ PARTS = {
     "certify": certificates,
     "sweep": whole_sweep,
     "tasks": tasks,
+    "rollouts": rollouts,
     "summaries": summaries,
     "floors": lambda: floors(64),
     "growth": growth,

@@ -11,6 +11,8 @@ growth      the time against one size at a time, with the exponent from the firs
             at every k
 summaries   10^6 tasks with 10^3 rollouts each, in batches, in the memory stated
 tasks       BridgeWorld: 10^7 episodes, and [200, 1000] rollouts with their certificate in one call
+rollouts    soft counts; rollouts until tasks are decided, on BridgeWorld and zones; rollouts with their certificate in
+            one call, on zones and, where its engine is installed, of the cheetah: [200, 1000] on a GPU, fewer elsewhere
 
 First calls, which compile, are apart; every timing waits for its result; figures are medians, but for the plain SciPy
 reference and the summaries, which run once; a bound and its floor take turns, so that a noisy machine slows both.
@@ -25,12 +27,13 @@ from pathlib import Path
 from benchmarks.speed.certify import certify
 from benchmarks.speed.floors import floors
 from benchmarks.speed.growth import draw, growth
+from benchmarks.speed.rollouts import rollouts
 from benchmarks.speed.summaries import summaries
 from benchmarks.speed.sweeps import sweeps
 from benchmarks.speed.tasks import tasks
 from benchmarks.speed.timing import Row, machine
 
-PARTS = ("certify", "sweep", "floors", "growth", "summaries", "tasks")
+PARTS = ("certify", "sweep", "floors", "growth", "summaries", "tasks", "rollouts")
 
 
 def main() -> None:
@@ -49,6 +52,7 @@ def main() -> None:
         "growth": growth,
         "summaries": summaries,
         "tasks": tasks,
+        "rollouts": rollouts,
     }
     rows = []
     for name in options.only:
