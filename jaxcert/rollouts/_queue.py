@@ -69,7 +69,8 @@ def run_in_places(
         places = jax.tree.map(lambda old, new: old.at[free].set(new), (queue.work, queue.number), (work, number))
         return queue._replace(work=places[0], number=places[1], begun=queue.begun + batch)
 
-    first = _empty(jax.eval_shape(begin_next, jnp.zeros((), jnp.int32))[0], keys, num_places, total)
+    one = begin(env, jax.tree.map(lambda leaf: jnp.asarray(leaf)[:1], tasks), keys[:1], discount)
+    first = _empty(one, num_places, total)
     queue = jax.lax.while_loop(lambda queue: queue.begun < total, fill, first)
     last = _written(queue._replace(work=_step_on(env, policy, queue, discount, total, batch)))
     return last.returns, last.finite
@@ -95,15 +96,12 @@ def _written(queue: _Queue) -> _Queue:
     return queue._replace(returns=returns, finite=queue.finite.at[at].set(work.finite, mode="drop"))
 
 
-def _empty(like: Episodes, keys: jax.Array, num_places: int, total: int) -> _Queue:
-    """All places free."""
+def _empty(one: Episodes, num_places: int, total: int) -> _Queue:
+    """All places free, each with an episode that is over.
 
-    def blank(leaf: Any) -> jax.Array:
-        shape = (num_places, *leaf.shape[1:])
-        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-            return jnp.broadcast_to(keys[0], shape)
-        return jnp.zeros(shape, leaf.dtype)
-
-    work = jax.tree.map(blank, like)
+    It is a real one, since it is stepped on: a step need not end in a state that no episode has.
+    """
+    like = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (num_places, *leaf.shape[1:])), one)
+    work = like._replace(alive=jnp.zeros(num_places, bool))
     number, zero = jnp.full(num_places, total, jnp.int32), jnp.zeros((), jnp.int32)
     return _Queue(work, number, zero, jnp.zeros(total, work.total.high.dtype), jnp.zeros(total, bool))

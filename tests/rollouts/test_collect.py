@@ -115,6 +115,42 @@ def test_places_serve_a_batch_of_calls():
     np.testing.assert_allclose(jax.vmap(one)(keys), [one(key) for key in keys], rtol=1e-5)
 
 
+class Doubling(NamedTuple):
+    """A walk whose keys are of kinds of their own, and a factor that is doubled until it is large: never from 0."""
+
+    obs: jax.Array
+    reward: jax.Array
+    done: jax.Array
+    key: jax.Array
+    raw_key: jax.Array
+    factor: jax.Array
+
+
+@dataclasses.dataclass(frozen=True)
+class DoublingEnv:
+    length: jax.Array
+    action_size = 1
+
+    def reset(self, rng):
+        seed = jax.random.bits(rng)
+        key, raw_key = jax.random.key(seed, impl="rbg"), jax.random.PRNGKey(seed)
+        return Doubling(jnp.zeros(1), jnp.zeros(()), jnp.zeros((), bool), key, raw_key, self.length)
+
+    def step(self, state, action):
+        grown = jax.lax.while_loop(lambda x: x < 8, lambda x: 2 * x, state.factor)
+        raw_key, now, end = jax.random.split(state.raw_key, 3)
+        done = jax.random.uniform(end) < 0.2
+        return Doubling(state.obs + action, jax.random.normal(now), done, state.key, raw_key, state.factor + 0 * grown)
+
+
+def test_free_places_hold_what_an_environment_can_step():
+    """A step from zeros would never end here, and keys of other kinds are no integers."""
+    env = MultiTaskEnv(DoublingEnv, lambda key: jax.random.uniform(key, minval=1.0, maxval=6.0), 30, (-1e3, 1e3))
+    tasks = env.sample_tasks(jax.random.key(0), 7)
+    whole = collect(env, drift, tasks, KEY, num_rollouts=5)
+    np.testing.assert_allclose(collect(env, drift, tasks, KEY, num_rollouts=5, max_bytes=3000), whole, rtol=1e-5)
+
+
 def test_the_memory_is_kept_to():
     tasks = pendulum.ENV.sample_tasks(jax.random.key(0), 1000)
     policy = Policy(lambda params, obs, key: params * obs[:1], jnp.float32(1))
