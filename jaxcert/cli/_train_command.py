@@ -83,7 +83,6 @@ def train_policy(
     asked = {"thresholds": threshold or [], "safeties": safety or []}
     sizes = {"num_tasks": tasks, "num_rollouts": rollouts, "adaptive": adaptive}
     hook = _hook(env, ppo.seed, delta, until, **asked, **sizes) if threshold or safety else None
-    out.mkdir(parents=True, exist_ok=True)
     lines = _Lines(ppo.num_timesteps, **asked)
     with _console.warnings_on_stderr():
         train(env, ppo, hook=hook, checkpoints=out, progress_fn=(lambda *_: None) if quiet else lines.show)

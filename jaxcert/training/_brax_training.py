@@ -10,7 +10,7 @@ import jax
 from jaxcert._extras import import_extra
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.training._brax_env import brax_env
-from jaxcert.training._checkpoints import last_checkpoint, network_factory, save_checkpoint
+from jaxcert.training._checkpoints import last_checkpoint, load_params, network_factory, save_checkpoint
 from jaxcert.training._compatibility import brax_compatibility
 from jaxcert.training._hook import CertificationHook
 from jaxcert.training._settings import PPOSettings
@@ -37,12 +37,12 @@ def train_with_brax(
     last = last_checkpoint(checkpoints, env, settings)
     done = int(last.name) if last is not None else 0
     options = _left_over(settings, done)
-    if hook is not None and hook.stop is not None and last is not None and hook.ledger.reached == done:
-        options["num_timesteps"] = 0  # training had ended
+    if hook is not None and last is not None and hook.has_ended(done, load_params(last)):
+        options["num_timesteps"] = 0
 
     def keep(step: int, make_policy: Callable[..., Any], params: Any) -> None:
         restored = step == 0 and last is not None
-        if hook is not None and restored and done in hook.ledger.done:
+        if hook is not None and restored and hook.is_certified(done, params):
             return
         if checkpoints is not None and not restored:
             save_checkpoint(checkpoints, done + step, params, env, settings)

@@ -43,15 +43,32 @@ def last_checkpoint(folder: str | Path | None, env: MultiTaskEnv, settings: PPOS
     """The last complete checkpoint.
 
     Raises:
-        ValueError: if it belongs to another environment or to other networks.
+        ValueError: if it belongs to other networks.
     """
     found = [] if folder is None else [path for path in _numbered(folder) if _is_complete(path)]
     if not found:
         return None
     last = found[-1]
-    _check_environment(last, env)
     _check_networks(last, env, settings)
     return last
+
+
+def load_params(checkpoint: Path) -> Any:
+    """The parameters in one of Brax's checkpoints."""
+    return import_extra("brax.training.agents.ppo.checkpoint", "brax").load(str(checkpoint))
+
+
+def check_folder(folder: str | Path, env: MultiTaskEnv) -> None:
+    """Raise for a folder with policies of another environment, the last of which would be taken for the trained one."""
+    for path in policy_files(folder):
+        if (name := policy_facts(path)["environment"]) != env.name:
+            raise ValueError(f"{path} is of {name!r}, not of {env.name!r}; choose another folder")
+
+
+def policy_files(folder: str | Path) -> list[Path]:
+    """The compact policy files of the checkpoints in a folder, in the order of their steps."""
+    found = (path for path in Path(folder).glob("*.npz") if path.stem.isdigit())
+    return sorted(found, key=lambda path: int(path.stem))
 
 
 def find_policy(path: str | Path) -> Path:
@@ -78,7 +95,7 @@ def find_policy(path: str | Path) -> Path:
     elif path.name.isdigit() and beside.is_file():
         found = [beside]
     else:
-        found = sorted((file for file in path.glob("*.npz") if file.stem.isdigit()), key=lambda file: int(file.stem))
+        found = policy_files(path)
     if not found:
         raise FileNotFoundError(f"{path}: no checkpoint there")
     return found[-1]
@@ -97,12 +114,6 @@ def _is_complete(path: Path) -> bool:
         return {"observation_size", "action_size", "network_factory_kwargs"} <= set(config)
     except (OSError, ValueError, TypeError):
         return False
-
-
-def _check_environment(last: Path, env: MultiTaskEnv) -> None:
-    beside = last.with_name(f"{last.name}.npz")
-    if beside.is_file() and (name := policy_facts(beside)["environment"]) != env.name:
-        raise ValueError(f"{last} is a checkpoint of {name!r}, not of {env.name!r}; choose another folder")
 
 
 def _check_networks(last: Path, env: MultiTaskEnv, settings: PPOSettings) -> None:

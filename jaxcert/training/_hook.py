@@ -26,7 +26,7 @@ from jaxcert.training._certifying import (
     until_decided,
     with_fixed_number,
 )
-from jaxcert.training._ledger import Ledger
+from jaxcert.training._ledger import Ledger, digest
 
 Scalars = Mapping[str, float]
 
@@ -200,11 +200,20 @@ class CertificationHook:
         finite = {name: value if np.isfinite(value) else None for name, value in self.scalars(checkpoint).items()}
         reached = self.stop is not None and bool(self.stop(checkpoint))
         facts = self._facts(checkpoint)
-        self.ledger.finish(checkpoint.number, checkpoint.step, {**finite, **facts}, reached=reached)
+        name = digest(checkpoint.params)
+        self.ledger.finish(checkpoint.number, checkpoint.step, name, {**finite, **facts}, reached=reached)
         for writer in self.writers:
             writer(step, self.scalars(checkpoint))
         if reached:
             raise Reached(checkpoint, make_policy)
+
+    def is_certified(self, step: int, params: Any) -> bool:
+        """Whether the log has the certificate of this policy at this step."""
+        return (step, digest(params)) in self.ledger.done
+
+    def has_ended(self, step: int, params: Any) -> bool:
+        """Whether ``stop`` ended the training that the log is of with this policy."""
+        return self.stop is not None and self.ledger.done.get((step, digest(params)), False)
 
     def _facts(self, checkpoint: Checkpoint) -> dict[str, Any]:
         beta, extra = self.settings["beta"], {}

@@ -1,6 +1,7 @@
 """The record of how much delta is spent, on disk before it is spent."""
 
 import contextlib
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -8,12 +9,22 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import jax
+import numpy as np
+
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output
 from jaxcert.training._budget import CheckpointBudget
 
 # Timeout for the lock, which another process holds while it writes a line.
 _SECONDS = 60
+
+
+def digest(params: Any) -> str:
+    """Which policy it is: a hash of its arrays, whatever holds them."""
+    arrays = [np.asarray(leaf) for leaf in jax.tree.leaves(params)]
+    parts = sorted(f"{array.dtype}{array.shape}".encode() + array.tobytes() for array in arrays)
+    return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
 class Ledger:
@@ -32,7 +43,7 @@ class Ledger:
     def __init__(self, path: str | Path | None) -> None:
         self.path = None if path is None else check_output(path)
         self.deltas: dict[int, Fraction] = {}
-        self.done: dict[int, bool] = {}
+        self.done: dict[tuple[int, str], bool] = {}
         self._lock: Any = contextlib.nullcontext()
         if self.path is not None:
             lock = self.path.with_name(f"{self.path.name}.lock")
@@ -43,8 +54,8 @@ class Ledger:
     @property
     def reached(self) -> int | None:
         """The last step that is done, if training stopped there."""
-        last = max(self.done, default=0)
-        return last if self.done.get(last) else None
+        last = max(self.done, default=None)
+        return last[0] if last is not None and self.done[last] else None
 
     @property
     def last(self) -> int:
@@ -76,11 +87,11 @@ class Ledger:
             self.deltas[number] = Fraction(delta)
         return number, delta
 
-    def finish(self, number: int, step: int, result: Mapping[str, Any], *, reached: bool) -> None:
-        """Record the result of a checkpoint, and whether training stops."""
+    def finish(self, number: int, step: int, policy: str, result: Mapping[str, Any], *, reached: bool) -> None:
+        """Record the result of a checkpoint, of which policy it is, and whether training stops."""
         with self._lock:
-            self._append({"number": number, "step": step, "done": True, "reached": reached, **result})
-        self.done[step] = reached
+            self._append({"number": number, "step": step, "policy": policy, "done": True, "reached": reached, **result})
+        self.done[step, policy] = reached
 
     def _append(self, line: Mapping[str, Any]) -> None:
         if self.path is None:
@@ -107,6 +118,6 @@ class Ledger:
                 raise ValueError(f"{path}: line {i + 1} is no entry of a checkpoint") from error
             self.deltas[number] = max(self.deltas.get(number, Fraction(0)), delta)
             if entry.get("done"):
-                self.done[step] = bool(entry.get("reached"))
+                self.done[step, str(entry.get("policy"))] = bool(entry.get("reached"))
         if cut and len(whole) < len(content):
             os.truncate(path, len(whole))

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxcert.rollouts._multi_task import MultiTaskEnv
+from jaxcert.training._checkpoints import check_folder
 from jaxcert.training._hook import CertificationHook, Checkpoint, Reached
 from jaxcert.training._registry import TRAINERS
 from jaxcert.training._settings import PPOSettings
@@ -42,7 +43,8 @@ def train(
         checkpoints: a folder for checkpoints and the hook's log: of Brax in its own format, and compact policy files.
             If it holds checkpoints, training resumes from the last one with the remaining steps; it does not if the
             hook's ``stop`` had ended it. With Brax it resumes with the parameters, but a new optimiser and new
-            environments; on zones as if it had never stopped.
+            environments; on zones as if it had never stopped, with settings of which only the numbers of steps and
+            evaluations may change. The certificates of a policy are in the log under a hash of its parameters.
         progress_fn: as in Brax, of the step and metrics; it also gets the scalars of the certificates.
 
     Returns:
@@ -51,8 +53,9 @@ def train(
     Raises:
         ImportError: if the extra ``brax`` or ``zones`` is missing.
         TypeError: for settings of no known trainer.
-        ValueError: for checkpoints of another environment, of one without a name, or of other networks, for settings
-            that do not fit the environment, and as the hook does.
+        ValueError: for checkpoints of another environment, of one without a name, of other networks or other settings,
+            for settings that do not fit the environment, for parameters that become infinite or NaN, and as the hook
+            does.
 
     Example:
         >>> from jaxcert.tasks import pendulum
@@ -68,6 +71,7 @@ def train(
     if hook is not None:
         progress_fn = hook.progress_fn(progress_fn)
     if checkpoints is not None:
+        check_folder(checkpoints, env)
         Path(checkpoints).mkdir(parents=True, exist_ok=True)
         if hook is not None:
             hook.keep_log(Path(checkpoints) / "certificates.jsonl")

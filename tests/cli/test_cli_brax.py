@@ -253,7 +253,7 @@ def test_bad_arguments(tmp_path, monkeypatch, arguments, words):
 def test_a_checkpoint_of_another_environment_is_refused(trained, tmp_path):
     outcome = command("train", "cheetah", "--settings", "small", "--out", trained[0])
     assert outcome.status == 2
-    assert "is a checkpoint of 'pendulum', not of 'cheetah'" in outcome.err
+    assert "is of 'pendulum', not of 'cheetah'; choose another folder" in outcome.err
     outcome = command("render", trained[0], "--out", tmp_path / "v.gif")
     assert outcome.status == 2
     assert "pendulum has no pictures; expected a policy for one of cheetah" in outcome.err

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from cli_harness import command, refused
+from conftest import x64_context
 
 from jaxcert.rollouts import collect
 from jaxcert.tasks import pendulum, simple_grid, zones
@@ -154,12 +155,53 @@ def test_another_environment_and_what_does_not_fit_is_refused(tmp_path):
     train(zones.ENV, TINY, checkpoints=tmp_path)
     with pytest.raises(ValueError, match="of a training with seed 0, not 1; choose another folder"):
         train(zones.ENV, dataclasses.replace(TINY, seed=1), checkpoints=tmp_path)
-    with pytest.raises(ValueError, match="of a training with environment zones, not zones of"):
-        train(zones.env(num_stages=(2, 2)), TINY, checkpoints=tmp_path)
     with pytest.raises(ValueError, match="with networks"):
         train(zones.ENV, dataclasses.replace(TINY, networks=zones.NetworkSizes()), checkpoints=tmp_path)
-    with pytest.raises(ValueError, match=r"\.age|num_steps is int32\[4\]; expected int32\[8\]|\.episodes"):
-        train(zones.ENV, dataclasses.replace(TINY, num_envs=8), checkpoints=tmp_path)
+    for name, value in {"num_envs": 8, "discounting": 0.9, "learning_rate": 1e-4, "unroll_length": 32}.items():
+        with pytest.raises(ValueError, match=f"of a training with {name} .*, not {value}; choose another folder"):
+            train(zones.ENV, dataclasses.replace(TINY, **{name: value}), checkpoints=tmp_path)
+    with x64_context(True), pytest.raises(ValueError, match="with jax_enable_x64 False, not True"):
+        train(zones.ENV, TINY, checkpoints=tmp_path)
+
+
+def test_a_folder_of_other_policies_is_left_alone(tmp_path):
+    """Their last one would be taken for the trained one."""
+    train(zones.ENV, TINY, checkpoints=tmp_path)
+    other = zones.env(num_stages=(2, 2))
+    with pytest.raises(ValueError, match=r"000000000000\.npz is of 'zones', not of 'zones of \(2, 2\)"):
+        train(other, TINY, checkpoints=tmp_path)
+    (tmp_path / "learner.npz").unlink()
+    before = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    with pytest.raises(ValueError, match=r"384\.npz is of a training whose learner\.npz is missing; choose another"):
+        train(zones.ENV, TINY, checkpoints=tmp_path)
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_a_policy_that_was_not_written_is_written_when_training_goes_on(tmp_path):
+    train(zones.ENV, TINY, checkpoints=tmp_path)
+    path = find_policy(tmp_path)
+    content = dict(np.load(path))
+    path.unlink()
+    train(zones.ENV, TINY, checkpoints=tmp_path)
+    same(dict(np.load(path)), content)
+
+
+def test_certificates_of_another_policy_do_not_count(tmp_path):
+    """Two trainings share a log; the steps of the second are the same, its policies are not."""
+    log = tmp_path / "shared.jsonl"
+    for number, seed in enumerate((0, 1)):
+        settings, one = dataclasses.replace(TINY, seed=seed), hook(log=log)
+        train(zones.ENV, settings, checkpoints=tmp_path / str(seed))
+        train(zones.ENV, settings, checkpoints=tmp_path / str(seed), hook=one)
+        assert [(each.number, each.step) for each in one.checkpoints] == [(number + 1, 384)]
+
+
+def test_a_training_that_diverges_keeps_its_last_checkpoint(tmp_path):
+    settings = dataclasses.replace(TINY, learning_rate=1e38)
+    for _ in range(2):  # the second goes on from the first
+        with pytest.raises(ValueError, match=r"diverged: after 192 steps .* is not finite; the checkpoint before it"):
+            train(zones.ENV, settings, checkpoints=tmp_path)
+        assert policy_facts(find_policy(tmp_path))["num_steps"] == 0
 
 
 @pytest.mark.parametrize("damage", ["cut", "text", "nan", "pickle"])

@@ -118,6 +118,11 @@ def update(learner: Learner, env: MultiTaskEnv, settings: ZonesSettings) -> tupl
     return Learner(params, optimizer, episodes, progress, key, learner.num_updates + 1), learned
 
 
+def num_steps(learner: Learner, settings: ZonesSettings) -> int:
+    """Steps of the environment so far."""
+    return int(learner.num_updates) * settings.batch_length
+
+
 def _unroll(
     learner: Learner, key: jax.Array, env: MultiTaskEnv, settings: ZonesSettings
 ) -> tuple[Episodes, Sample, Outcome]:

@@ -1,4 +1,4 @@
-"""A learner on disk, with which training goes on as if it had never stopped."""
+"""Checkpoints on zones: a learner, with which training goes on as if it had never stopped, and policies."""
 
 import dataclasses
 import json
@@ -11,10 +11,45 @@ import numpy as np
 
 from jaxcert._files import read_arrays, whole_file
 from jaxcert.rollouts._multi_task import MultiTaskEnv
-from jaxcert.training.zones._learner import Learner, initial_learner
+from jaxcert.training._checkpoints import policy_files
+from jaxcert.training._policy_file import save_policy
+from jaxcert.training.zones._learner import Learner, initial_learner, num_steps
 from jaxcert.training.zones._zones_settings import ZonesSettings
 
-_FORMAT = "jaxcert-zones-learner-1"
+_FILE, _FORMAT = "learner.npz", "jaxcert-zones-learner-1"
+# Settings with which training may go on as it likes.
+_FREE = ("num_timesteps", "num_evals", "num_eval_envs")
+
+
+def save_checkpoint(folder: Path, learner: Learner, env: MultiTaskEnv, settings: ZonesSettings) -> None:
+    """Write the learner, and then its policy, so that what has a policy can go on."""
+    save_learner(folder / _FILE, learner, env, settings)
+    _save_policy(folder, learner, env, settings)
+
+
+def last_checkpoint(folder: Path, env: MultiTaskEnv, settings: ZonesSettings) -> Learner | None:
+    """The learner in a folder, or None without one; its policy is written if training was stopped before that.
+
+    Raises:
+        ValueError: as ``load_learner``, and for a folder with policies whose learner is missing.
+    """
+    learner = load_learner(folder / _FILE, env, settings)
+    if learner is None:
+        if files := policy_files(folder):
+            raise ValueError(f"{files[-1]} is of a training whose {_FILE} is missing; choose another folder")
+    elif not _policy_file(folder, learner, settings).exists():
+        _save_policy(folder, learner, env, settings)
+    return learner
+
+
+def _save_policy(folder: Path, learner: Learner, env: MultiTaskEnv, settings: ZonesSettings) -> None:
+    facts = {"num_steps": num_steps(learner, settings), "seed": int(settings.seed)}
+    path = _policy_file(folder, learner, settings)
+    save_policy(path, learner.params, environment=env.name, network="sequence", **facts)
+
+
+def _policy_file(folder: Path, learner: Learner, settings: ZonesSettings) -> Path:
+    return folder / f"{num_steps(learner, settings):012d}.npz"
 
 
 def save_learner(path: Path, learner: Learner, env: MultiTaskEnv, settings: ZonesSettings) -> None:
@@ -61,8 +96,9 @@ def _check_arrays(path: Path, arrays: dict[str, np.ndarray], expected: dict[str,
 
 def _facts(env: MultiTaskEnv, settings: ZonesSettings) -> dict[str, Any]:
     """What must not change when training goes on; as JSON has it."""
-    facts = {"environment": env.name, "seed": settings.seed, "networks": settings.networks, "lessons": settings.lessons}
-    return json.loads(json.dumps(facts, default=dataclasses.asdict))
+    fixed = {name: value for name, value in dataclasses.asdict(settings).items() if name not in _FREE}
+    facts = {"environment": env.name, "jax_enable_x64": jax.config.read("jax_enable_x64"), **fixed}
+    return json.loads(json.dumps(facts, default=lambda number: number.item()))  # numbers of NumPy
 
 
 def _without_type(learner: Learner) -> Learner:

@@ -16,12 +16,9 @@ from jaxcert.rollouts._policy import key_apart
 from jaxcert.tasks.zones import ZoneEnv, sequence_policy
 from jaxcert.tasks.zones._sequence_policy import make_sequence_policy
 from jaxcert.training._hook import CertificationHook
-from jaxcert.training._policy_file import save_policy
-from jaxcert.training.zones._learner import Learned, Learner, initial_learner, update
-from jaxcert.training.zones._learner_file import load_learner, save_learner
+from jaxcert.training.zones._learner import Learned, Learner, initial_learner, num_steps, update
+from jaxcert.training.zones._learner_file import last_checkpoint, save_checkpoint
 from jaxcert.training.zones._zones_settings import ZonesSettings
-
-_FILE = "learner.npz"
 
 
 def check_zones_training(env: MultiTaskEnv, settings: ZonesSettings) -> None:
@@ -47,17 +44,20 @@ class _Run:
 
     def step(self, learner: Learner) -> int:
         """Steps of the environment so far."""
-        return int(learner.num_updates) * self.settings.batch_length
+        return num_steps(learner, self.settings)
 
     def keep(self, learner: Learner) -> None:
-        """Write the files of a checkpoint: first the learner, so that what has a policy can go on."""
-        if self.folder is None:
-            return
-        step = self.step(learner)
-        save_learner(self.folder / _FILE, learner, self.env, self.settings)
-        facts = {"num_steps": step, "seed": self.settings.seed}
-        path = self.folder / f"{step:012d}.npz"
-        save_policy(path, learner.params, environment=self.env.name, network="sequence", **facts)
+        """Write the files of a checkpoint.
+
+        Raises:
+            ValueError: for a policy that no file can hold, before the last one that was good is replaced.
+        """
+        for name, array in learner.params.items():
+            if not jnp.all(jnp.isfinite(array)):
+                last = "" if self.folder is None else f"; the checkpoint before it is in {self.folder}"
+                raise ValueError(f"training diverged: after {self.step(learner):,} steps {name} is not finite{last}")
+        if self.folder is not None:
+            save_checkpoint(self.folder, learner, self.env, self.settings)
 
     def report(self, learner: Learner, learned: Learned | None) -> None:
         """Evaluate, certify, and tell the progress."""
@@ -82,15 +82,15 @@ def train_on_zones(
 ) -> tuple[Callable[..., Any], Any]:
     """As ``train``: the function that makes a policy of parameters, and the parameters."""
     run = _Run(env, settings, hook, None if checkpoints is None else Path(checkpoints), progress_fn)
-    restored = None if run.folder is None else load_learner(run.folder / _FILE, env, settings)
+    restored = None if run.folder is None else last_checkpoint(run.folder, env, settings)
     learner = initial_learner(jax.random.key(settings.seed), env, settings) if restored is None else restored
     if restored is None:
         run.keep(learner)
-    done = {} if hook is None else hook.ledger.done
-    if restored is None or (hook is not None and run.step(learner) not in done):
         run.report(learner, None)
-    elif hook is not None and hook.stop is not None and hook.ledger.reached == run.step(learner):
-        return make_sequence_policy, learner.params  # training had ended
+    elif hook is not None and not hook.is_certified(run.step(learner), learner.params):
+        run.report(learner, None)
+    elif hook is not None and hook.has_ended(run.step(learner), learner.params):
+        return make_sequence_policy, learner.params
     batch = jax.jit(functools.partial(update, env=env, settings=settings))
     marks = [mark for mark in _marks(settings) if mark > int(learner.num_updates)]
     while marks:
