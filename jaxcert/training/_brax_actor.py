@@ -20,9 +20,12 @@ def actor_arrays(params: Any) -> dict[str, np.ndarray]:
         found = {"obs_mean": normaliser.mean, "obs_std": normaliser.std}
         found |= {f"w{i}": layer["kernel"] for i, layer in enumerate(layers)}
         found |= {f"b{i}": layer["bias"] for i, layer in enumerate(layers)}
-    except (AttributeError, KeyError, TypeError, IndexError) as error:
-        raise ValueError(f"these are no parameters of Brax's PPO with observations as one array: {error!r}") from error
-    return {name: np.asarray(array, np.float32) for name, array in found.items()}
+        arrays = {name: np.asarray(array) for name, array in found.items()}
+        _check(arrays)
+    except (AttributeError, KeyError, TypeError, IndexError, ValueError) as error:
+        message = "params are no parameters of Brax's PPO with observations as one array"
+        raise ValueError(f"{message}: {error!r}") from error
+    return arrays
 
 
 def actor_policy(arrays: dict[str, np.ndarray], deterministic: bool) -> Policy:

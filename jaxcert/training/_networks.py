@@ -1,6 +1,6 @@
 """The networks that policy files hold, by name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -15,7 +15,8 @@ class Network(NamedTuple):
     """A kind of network.
 
     Attributes:
-        arrays: from the parameters of training to arrays by name; ValueError for those of another network.
+        arrays: from the parameters of training to floating-point arrays by name; ValueError for those of another
+            network.
         policy: from such arrays, and whether it is deterministic, to a policy; ValueError for arrays that do not fit.
     """
 
@@ -24,10 +25,7 @@ class Network(NamedTuple):
 
 
 def _sequence_arrays(params: Any) -> dict[str, np.ndarray]:
-    if not isinstance(params, Mapping):
-        raise ValueError(f"these are no parameters of a network for zones, but a {type(params).__name__}")
-    sequence_policy(dict(params))  # refuses others
-    return {name: np.asarray(array, np.float32) for name, array in params.items()}
+    return {name: np.asarray(array) for name, array in sequence_policy(params).params.items()}  # refuses others
 
 
 def _sequence_policy(arrays: dict[str, np.ndarray], deterministic: bool) -> Policy:

@@ -5,6 +5,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._files import read_arrays, whole_file
@@ -27,18 +28,17 @@ def save_policy(path: str | Path, params: Any, *, environment: str, network: str
         **facts: numbers and strings, such as steps and machine.
 
     Raises:
-        ValueError: for parameters of another network, or that are not finite.
+        ValueError: for parameters of another network, or that are not finite in single precision; for an environment
+            without a name, a network that is not known, and a fact that JSON does not have or named ``format``.
 
     Example:
         >>> save_policy("policy.npz", params, environment="cheetah", num_steps=60_000_000)  # doctest: +SKIP
     """
-    if network not in NETWORKS:
-        raise ValueError(f"network is {network!r}; expected one of {', '.join(NETWORKS)}")
-    arrays = NETWORKS[network].arrays(params)
-    for name, array in arrays.items():
-        if not np.all(np.isfinite(array)):
-            raise ValueError(f"{name} of the policy is not finite")
-    about = json.dumps({"format": _FORMAT, "environment": environment, "network": network, **facts})
+    _check_network("network is", network)
+    if not isinstance(environment, str):
+        raise ValueError(f"environment is {environment!r}; expected its name")
+    about = _about({"environment": environment, "network": network}, facts)
+    arrays = _single("params:", NETWORKS[network].arrays(params))
     contents: dict[str, Any] = {"about": np.array(about), **arrays}
     with whole_file(path) as file:
         np.savez_compressed(file, **contents)
@@ -64,7 +64,7 @@ def load_policy(path: str | Path, *, environment: str, deterministic: bool = Tru
     arrays, about = _read(path)
     if about["environment"] != environment:
         raise ValueError(f"{path} holds a policy for {about['environment']!r}, not for {environment!r}")
-    _check_finite(path, arrays)
+    arrays = _single(f"{path}:", arrays)
     try:
         return NETWORKS[about["network"]].policy(arrays, deterministic)
     except ValueError as error:
@@ -116,6 +116,25 @@ def sample_policy(name: str, *, deterministic: bool = True) -> Policy:
         return load_policy(path, environment=name, deterministic=deterministic)
 
 
+def _about(names: dict[str, str], facts: dict[str, Any]) -> str:
+    """What a file says about its policy, as JSON."""
+    if "format" in facts:
+        raise ValueError("format is a fact; expected another name, since the file says its own format by this one")
+    for name, fact in facts.items():
+        try:
+            json.dumps(fact, default=_plain_number)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ValueError(f"{name} is {fact!r}; expected a number or a string") from error
+    return json.dumps({"format": _FORMAT, **names, **facts}, default=_plain_number)
+
+
+def _plain_number(number: Any) -> Any:
+    """A number of NumPy as one of Python, which JSON has."""
+    if not isinstance(number, np.generic):
+        raise TypeError
+    return number.item()
+
+
 def _read(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     try:
         arrays = read_arrays(Path(path).read_bytes(), ["about"])
@@ -126,13 +145,19 @@ def _read(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         raise ValueError(f"{path} is no policy file, or damaged") from error
     if not isinstance(about, dict) or about.get("format") != _FORMAT or not isinstance(about.get("environment"), str):
         raise ValueError(f"{path} is no policy file of a known format")
-    network = about.setdefault("network", "brax")
-    if not isinstance(network, str) or network not in NETWORKS:
-        raise ValueError(f"{path} holds a network {network!r}; expected one of {', '.join(NETWORKS)}")
+    _check_network(f"{path} holds a network", about.setdefault("network", "brax"))
     return arrays, about
 
 
-def _check_finite(path: str | Path, arrays: dict[str, np.ndarray]) -> None:
+def _check_network(what: str, network: Any) -> None:
+    if not isinstance(network, str) or network not in NETWORKS:
+        raise ValueError(f"{what} {network!r}; expected one of {', '.join(NETWORKS)}")
+
+
+def _single(where: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The arrays in single precision, if they fit."""
     for name, array in arrays.items():
-        if array.dtype.kind != "f" or not np.all(np.abs(array) <= np.finfo(np.float32).max):
-            raise ValueError(f"{path}: {name} does not hold finite numbers of single precision")
+        floating = jnp.issubdtype(array.dtype, jnp.floating)
+        if not floating or not np.all(np.abs(array) <= np.finfo(np.float32).max):
+            raise ValueError(f"{where} {name} does not hold finite numbers of single precision")
+    return {name: array.astype(np.float32) for name, array in arrays.items()}

@@ -1,5 +1,8 @@
 """The networks of zones: beside a plain NumPy version, sets without order, stages in theirs, and foreign parameters."""
 
+import dataclasses
+import json
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -126,15 +129,70 @@ def test_a_policy_runs_on_tasks_of_any_depth():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"actor_w0": jnp.zeros((3, 8))}, r"actor_w0 of the network has shape \(3, 8\); expected \(10, 8\)"),
+        ({"actor_w0": jnp.zeros((3, 8))}, r"params\['actor_w0'\] has shape \(3, 8\); expected \(10, 8\)"),
         ({"actor_w9": jnp.zeros((3, 8))}, "no parameters of a network for zones"),
-        ({"extra": jnp.zeros(3)}, r"extra of the network has shape \(3,\); expected missing"),
-        ({"colours_b0": None}, r"colours_b0 of the network has shape missing; expected \(6,\)"),
+        ({"extra": jnp.zeros(3)}, r"params\['extra'\] has shape \(3,\); expected missing"),
+        ({"colours_b0": None}, r"params\['colours_b0'\] has shape missing; expected \(6,\)"),
         ({"propositions": None}, "no parameters of a network for zones"),
-        ({"propositions": jnp.zeros((3, 5))}, r"propositions of the network has shape \(3, 5\); expected \(4, 5\)"),
+        ({"propositions": jnp.zeros((3, 5))}, r"params\['propositions'\] has shape \(3, 5\); expected \(4, 5\)"),
+        ({"propositions": jnp.zeros(4)}, "params are no parameters of a network for zones"),
+        ({"robot_w0": jnp.zeros((69, 0))}, "params are no parameters of a network for zones"),
+        ({"robot_b0": np.zeros(9, np.int32)}, r"params\['robot_b0'\] has dtype int32; expected floating-point numbers"),
+        ({"robot_b0": np.array([None] * 9)}, r"params\['robot_b0'\] has dtype object; expected floating-point numbers"),
+        ({"robot_b0": [0.0] * 9}, r"params\['robot_b0'\] is a list; expected an array"),
+        ({"robot_b0": jnp.full(9, jnp.nan)}, r"params\['robot_b0'\] is not finite"),
+        ({"robot_b0": np.full(9, -np.inf)}, r"params\['robot_b0'\] is not finite"),
+        ({3: jnp.zeros(9)}, "params has an entry 3; expected names of arrays alone"),
     ],
 )
 def test_other_parameters_are_refused(change, message):
     params = {name: array for name, array in {**PARAMS, **change}.items() if array is not None}
     with pytest.raises(ValueError, match=message):
         zones.sequence_policy(params)
+
+
+@pytest.mark.parametrize("params", [[jnp.zeros(3)], jnp.zeros(3), np.zeros(3), (), None, "params"])
+def test_what_has_no_names_is_refused(params):
+    with pytest.raises(
+        ValueError, match=f"params are no parameters of a network for zones, but a {type(params).__name__}"
+    ):
+        zones.sequence_policy(params)
+
+
+def test_parameters_may_be_traced_and_of_numpy():
+    obs, key = observed("F red"), jax.random.key(0)
+
+    def act(params):
+        policy = zones.sequence_policy(params)
+        return policy.apply(policy.params, obs, key)
+
+    wanted = act(PARAMS)
+    np.testing.assert_allclose(jax.jit(act)(PARAMS), wanted, rtol=1e-6)
+    np.testing.assert_allclose(act(jax.tree.map(np.asarray, PARAMS)), wanted, rtol=1e-6)
+    with pytest.raises(ValueError, match="has dtype int32"):
+        jax.eval_shape(act, {**PARAMS, "robot_b0": jnp.zeros(9, jnp.int32)})
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"robot": [8]}, r"robot is \[8\]; expected a tuple of whole numbers, not empty"),
+        ({"robot": ()}, r"robot is \(\); expected a tuple of whole numbers, not empty"),
+        ({"colours": ()}, r"colours is \(\); expected a tuple"),
+        ({"actor": 8}, "actor is 8; expected a tuple of whole numbers$"),
+        ({"critic": (8, 0)}, r"critic\[1\] is 0; expected a whole number of at least 1"),
+        ({"critic": (8.0,)}, r"critic\[0\] is 8.0"),
+        ({"sequence": 0}, "sequence is 0; expected a whole number of at least 1"),
+        ({"proposition": True}, "proposition is True"),
+        ({"proposition": "4"}, "proposition is '4'"),
+    ],
+)
+def test_sizes_without_meaning_are_refused(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        zones.NetworkSizes(**sizes)
+
+
+def test_sizes_are_plain_numbers():
+    sizes = zones.NetworkSizes(robot=(np.int64(8),), sequence=np.int32(5), actor=())
+    assert json.loads(json.dumps(dataclasses.asdict(sizes)))["robot"] == [8]
+    assert sizes_of(initial_params(jax.random.key(0), sizes)) == sizes

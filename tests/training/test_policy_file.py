@@ -84,6 +84,8 @@ def test_what_is_no_array_is_refused(file):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"b0": np.zeros(8, np.int32)}, "b0 does not hold finite numbers"),
+        ({"b0": np.array(["0"] * 8)}, "b0 does not hold finite numbers"),
         ({"b0": np.full(8, 1e300)}, "b0 does not hold finite numbers"),
         ({"about": np.array('{"format": "jaxcert-policy-1", "environment": 5}')}, "of a known format"),
         ({"w1": np.zeros((3, 7), np.float32)}, "layer 1 has shapes"),
@@ -122,7 +124,10 @@ def test_what_is_no_policy_is_not_written(tmp_path):
         save_policy(path, {"a": 1}, environment="pendulum")
     params = brax_params()
     params[1]["params"]["hidden_1"]["bias"][0] = np.nan
-    with pytest.raises(ValueError, match="b1 of the policy is not finite"):
+    with pytest.raises(ValueError, match="params: b1 does not hold finite numbers of single precision"):
+        save_policy(path, params, environment="pendulum")
+    params[1]["params"]["hidden_1"]["bias"] = np.zeros(7, int)
+    with pytest.raises(ValueError, match="params: b1 does not hold finite numbers of single precision"):
         save_policy(path, params, environment="pendulum")
     assert list(tmp_path.iterdir()) == []
 
@@ -134,12 +139,43 @@ def test_what_is_no_policy_is_not_written(tmp_path):
         (brax_params(), "sequence", "no parameters of a network for zones, but a tuple"),
         ({"w": np.zeros(3)}, "sequence", "no parameters of a network for zones"),
         ({"w": np.zeros(3)}, "brax", "no parameters of Brax's PPO"),
+        (brax_params(sizes=(5, 3)), "brax", "params are no parameters of Brax's PPO"),
+        (np.zeros(3), "brax", "params are no parameters of Brax's PPO"),
+        ([np.zeros(3)], "sequence", "params are no parameters of a network for zones, but a list"),
+        (np.zeros(3), "sequence", "params are no parameters of a network for zones, but a ndarray"),
+        ({3: np.zeros(3)}, "sequence", "params has an entry 3"),
+        ({"w": np.zeros(3, int)}, "sequence", r"params\['w'\] has dtype int64; expected floating-point numbers"),
+        ({"w": np.full(3, np.nan)}, "sequence", r"params\['w'\] is not finite"),
+        (brax_params(), ["brax"], r"network is \['brax'\]; expected one of brax, sequence"),
+        (brax_params(), None, "network is None; expected one of brax, sequence"),
     ],
 )
 def test_parameters_of_another_network_are_not_written(tmp_path, params, network, message):
     with pytest.raises(ValueError, match=message):
         save_policy(tmp_path / "policy.npz", params, environment="zones", network=network)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({"format": "other"}, "format is a fact; expected another name"),
+        ({"machine": {1, 2}}, r"machine is \{1, 2\}; expected a number or a string"),
+        ({"machine": np.zeros(2)}, r"machine is array.*; expected a number or a string"),
+        ({"environment": 5}, "environment is 5; expected its name"),
+    ],
+)
+def test_facts_that_a_file_cannot_hold_are_refused(tmp_path, facts, message):
+    with pytest.raises(ValueError, match=message):
+        save_policy(tmp_path / "policy.npz", brax_params(), **{"environment": "pendulum", **facts})
+    assert not list(tmp_path.iterdir())
+
+
+def test_facts_may_be_numbers_of_numpy(tmp_path):
+    path = tmp_path / "policy.npz"
+    facts = {"num_steps": np.int64(3), "success": np.float32(0.5)}
+    save_policy(path, brax_params(), environment="pendulum", **facts)
+    assert policy_facts(path) == {"environment": "pendulum", "network": "brax", "num_steps": 3, "success": 0.5}
 
 
 def test_files_without_a_network_are_those_of_brax(file):

@@ -3,12 +3,14 @@
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._validation import check_count, is_concrete
 from jaxcert.tasks import ltl
 from jaxcert.tasks.zones._robot import LARGEST_MOTION
 from jaxcert.tasks.zones._sizes import NUM_BINS, NUM_COLOURS
@@ -33,6 +35,13 @@ class NetworkSizes:
         sequence: length of the recurrent state.
         actor: hidden layers of the actor.
         critic: hidden layers of the critic.
+
+    Raises:
+        ValueError: for what is no whole number of at least 1, or no tuple of them; ``robot`` and ``colours`` need one.
+
+    Example:
+        >>> NetworkSizes(robot=(32,), actor=(16, 16), critic=()).sequence
+        32
     """
 
     robot: tuple[int, ...] = (128, 64)
@@ -41,6 +50,26 @@ class NetworkSizes:
     sequence: int = 32
     actor: tuple[int, ...] = (64, 64, 64)
     critic: tuple[int, ...] = (64, 64)
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            name, size = field.name, getattr(self, field.name)
+            if field.type is int:
+                check_count(name, size)
+                plain = int(size)
+            else:
+                plain = _plain_layers(name, size, empty_allowed=name in ("actor", "critic"))
+            object.__setattr__(self, name, plain)  # NumPy's numbers cannot be written to the files of training
+
+
+def _plain_layers(name: str, sizes: Any, *, empty_allowed: bool) -> tuple[int, ...]:
+    if not isinstance(sizes, tuple) or not (sizes or empty_allowed):
+        raise ValueError(
+            f"{name} is {sizes!r}; expected a tuple of whole numbers{'' if empty_allowed else ', not empty'}"
+        )
+    for place, size in enumerate(sizes):
+        check_count(f"{name}[{place}]", size)
+    return tuple(map(int, sizes))
 
 
 def initial_params(key: chex.PRNGKey, sizes: NetworkSizes) -> Params:
@@ -76,8 +105,9 @@ def sizes_of(params: Mapping[str, np.ndarray | jax.Array]) -> NetworkSizes:
     """The sizes of the networks that have these parameters.
 
     Raises:
-        ValueError: if these are not the parameters of such networks.
+        ValueError: if these are not the parameters of such networks, or not finite.
     """
+    _check_arrays(params)
 
     def layers(name: str) -> tuple[int, ...]:
         return tuple(params[f"{name}_w{i}"].shape[1] for i in range(_depth(params, name)))
@@ -88,12 +118,27 @@ def sizes_of(params: Mapping[str, np.ndarray | jax.Array]) -> NetworkSizes:
         sizes = NetworkSizes(layers("robot"), length, layers("colours"), state, actor, critic)
         expected = jax.eval_shape(lambda: initial_params(jax.random.key(0), sizes))
     except (IndexError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"these are no parameters of a network for zones: {error!r}") from error
+        raise ValueError(f"params are no parameters of a network for zones: {error!r}") from error
     for name in sorted(set(params) | set(expected)):
         found, wanted = (getattr(tree.get(name), "shape", "missing") for tree in (params, expected))
         if found != wanted:
-            raise ValueError(f"parameter {name} of the network has shape {found}; expected {wanted}")
+            raise ValueError(f"params[{name!r}] has shape {found}; expected {wanted}")
     return sizes
+
+
+def _check_arrays(params: Any) -> None:
+    """Raise for what is no mapping from names to arrays of finite numbers; under a transformation for types alone."""
+    if not isinstance(params, Mapping):
+        raise ValueError(f"params are no parameters of a network for zones, but a {type(params).__name__}")
+    for name, array in params.items():
+        if not isinstance(name, str):
+            raise ValueError(f"params has an entry {name!r}; expected names of arrays alone")
+        if not isinstance(array, np.ndarray | jax.Array):
+            raise ValueError(f"params[{name!r}] is a {type(array).__name__}; expected an array")
+        if not jnp.issubdtype(array.dtype, jnp.floating):
+            raise ValueError(f"params[{name!r}] has dtype {array.dtype}; expected floating-point numbers")
+        if is_concrete(array) and not np.all(np.isfinite(np.asarray(array))):
+            raise ValueError(f"params[{name!r}] is not finite")
 
 
 def embed(params: Params, obs: Observation) -> jax.Array:

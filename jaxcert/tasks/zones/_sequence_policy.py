@@ -22,14 +22,14 @@ def sequence_policy(params: Params, *, deterministic: bool = True) -> Policy:
     where z joins both embeddings, and is clipped by the environment.
 
     Args:
-        params: arrays by name, as ``training.train`` gives them.
+        params: floating-point arrays by name, as ``training.train`` gives them.
         deterministic: take the mean of the distribution instead of a sample.
 
     Returns:
         A ``Policy`` for ``zones.env()`` of any depth.
 
     Raises:
-        ValueError: for parameters of other networks.
+        ValueError: for parameters of other networks, or that are not finite.
 
     Example:
         >>> from jaxcert.training import sample_policy
@@ -42,7 +42,7 @@ def sequence_policy(params: Params, *, deterministic: bool = True) -> Policy:
         ICLR 2025, arXiv 2410.04631, section 4.
     """
     sizes_of(params)
-    return Policy(_mean if deterministic else _sample, params, deterministic)
+    return Policy(_mean if deterministic else _sample, dict(params), deterministic)
 
 
 def _mean(params: Params, obs: Observation, key: chex.PRNGKey) -> jax.Array:
