@@ -1,5 +1,6 @@
 """Checks of argument values, as far as they are concrete."""
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -73,6 +74,15 @@ def _array(name: str, value: Any) -> np.ndarray:
         ) from None
     except ValueError:
         raise ValueError(f"{name} is not a rectangular array of numbers") from None
+
+
+def check_number(name: str, value: Any, allowed: Callable[[float], bool], expected: str) -> None:
+    """Raise ValueError unless it is one real number that is allowed; ``expected`` says in words which ones are."""
+    number = as_numbers(name, value)
+    if number.ndim:
+        raise ValueError(f"{name} has shape {number.shape}; expected one number")
+    if not allowed(float(number)):
+        raise ValueError(f"{name} is {value!r}; expected {expected}")
 
 
 def check_count(name: str, value: Any) -> None:

@@ -1,5 +1,8 @@
 """What PPO on zones maximises, and its curriculum: beside plain versions, and by hand."""
 
+import dataclasses
+import json
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,7 +10,7 @@ import pytest
 
 from jaxcert.tasks import ltl, zones
 from jaxcert.tasks.zones._network import initial_params
-from jaxcert.training.zones import LESSONS, Lesson, ZonesSettings
+from jaxcert.training.zones import LESSONS, Lesson, ZonesSettings, initial_learner, update
 from jaxcert.training.zones._lessons import Progress, next_progress, sample_lesson_task
 from jaxcert.training.zones._objective import Sample, advantages, judge, log_density, loss
 from jaxcert.training.zones._side_by_side import begin_episodes, step_episodes
@@ -157,8 +160,42 @@ def test_rewards_and_new_beginnings():
         (lambda: ZonesSettings(learning_rate=-1.0), "learning_rate is -1.0; expected a positive number"),
         (lambda: ZonesSettings(discounting=1.5), "discounting is 1.5"),
         (lambda: ZonesSettings(clipping=float("nan")), "clipping is nan"),
+        (lambda: ZonesSettings(learning_rate="fast"), "learning_rate has dtype .*; expected real numbers"),
+        (lambda: ZonesSettings(gae_lambda=None), "gae_lambda has dtype object; expected real numbers"),
+        (lambda: ZonesSettings(discounting=[0.9, 0.8]), r"discounting has shape \(2,\); expected one number"),
+        (lambda: ZonesSettings(entropy_cost=-0.1), "entropy_cost is -0.1; expected a finite number of at least 0"),
+        (lambda: ZonesSettings(value_cost=float("inf")), "value_cost is inf; expected a finite number of at least 0"),
+        (lambda: ZonesSettings(num_timesteps="many"), "num_timesteps is 'many'"),
+        (lambda: ZonesSettings(seed=-1), r"seed is -1; expected a whole number in \[0, 2\^32\)"),
+        (lambda: ZonesSettings(seed=2**32), r"seed is 4294967296; expected a whole number in"),
+        (lambda: ZonesSettings(seed=1.0), "seed is 1.0"),
+        (lambda: ZonesSettings(seed="one"), "seed is 'one'"),
+        (lambda: ZonesSettings(lessons=list(LESSONS)), "lessons is .*; expected a tuple of Lesson"),
+        (lambda: ZonesSettings(lessons=(1,)), r"lessons is \(1,\); expected a tuple of Lesson"),
+        (lambda: ZonesSettings(networks=(8, 8)), r"networks is \(8, 8\); expected a NetworkSizes"),
+        (lambda: Lesson((1, 1), (1, 1), (0, 0), success="often"), "success of a lesson has dtype"),
+        (lambda: Lesson([1, 1], (1, 1), (0, 0), success=0.5), r"num_stages is \[1, 1\]; expected a tuple"),
+        (lambda: Lesson((1, 1), (1.0, 1.0), (0, 0), success=0.5), "num_reach is"),
     ],
 )
 def test_settings_without_meaning_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_settings_are_plain_numbers():
+    """Those of NumPy could not be written to the files of training."""
+    lesson = Lesson((np.int64(1), np.int64(1)), (1, 1), (0, 0), success=np.float64(0.5))
+    settings = ZonesSettings(seed=np.uint32(2**32 - 1), num_envs=np.int64(8), value_cost=0, lessons=(lesson,))
+    found = json.loads(json.dumps(dataclasses.asdict(settings)))
+    assert (found["seed"], found["num_envs"], found["value_cost"]) == (2**32 - 1, 8, 0.0)
+    assert found["lessons"][0]["num_stages"] == [1, 1]
+
+
+def test_without_the_end_of_an_episode_there_is_no_success_and_no_length():
+    settings = ZonesSettings(num_envs=2, unroll_length=1, num_minibatches=1, num_updates_per_batch=1)
+    learner = initial_learner(jax.random.key(0), zones.ENV, settings)
+    learner, learned = jax.jit(lambda learner: update(learner, zones.ENV, settings))(learner)
+    assert np.isnan(learned.success)
+    assert np.isposinf(learned.episode_length)
+    assert int(learned.lesson) == 0

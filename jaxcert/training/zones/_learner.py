@@ -43,8 +43,8 @@ class Learned(NamedTuple):
 
     Attributes:
         success: share of the episodes that ended which satisfied their formula; NaN if none ended.
-        episode_length: their mean number of steps.
-        lesson: the one they were of.
+        episode_length: steps in the batch per episode that ended in it; infinite if none ended.
+        lesson: the one of whose tasks new episodes were, from 0; the number of lessons for the environment's own tasks.
         value_loss: squared error of the critic.
         entropy: of the actions.
     """

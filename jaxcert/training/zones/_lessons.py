@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._validation import check_number
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.tasks import ltl
 from jaxcert.tasks.zones import COLOURS
@@ -24,7 +25,8 @@ class Lesson:
         success: the share of episodes that has to succeed, in (0, 1].
 
     Raises:
-        ValueError: for a success outside of (0, 1]; for ranges as ``ltl.sample_reach_avoid`` does.
+        ValueError: for a success that is no number in (0, 1]; for a range that is no tuple, and for others as
+            ``ltl.sample_reach_avoid`` does.
 
     Example:
         >>> Lesson((1, 1), (1, 1), (0, 0), success=0.9).num_stages
@@ -37,9 +39,15 @@ class Lesson:
     success: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.success <= 1:
-            raise ValueError(f"success of a lesson is {self.success!r}; expected a number in (0, 1]")
+        check_number("success of a lesson", self.success, lambda x: 0 < x <= 1, "a number in (0, 1]")
+        for name, ends in self.ranges().items():
+            if not isinstance(ends, tuple):
+                raise ValueError(f"{name} is {ends!r}; expected a tuple of two whole numbers")
         jax.eval_shape(lambda: ltl.sample_reach_avoid(jax.random.key(0), len(COLOURS), depth=99, **self.ranges()))
+        # Plain numbers, since those of NumPy cannot be written to the files of training.
+        object.__setattr__(self, "success", float(self.success))
+        for name, ends in self.ranges().items():
+            object.__setattr__(self, name, tuple(map(int, ends)))
 
     def ranges(self) -> dict[str, Any]:
         """The arguments of ``ltl.sample_reach_avoid``."""

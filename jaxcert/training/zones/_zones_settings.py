@@ -2,12 +2,29 @@
 
 import dataclasses
 import math
+from typing import Any
 
-from jaxcert._validation import check_count
+import numpy as np
+
+from jaxcert._validation import check_count, check_number
 from jaxcert.tasks.zones import NetworkSizes
 from jaxcert.training.zones._lessons import LESSONS, Lesson
 
 _NETWORKS = NetworkSizes()
+
+# Of the settings that are real numbers: what is allowed, and in words.
+_POSITIVE = (lambda x: 0 < x < math.inf), "a positive number"
+_NOT_NEGATIVE = (lambda x: 0 <= x < math.inf), "a finite number of at least 0"
+_SHARE = (lambda x: 0 <= x <= 1), "a number in [0, 1]"
+_RANGES = {
+    "discounting": _SHARE,
+    "gae_lambda": _SHARE,
+    "clipping": _POSITIVE,
+    "entropy_cost": _NOT_NEGATIVE,
+    "value_cost": _NOT_NEGATIVE,
+    "learning_rate": _POSITIVE,
+    "max_gradient_norm": _POSITIVE,
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,10 +52,16 @@ class ZonesSettings:
         num_evals: number of evaluations and checkpoints, the first before training.
         num_eval_envs: episodes of each evaluation, each of another task of the environment.
         networks: sizes of the networks.
-        seed: seed of everything in training.
+        seed: seed of everything in training, a whole number in [0, 2^32).
 
     Raises:
-        ValueError: for numbers without meaning, and batches that do not divide into minibatches.
+        ValueError: for numbers without meaning, lessons that are no tuple of ``Lesson``, networks that are no
+            ``zones.NetworkSizes``, and batches that do not divide into minibatches.
+
+    Example:
+        >>> settings = ZonesSettings(num_timesteps=100_000, num_envs=64, seed=1)
+        >>> settings.num_batches, settings.num_steps
+        (13, 106496)
     """
 
     num_timesteps: int = 25_000_000
@@ -62,19 +85,23 @@ class ZonesSettings:
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            if field.type is int and field.name != "seed":
-                check_count(field.name, getattr(self, field.name))
-        for name in ("clipping", "learning_rate", "max_gradient_norm"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; expected a positive number")
-        for name in ("discounting", "gae_lambda"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; expected a number in [0, 1]")
+            if field.type in (int, float):
+                # Plain numbers, since those of NumPy cannot be written to the files of training.
+                object.__setattr__(self, field.name, field.type(_checked(field.name, getattr(self, field.name))))
+        if not isinstance(self.lessons, tuple) or not all(isinstance(lesson, Lesson) for lesson in self.lessons):
+            raise ValueError(f"lessons is {self.lessons!r}; expected a tuple of Lesson")
+        if not isinstance(self.networks, NetworkSizes):
+            raise ValueError(f"networks is {self.networks!r}; expected a NetworkSizes")
         if self.batch_length % self.num_minibatches:
             raise ValueError(
                 f"{self.num_envs} environments with {self.unroll_length} steps do not divide into"
                 f" {self.num_minibatches} minibatches"
             )
+
+    @property
+    def num_steps(self) -> int:
+        """Steps of all environments in all batches."""
+        return self.num_batches * self.batch_length
 
     @property
     def batch_length(self) -> int:
@@ -84,4 +111,16 @@ class ZonesSettings:
     @property
     def num_batches(self) -> int:
         """Batches in all."""
-        return math.ceil(self.num_timesteps / self.batch_length)
+        return -(-self.num_timesteps // self.batch_length)
+
+
+def _checked(name: str, value: Any) -> Any:
+    """The number, if it has a meaning as this setting."""
+    if name == "seed":
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or not 0 <= value < 2**32:
+            raise ValueError(f"seed is {value!r}; expected a whole number in [0, 2^32)")
+    elif name in _RANGES:
+        check_number(name, value, *_RANGES[name])
+    else:
+        check_count(name, value)
+    return value
