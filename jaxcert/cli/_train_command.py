@@ -83,7 +83,7 @@ def train_policy(
     asked = {"thresholds": threshold or [], "safeties": safety or []}
     sizes = {"num_tasks": tasks, "num_rollouts": rollouts, "adaptive": adaptive}
     hook = _hook(env, ppo.seed, delta, until, **asked, **sizes) if threshold or safety else None
-    lines = _Lines(ppo.num_timesteps, **asked)
+    lines = _Lines(ppo.num_steps if isinstance(ppo, ZonesSettings) else ppo.num_timesteps, **asked)
     with _console.warnings_on_stderr():
         train(env, ppo, hook=hook, checkpoints=out, progress_fn=(lambda *_: None) if quiet else lines.show)
     console = _console.output()
@@ -124,7 +124,7 @@ def _is_reached(checkpoint: Checkpoint, until: float) -> bool:
 
 
 class _Lines:
-    """One line per evaluation."""
+    """One line per evaluation. Training may take more steps than the total, since Brax rounds them up to batches."""
 
     def __init__(self, total: int, thresholds: list[float], safeties: list[float]) -> None:
         self.total, self.thresholds, self.safeties = total, thresholds, safeties
@@ -133,7 +133,7 @@ class _Lines:
     def show(self, step: int, metrics: dict[str, Any]) -> None:
         """Show the metrics, the steps per second since the previous evaluation, and the remaining time at that pace."""
         now = time.perf_counter()
-        parts = [f"step {step:,} of {self.total:,}"]
+        parts = [f"step {step:,} of {max(step, self.total):,}"]
         if "eval/episode_reward" in metrics:
             parts.append(f"mean return {float(metrics['eval/episode_reward']):.4g}")
         if "training/lesson" in metrics:
