@@ -15,6 +15,9 @@ Strict = Annotated[
         "without any row cannot be noticed.",
     ),
 ]
+Stochastic = Annotated[
+    bool, typer.Option("--stochastic", help="Sample actions instead of taking the mode of their distribution.")
+]
 CHECKPOINT = (
     "A folder of `jaxcert train` (its last checkpoint), one checkpoint of it, or a policy file (.npz); or a policy "
     "shipped with the package: "

@@ -8,8 +8,9 @@ import typer
 
 from jaxcert._files import check_suffix
 from jaxcert.cli import _console, _policies
-from jaxcert.cli._options import CHECKPOINT, Quiet
+from jaxcert.cli._options import CHECKPOINT, Quiet, Stochastic
 from jaxcert.report import check_figure_path, save_figure
+from jaxcert.rollouts import MultiTaskEnv
 from jaxcert.tasks._pictures import Pictures
 from jaxcert.tasks._registry import ENVIRONMENTS
 from jaxcert.tasks._video import SUFFIXES, check_video_path
@@ -33,14 +34,21 @@ def render_policy(
     ] = None,
     steps: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Steps, by default 300; for zones the most, by default 1000."),
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Robots: length of the video in steps, by default 300. Zones: end an episode after N steps, if it has"
+            " not ended before. At most the length of an episode, 1000.",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="S", help="Seed of task and episode.")] = 0,
+    stochastic: Stochastic = False,
     quiet: Quiet = False,
 ) -> None:
     """Draw an episode of the cheetah or the walker, or episodes in zones."""
-    found = _policies.find(checkpoint, deterministic=True)
+    found = _policies.find(checkpoint, deterministic=not stochastic)
     pictures = _pictures(found.env.name)
+    _check_steps(steps, found.env)
     is_video = _check_path(out, pictures)
     given = {"mass": mass, "size": size, "formula": formula}
     key = jax.random.key(seed)
@@ -51,7 +59,8 @@ def render_policy(
             pictures.video(out, found.env, found.policy, task, key, steps)
         elif pictures.figure:
             save_figure(out, pictures.figure(found.env, found.policy, task, key, steps))
-    _console.output().print(f"{found.source}, {pictures.describe(task)}: written to {out}")
+    kind = ", stochastic" if stochastic else ""
+    _console.output().print(f"{found.source}{kind}, {pictures.describe(task)}: written to {out}")
 
 
 def _pictures(environment: str) -> Pictures:
@@ -60,6 +69,11 @@ def _pictures(environment: str) -> Pictures:
         having = [name for name, entry in ENVIRONMENTS.items() if entry.pictures]
         raise ValueError(f"{environment} has no pictures; expected a policy for one of {', '.join(having)}")
     return pictures
+
+
+def _check_steps(steps: int | None, env: MultiTaskEnv) -> None:
+    if steps is not None and steps > env.episode_length:
+        raise ValueError(f"--steps is {steps}; expected at most {env.episode_length}, an episode of {env.name}")
 
 
 def _check_path(out: Path, pictures: Pictures) -> bool:

@@ -20,7 +20,7 @@ from rich.text import Text
 from jaxcert._files import whole_file
 from jaxcert.cli import _console, _policies
 from jaxcert.cli._adaptive_rollout import SCHEDULES_NAMED, adaptive_rollout, asked_for, check_archive_path
-from jaxcert.cli._options import CHECKPOINT, Quiet
+from jaxcert.cli._options import CHECKPOINT, Quiet, Stochastic
 from jaxcert.planning import check
 from jaxcert.report import check_returns_path, write_returns
 from jaxcert.rollouts import collect
@@ -93,9 +93,7 @@ def rollout(
         int | None,
         typer.Option(min=0, max=2**32 - 1, metavar="S", help="Seed for the sampling; by default a new one."),
     ] = None,
-    stochastic: Annotated[
-        bool, typer.Option("--stochastic", help="Sample actions instead of taking the mode of their distribution.")
-    ] = False,
+    stochastic: Stochastic = False,
     quiet: Quiet = False,
 ) -> None:
     """Run a policy on new tasks, and write its returns; the same command resumes an interrupted run."""

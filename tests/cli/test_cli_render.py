@@ -1,5 +1,6 @@
 """`jaxcert render` for zones: videos and pictures, of the wanted formula or a random one, and what it refuses."""
 
+import dataclasses
 import sys
 
 import jax
@@ -7,10 +8,11 @@ import numpy as np
 import pytest
 from cli_harness import command, refused
 
+from jaxcert.report import save_figure
 from jaxcert.tasks import ltl, zones
 from jaxcert.tasks._registry import ENVIRONMENTS
 from jaxcert.tasks.zones._network import NetworkSizes, initial_params
-from jaxcert.training import save_policy
+from jaxcert.training import load_policy, save_policy
 
 SMALL = NetworkSizes(robot=(8, 8), proposition=4, colours=(8, 4), sequence=8, actor=(8,), critic=(8,))
 FORMULA = "!red U (green & F yellow)"
@@ -56,6 +58,21 @@ def test_a_trained_policy_as_mp4(tmp_path, policy_file):
     assert out.read_bytes()[4:8] == b"ftyp"
 
 
+def test_actions_may_be_samples(tmp_path, policy_file):
+    mode, sample = tmp_path / "mode.png", tmp_path / "sample.png"
+    given = ("render", policy_file, "--formula", FORMULA, "--steps", 30, "--out")
+    assert command(*given, mode).status == 0
+    outcome = command(*given, sample, "--stochastic")
+    assert outcome == (0, f"{policy_file}, stochastic, {FORMULA}: written to {sample}\n", "")
+    task = ltl.from_formula(ltl.parse(FORMULA), zones.COLOURS)
+    env = dataclasses.replace(zones.ENV, episode_length=30)
+    for out, deterministic in ((mode, True), (sample, False)):
+        policy = load_policy(policy_file, environment="zones", deterministic=deterministic)
+        save_figure(tmp_path / "same.png", zones.plot_trajectories(env, policy, task, jax.random.key(0)))
+        np.testing.assert_array_equal(pixels(out), pixels(tmp_path / "same.png"))
+    assert np.any(pixels(mode) != pixels(sample))
+
+
 def test_a_random_task_by_its_seed_as_a_picture(tmp_path):
     for seed in (3, 4):
         out = tmp_path / f"{seed}.png"
@@ -80,6 +97,9 @@ def test_a_random_task_by_its_seed_as_a_picture(tmp_path):
         ("a.gif", ["--formula", "G red"], "'G red' lies outside of the reach-avoid fragment"),
         ("a.gif", ["--formula", "F blue"], "unknown propositions: blue; expected red, green, purple, yellow"),
         ("a.gif", ["--steps", 0], "--steps"),
+        ("a.gif", ["--steps", 1001], "--steps is 1001; expected at most 1000, an episode of zones"),
+        ("a.png", ["--steps", 1001], "--steps is 1001; expected at most 1000, an episode of zones"),
+        ("a.gif", ["--stochastic"], "zones_steering has no stochastic form"),
         ("a.gif", ["--seed", -1], "--seed"),
     ],
 )
