@@ -73,7 +73,9 @@ class Reached(Exception):  # noqa: N818 -- no error: training ends as it was mea
 
 
 class CertificationHook:
-    """Certifies every checkpoint of ``brax.training.agents.ppo.train``: its ``policy_params_fn``.
+    """Certifies every checkpoint of training.
+
+    It is the ``hook`` of ``train``, or the ``policy_params_fn`` of ``brax.training.agents.ppo.train``.
 
     Each checkpoint has fresh tasks, fresh rollouts and its own part of delta, so with probability at least 1 - delta,
     for each threshold (or wanted safety), the certificates of all checkpoints hold at once, whichever of them is used
