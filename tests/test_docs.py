@@ -92,6 +92,11 @@ def _with_files():
             Path("sweep.toml").write_text(block.text)
 
 
+@pytest.mark.parametrize("name", files(lambda name: True))
+def test_nothing_is_left_to_fill_in(name):
+    assert not re.findall(r"@[A-Z]+@", (ROOT / name).read_text())
+
+
 @pytest.mark.parametrize("name", files(python))
 def test_python_runs(name):
     assert run_python(name, with_brax=False)
