@@ -43,7 +43,7 @@ def last_checkpoint(folder: Path, env: MultiTaskEnv, settings: ZonesSettings) ->
 
 
 def _save_policy(folder: Path, learner: Learner, env: MultiTaskEnv, settings: ZonesSettings) -> None:
-    facts = {"num_steps": num_steps(learner, settings), "seed": int(settings.seed)}
+    facts = {"num_steps": num_steps(learner, settings), "seed": settings.seed}
     path = _policy_file(folder, learner, settings)
     save_policy(path, learner.params, environment=env.name, network="sequence", **facts)
 
@@ -98,7 +98,7 @@ def _facts(env: MultiTaskEnv, settings: ZonesSettings) -> dict[str, Any]:
     """What must not change when training goes on; as JSON has it."""
     fixed = {name: value for name, value in dataclasses.asdict(settings).items() if name not in _FREE}
     facts = {"environment": env.name, "jax_enable_x64": jax.config.read("jax_enable_x64"), **fixed}
-    return json.loads(json.dumps(facts, default=lambda number: number.item()))  # numbers of NumPy
+    return json.loads(json.dumps(facts))
 
 
 def _without_type(learner: Learner) -> Learner:
