@@ -10,11 +10,23 @@ import pytest
 
 from jaxcert.rollouts import collect
 from jaxcert.tasks import ltl, zones
-from jaxcert.tasks.zones._network import distribution, embed, initial_params, sizes_of, value
+from jaxcert.tasks.zones._network import distribution, embed, initial_params, orthogonal, sizes_of, value
 from jaxcert.tasks.zones._robot import LARGEST_MOTION
 
 SIZES = zones.NetworkSizes(robot=(9, 7), proposition=5, colours=(6, 4), sequence=3, actor=(8,), critic=(8, 5))
 PARAMS = initial_params(jax.random.key(0), SIZES)
+
+
+def test_orthogonal_matrices_are_those_of_jax():
+    """Without LAPACK, whose batches wait for each other for ever where seeds learn side by side."""
+    shapes = [(7, 4), (4, 7), (5, 5), (3, 1), (1, 3), (128, 96)]
+    keys = jax.random.split(jax.random.key(2), len(shapes))
+    for key, shape, found in zip(keys, shapes, orthogonal(keys, shapes), strict=True):
+        np.testing.assert_allclose(found, jax.nn.initializers.orthogonal()(key, shape), atol=2e-5)
+        product = found.T @ found if shape[0] > shape[1] else found @ found.T
+        np.testing.assert_allclose(product, np.eye(min(shape)), atol=2e-6)
+    seeds = jax.jit(jax.vmap(lambda key: initial_params(key, SIZES))).lower(keys)
+    assert "lapack" not in seeds.as_text()
 
 
 def task(text, depth=3):

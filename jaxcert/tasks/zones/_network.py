@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import chex
@@ -75,7 +75,7 @@ def _plain_layers(name: str, sizes: Any, *, empty_allowed: bool) -> tuple[int, .
 def initial_params(key: chex.PRNGKey, sizes: NetworkSizes) -> Params:
     """Random parameters by name: orthogonal layers, biases of 0, and actions that hardly depend on anything."""
     joint, stage = sizes.robot[-1] + sizes.sequence, 2 * sizes.colours[-1]
-    weights = {
+    shapes = {
         **_weights("robot", _NUM_SEEN, *sizes.robot),
         **_weights("colours", sizes.proposition, *sizes.colours),
         **_weights("gru_input", stage, 3 * sizes.sequence),
@@ -84,12 +84,34 @@ def initial_params(key: chex.PRNGKey, sizes: NetworkSizes) -> Params:
         **_weights("critic", joint, *sizes.critic, 1),
     }
     scales = {f"actor_w{len(sizes.actor)}": 0.01, f"critic_w{len(sizes.critic)}": 1.0}
-    first, *keys = jax.random.split(key, len(weights) + 1)
-    params = {"propositions": jax.random.normal(first, (NUM_COLOURS, sizes.proposition), jnp.float32)}
-    for key, (name, shape) in zip(keys, weights.items(), strict=True):
-        make = jax.nn.initializers.orthogonal(scales.get(name, math.sqrt(2)))
-        params |= {name: make(key, shape, jnp.float32), _bias(name): jnp.zeros(shape[1], jnp.float32)}
+    keys = jax.random.split(key, len(shapes) + 1)
+    params = {"propositions": jax.random.normal(keys[0], (NUM_COLOURS, sizes.proposition), jnp.float32)}
+    for (name, shape), matrix in zip(shapes.items(), orthogonal(keys[1:], list(shapes.values())), strict=True):
+        params |= {name: scales.get(name, math.sqrt(2)) * matrix, _bias(name): jnp.zeros(shape[1], jnp.float32)}
     return params
+
+
+def orthogonal(keys: chex.PRNGKey, shapes: Sequence[tuple[int, int]]) -> list[jax.Array]:
+    """Random matrices with orthonormal columns, or rows if there are fewer: Gram and Schmidt, twice for each column.
+
+    They are those of ``jax.nn.initializers``, whose QR is LAPACK's: on a CPU with two threads two batches of that wait
+    for each other for ever (jaxlib 0.10.2), as they do for several seeds under ``vmap``.
+    """
+    drawn = [jax.random.normal(keys[i], (max(shape), min(shape)), jnp.float32) for i, shape in enumerate(shapes)]
+    most = np.max([matrix.shape for matrix in drawn], axis=0)
+    # Of one size, so that one loop is compiled for all.
+    columns = jnp.stack([jnp.pad(matrix, [(0, x) for x in most - matrix.shape]) for matrix in drawn])
+
+    def add(j: jax.Array, found: jax.Array) -> jax.Array:
+        column = columns[:, :, j]
+        for _ in range(2):
+            column = column - jnp.einsum("mrc,mc->mr", found, jnp.einsum("mr,mrc->mc", column, found))
+        length = jnp.linalg.norm(column, axis=1, keepdims=True)
+        return found.at[:, :, j].set(column / jnp.where(length > 0, length, 1))
+
+    found = jax.lax.fori_loop(0, int(most[1]), add, jnp.zeros_like(columns))
+    cut = [each[: matrix.shape[0], : matrix.shape[1]] for each, matrix in zip(found, drawn, strict=True)]
+    return [each.T if shape[0] < shape[1] else each for each, shape in zip(cut, shapes, strict=True)]
 
 
 def _weights(name: str, *sizes: int) -> dict[str, tuple[int, int]]:
