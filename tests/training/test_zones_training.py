@@ -50,6 +50,7 @@ def same(first, other):
     jax.tree.map(np.testing.assert_array_equal, *numbers)
 
 
+@pytest.mark.slow
 def test_seeds_learn_side_by_side_as_they_do_alone():
     begin = functools.partial(initial_learner, env=zones.ENV, settings=TINY)
     step = functools.partial(update, env=zones.ENV, settings=TINY)
