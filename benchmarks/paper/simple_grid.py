@@ -1,17 +1,17 @@
 """The illustrative grid beside its exact safety: figure 2c, and the four budgets of figure 3.
 
-    python -m benchmarks.paper.simple_grid [--out simple_grid.csv] [--plot simple_grid.png]
-
 delta = 0.01, ten seeds fixed beforehand; mean and one standard deviation over seeds.
 """
 
 import jax
 import numpy as np
 
-from benchmarks.paper.curves import SEEDS, THRESHOLDS, Curve, empirical, rollout_certificates, run
+from benchmarks.paper.curves import SEEDS, THRESHOLDS, Curve, adaptive, empirical, findings, rollout_certificates
+from benchmarks.paper.experiment import Experiment, Findings
 from jaxcert.rollouts import collect
 from jaxcert.tasks import simple_grid
 
+ADAPTIVE = (0.7, 0.8, 0.9)
 BUDGETS = ((250, 1000), (30, 100), (30, 1000), (100, 100), (100, 1000))
 
 
@@ -36,5 +36,9 @@ def _draw(seed: int) -> np.ndarray:
     return np.asarray(collect(simple_grid.ENV, simple_grid.POLICY, slips, key_rollouts, num_rollouts=num_rollouts))
 
 
-if __name__ == "__main__":
-    run(panels(), __doc__)
+def run(full: bool) -> Findings:
+    """At the paper's size in any case, which takes seconds."""
+    return findings(panels(), adaptive(simple_grid.ENV, simple_grid.POLICY, ADAPTIVE, SEEDS, BUDGETS[0]))
+
+
+EXPERIMENT = Experiment("simple_grid", "figures 2 and 3, the illustrative grid beside its exact safety", run)

@@ -1,18 +1,18 @@
-"""A picture of BridgeWorld with episodes in it: ``python -m benchmarks.paper.world OUT [--episodes 3]``."""
+"""A picture of BridgeWorld with episodes in it."""
 
-import argparse
-from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
 
+from benchmarks.paper.experiment import Experiment, Findings
 from jaxcert.tasks import bridge_world
 
 COLOURS = {"ground": "#efe8d8", "abyss": "#3b4252", "bridge": "#c79a63", "goal": "#8fbf7f"}
-TASK = np.array([0.25, 0.1])
+TASK, NUM_EPISODES = np.array([0.25, 0.1]), 3
 
 
-def picture(world: bridge_world.World, paths: dict[str, np.ndarray], out: Path) -> None:
+def picture(world: bridge_world.World, paths: dict[str, np.ndarray]) -> Any:
     """The map with one line per episode; paths are cells [episodes, steps], -1 after the end."""
     from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure
@@ -35,22 +35,18 @@ def picture(world: bridge_world.World, paths: dict[str, np.ndarray], out: Path) 
     axes.text(world.start[1], world.start[0] + 0.36, "start", ha="center", fontsize=8)
     axes.text(sum(world.goal_columns) / 2, -0.3, "goal", ha="center", fontsize=8)
     axes.legend(loc="lower right", fontsize=8)
-    figure.savefig(out, dpi=110)
+    return figure
 
 
-def main() -> None:
-    """Draw episodes of both policies in the standard world."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--episodes", type=int, default=3, help="of each policy")
-    options = parser.parse_args()
+def run(full: bool) -> Findings:
+    """Episodes of both policies in the standard world."""
     policies = {"left policy": bridge_world.left_policy(), "right policy": bridge_world.right_policy()}
     paths = {
-        name: np.asarray(bridge_world.trajectories(jax.random.key(1), TASK[None], options.episodes, policy))[0]
+        name: np.asarray(bridge_world.trajectories(jax.random.key(1), TASK[None], NUM_EPISODES, policy))[0]
         for name, policy in policies.items()
     }
-    picture(bridge_world.STANDARD, paths, options.out)
+    line = f"{NUM_EPISODES} episodes of each policy at slip probabilities {TASK[0]} and {TASK[1]}"
+    return Findings([line], figure=picture(bridge_world.STANDARD, paths))
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment("world", "the map of BridgeWorld, with episodes", run)

@@ -1,17 +1,13 @@
 """Zones: the shipped policy, certified at the three budgets of the paper (figure 4d).
 
-    python -m benchmarks.paper.zones [--out zones.csv] [--plot zones.png]
-
-The policy acts by samples. delta = 0.01, ten seeds fixed beforehand, each with its own tasks, of which the smaller
-budgets take the first; mean and one standard deviation over seeds. In place of the exact safety there is that of an
-independent set of 2000 tasks with 250 rollouts each. After the curves: the policy's success, how often certificates
-fail for tasks with these performances, and adaptive rollouts. Half an hour on two cores.
+The policy acts by samples. delta = 0.01, seeds fixed beforehand, each with its own tasks, of which the smaller budgets
+take the first; mean and one standard deviation over seeds. In place of the exact safety there is that of an independent
+set of tasks. After the curves: the policy's success, how often certificates fail for tasks with these performances, and
+adaptive rollouts. At full size half an hour on two cores.
 """
 
-import functools
-import itertools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -24,18 +20,37 @@ from benchmarks.paper.curves import (
     SEEDS,
     THRESHOLDS,
     Curve,
+    adaptive,
     empirical,
+    findings,
     rollout_certificates,
-    run,
 )
-from jaxcert import certify, certify_adaptive, certify_lower_bounds
+from benchmarks.paper.experiment import Experiment, Findings
+from jaxcert import certify, certify_lower_bounds
 from jaxcert.bounds import betting, clopper_pearson
 from jaxcert.rollouts import collect
 from jaxcert.tasks import zones
 from jaxcert.training import sample_policy
 
-BUDGETS = ((50, 100), (100, 300), (200, 1000))
-EVALUATION, EVALUATION_SEED = (2000, 250), 1000
+EVALUATION_SEED = 1000
+
+
+class Size(NamedTuple):
+    """Of a run.
+
+    Attributes:
+        budgets: numbers of tasks and of rollouts, the largest last.
+        seeds: each with its own tasks.
+        evaluation: numbers of tasks and of rollouts of the evaluation set.
+    """
+
+    budgets: tuple[tuple[int, int], ...]
+    seeds: range
+    evaluation: tuple[int, int]
+
+
+PAPER = Size(((50, 100), (100, 300), (200, 1000)), SEEDS, (2000, 250))
+SMALL = Size(((50, 100), (100, 300)), SEEDS[:3], (500, 100))
 NEWER: dict[str, dict[str, Any]] = {
     "binomial, beta from the data": {"bound": "clopper_pearson", "beta": "auto"},
     "soft counts": {"method": "soft"},
@@ -50,17 +65,14 @@ def returns_of(seed: int, num_tasks: int, num_rollouts: int) -> np.ndarray:
     return np.asarray(collect(zones.ENV, policy, tasks, key_rollouts, num_rollouts=num_rollouts))
 
 
-@functools.cache
-def evaluation() -> np.ndarray:
-    """The mean returns of the evaluation set."""
-    return returns_of(EVALUATION_SEED, *EVALUATION).mean(axis=1)
+def panels(size: Size, means: np.ndarray) -> Iterator[list[Curve]]:
+    """One panel per budget; the smaller ones use the first tasks and rollouts of the largest.
 
-
-def panels() -> Iterator[list[Curve]]:
-    """One panel per budget; the smaller ones use the first tasks and rollouts of the largest."""
-    exact = safety_of(evaluation())
-    returns = np.stack([returns_of(seed, *BUDGETS[-1]) for seed in SEEDS])
-    for (n, m), found in zip(BUDGETS, rollout_certificates(returns, BUDGETS), strict=True):
+    The means are the mean returns of the evaluation set.
+    """
+    exact = safety_of(means)
+    returns = np.stack([returns_of(seed, *size.budgets[-1]) for seed in size.seeds])
+    for (n, m), found in zip(size.budgets, rollout_certificates(returns, size.budgets), strict=True):
         first = returns[:, :n, :m]
         newer = {name: _certified(first, settings) for name, settings in NEWER.items()}
         methods = {"empirical": empirical(first), **found, **newer}
@@ -85,13 +97,13 @@ def success(means: np.ndarray) -> str:
     )
 
 
-def failures(means: np.ndarray, num_draws: int = NUM_DRAWS) -> Iterator[str]:
+def failures(means: np.ndarray, size: Size, num_draws: int = NUM_DRAWS) -> Iterator[str]:
     """How often a certificate says too much at the threshold where that is most frequent, and an exact binomial test.
 
     Tasks are drawn from those of the evaluation set, whose means are their performances here.
     """
     rng, exact = np.random.default_rng(0), safety_of(means)
-    for n, m in BUDGETS:
+    for n, m in size.budgets:
         successes = rng.binomial(m, rng.choice(means, (num_draws, n)))
         for method, beta in (("scenario", PAPER_BETA), ("binomial", PAPER_BETA), ("binomial", DEFAULT_BETA)):
             table = clopper_pearson(np.tri(m + 1, m, -1, dtype=np.float32), beta)
@@ -102,24 +114,13 @@ def failures(means: np.ndarray, num_draws: int = NUM_DRAWS) -> Iterator[str]:
             yield f"n = {n}, m = {m}, {method}, beta {beta:g}: {most} of {num_draws:,} fail; p-value {p_value:.3g}"
 
 
-def adaptive() -> Iterator[str]:
-    """As many rollouts as each of the tasks of the largest budget needs."""
-    policy, (num_tasks, most) = sample_policy("zones", deterministic=False), BUDGETS[-1]
-    for b in ADAPTIVE:
-        settings = {"num_tasks": num_tasks, "max_rollouts": num_tasks * most, "delta": DELTA}
-        runs = [certify_adaptive(zones.ENV, policy, jax.random.key(seed), b, **settings) for seed in SEEDS]
-        safety = np.mean([float(one.certificate.safety[0]) for one in runs])
-        spent = np.mean([int(one.num_started) for one in runs]) / num_tasks
-        yield f"B = {b:g}: adaptive rollouts certify {safety:.3f} with {spent:.0f} rollouts per task"
-
-
-def main() -> None:
+def run(full: bool) -> Findings:
     """The curves, then what else is measured."""
-    run(panels(), __doc__)
-    print(success(evaluation()), flush=True)
-    for line in itertools.chain(failures(evaluation()), adaptive()):
-        print(line, flush=True)
+    size = PAPER if full else SMALL
+    means = returns_of(EVALUATION_SEED, *size.evaluation).mean(axis=1)
+    policy = sample_policy("zones", deterministic=False)
+    few = adaptive(zones.ENV, policy, ADAPTIVE, size.seeds, size.budgets[-1])
+    return findings(panels(size, means), [success(means), *failures(means, size), *few])
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment("zones", "figure 4d, the learned policy for zones beside independent tasks", run)

@@ -1,12 +1,65 @@
-"""The curves of the paper's experiments: statements about them, files, and a small run from rollouts to figure."""
+"""The paper's experiments: the command, statements about curves, files, and small runs from rollouts to figure."""
 
 import csv
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks.paper import bridge_world, curves, simple_grid, zones
+from benchmarks.paper import (
+    bounds,
+    bridge_world,
+    curves,
+    distributions,
+    experiments,
+    levels,
+    robots,
+    simple_grid,
+    timing,
+    zones,
+)
+from benchmarks.paper.__main__ import main
 from benchmarks.paper.curves import THRESHOLDS, Curve
+from benchmarks.paper.experiment import Experiment, Findings, write
+from jaxcert import certify, certify_sequential
+
+pytestmark = pytest.mark.filterwarnings("ignore:scenario at beta")
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_experiments_are_listed_and_chosen(capsys, tmp_path, monkeypatch):
+    main(["--list"])
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(experiments.EXPERIMENTS)
+    with pytest.raises(SystemExit):
+        main(["--only", "figure_9"])
+    assert "invalid choice: 'figure_9'" in capsys.readouterr().err
+    sizes = []
+
+    def run(full: bool) -> Findings:
+        sizes.append(full)
+        return Findings(iter(["a line"]), ("x", "name"), [(1 / 3, "a, b")])
+
+    monkeypatch.setitem(experiments.EXPERIMENTS, "world", Experiment("world", "shows this", run))
+    monkeypatch.setitem(experiments.EXPERIMENTS, "other", Experiment("other", "that", run, ("no_such_package", "brax")))
+    main(["--only", "world", "--only", "other", "--full", "--out", str(tmp_path / "out")])
+    shown = capsys.readouterr().out
+    assert "== world: shows this\na line\n" in shown
+    assert "== other: that\nskipped: needs pip install 'jaxcert[brax]'" in shown
+    assert sizes == [True]
+    assert (tmp_path / "out" / "world.txt").read_text() == "a line\n"
+    assert read(tmp_path / "out" / "world.csv") == [{"x": "0.333333", "name": "a, b"}]
+
+
+def test_every_experiment_is_in_the_docs():
+    """And every one that the docs name is there."""
+    docs = Path(__file__).parents[2] / "docs"
+    named = re.findall(r"benchmarks\.paper((?: --only \w+)+)", "".join(page.read_text() for page in docs.glob("*.md")))
+    assert set(re.findall(r"--only (\w+)", "".join(named))) == set(experiments.EXPERIMENTS)
 
 
 def line(*heights: float) -> np.ndarray:
@@ -30,7 +83,6 @@ def test_the_empirical_share_of_tasks():
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:scenario at beta")
 def test_a_small_run_of_both_policies(tmp_path, monkeypatch):
     monkeypatch.setattr(bridge_world, "SEEDS", range(2))
     panels = [bridge_world.curves("standard", side) for side in bridge_world.SIDES]
@@ -43,11 +95,11 @@ def test_a_small_run_of_both_policies(tmp_path, monkeypatch):
         assert np.any(higher.mean > lower.mean + 0.1)
         if lower.method != "empirical":
             assert lower.above == higher.above == 0
-    curves.plot(panels, tmp_path / "curves.png")
-    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
-    curves.write([*left, *right], tmp_path / "curves.csv")
-    with (tmp_path / "curves.csv").open() as file:
-        rows = list(csv.DictReader(file))
+    files = write(curves.findings(panels, ["more"]), tmp_path, "bridge")
+    assert [file.name for file in files] == ["bridge.txt", "bridge.csv", "bridge.png"]
+    assert files[0].read_text().splitlines()[-1] == "more"
+    assert files[2].read_bytes().startswith(b"\x89PNG")
+    rows = read(files[1])
     assert len(rows) == 2 * len(left) * len(THRESHOLDS)
     assert {row["experiment"] for row in rows} == {"standard world, left policy", "standard world, right policy"}
 
@@ -64,7 +116,62 @@ def test_a_small_run_of_the_illustrative_grid(monkeypatch):
     assert np.all(np.less(gaps["n = 100, m = 1000"], gaps["n = 100, m = 100"]))
 
 
-@pytest.mark.filterwarnings("ignore:scenario at beta")
+def test_robots_from_the_samples(monkeypatch):
+    """Better methods are tighter in each panel, and none is above the sample's own share of tasks."""
+    monkeypatch.setattr(robots, "SEEDS", range(2))
+    monkeypatch.setattr(robots, "FEW", {"cheetah": (400.0,)})
+    monkeypatch.setattr(robots, "SAMPLE_BUDGETS", ((50, 100), (200, 100)))
+    found = robots.run(False)
+    gaps = [float(line.split("gap ")[1].split()[0]) for line in found.lines[:8] if "empirical   " not in line]
+    assert len(gaps) == 6
+    assert gaps == sorted(gaps[:3], reverse=True) + sorted(gaps[3:], reverse=True)
+    assert all(line.endswith("above the exact safety: 0") for line in found.lines[:8] if "empirical   " not in line)
+    assert found.lines[-1].startswith("cheetah, B = 400: as many rollouts as each task needs certify 0.97")
+    assert len(list(found.rows)) == 8 * len(robots.THRESHOLDS)
+
+
+def test_the_ablation_is_that_of_certify(monkeypatch):
+    monkeypatch.setattr(levels, "BETAS", (1e-4, 0.05))
+    monkeypatch.setattr(levels, "DELTAS", (0.01, 0.1))
+    found = levels.run(False)
+    rows = {(way, beta, delta): safety for robot, way, beta, delta, safety in found.rows if robot == "walker"}
+    returns, settings = (
+        levels.jaxcert.sample_returns("walker"),
+        {"support": levels.SUPPORT, "beta": 0.05, "delta": 0.01},
+    )
+    for (bound, method), way in levels.CHOICES.items():
+        certificate = certify(returns, 600.0, bound=bound, method=method, **settings)
+        assert rows[way, 0.05, 0.01] == pytest.approx(float(certificate.safety[0]), rel=1e-5)
+    one = certify_sequential(returns, 600.0, **settings)
+    assert rows["as many rollouts as each task needs", 0.05, 0.01] == pytest.approx(float(one.safety[0]), rel=1e-5)
+
+
+@pytest.mark.slow
+def test_the_comparison_of_bounds():
+    """The default bound certifies the most of those for any returns; Clopper-Pearson is for those of 0 and 1 alone."""
+    found = {(row[0], row[2], row[3]): row[5:] for row in bounds.run(False).rows}
+    assert {name for name, bound, _ in found if bound == "clopper_pearson"} == {"BridgeWorld, right"}
+    for (name, bound, method), (safety, level) in found.items():
+        best = "clopper_pearson" if name.startswith("Bridge") else "betting"
+        assert safety <= found[name, best, method][0] + 1e-6
+        assert level <= found[name, best, method][1] + 1e-6
+        assert found[name, bound, "binomial"][0] >= found[name, bound, "scenario"][0]
+
+
+@pytest.mark.slow
+def test_times_and_distributions(monkeypatch):
+    monkeypatch.setattr(timing, "BUDGETS", ((20, 30),))
+    rows = list(timing.run(False).rows)
+    assert [row[1].split(",")[0] for row in rows] == ["jaxcert", "jaxcert", "jaxcert", "plain SciPy"]
+    assert all(0 < row[3] < 10_000 for row in rows)
+    monkeypatch.setattr(distributions, "SMALL_BUDGET", (60, 20))
+    found = distributions.run(False)
+    assert [row[0] for row in found.rows][-2:] == ["cheetah", "walker"]
+    for row in found.rows:
+        assert list(row[3:7]) == sorted(row[3:7])
+        assert 0 <= row[7] <= row[8] + 1e-6  # the paper's method certifies no more
+
+
 def test_zones_from_made_up_returns(monkeypatch):
     """Tasks with known performances: no curve is above them, and certificates fail no more often than delta."""
 
@@ -74,32 +181,27 @@ def test_zones_from_made_up_returns(monkeypatch):
         return (rng.uniform(size=(num_tasks, num_rollouts)) < success).astype(np.float32)
 
     monkeypatch.setattr(zones, "returns_of", returns_of)
-    monkeypatch.setattr(zones, "SEEDS", range(2))
-    monkeypatch.setattr(zones, "BUDGETS", ((30, 50), (60, 100)))
-    monkeypatch.setattr(zones, "EVALUATION", (5000, 500))
-    zones.evaluation.cache_clear()
-    small, large = zones.panels()
+    size = zones.Size(((30, 50), (60, 100)), range(2), (5000, 500))
+    means = zones.returns_of(zones.EVALUATION_SEED, *size.evaluation).mean(axis=1)
+    small, large = zones.panels(size, means)
     assert [curve.method for curve in small][1:] == [curve.method for curve in large][1:]
     assert all(curve.above == 0 for curve in (*small[1:], *large[1:]))
     assert all(more.gap < less.gap for less, more in zip(small[1:], large[1:], strict=True))
-    means = zones.evaluation()
-    zones.evaluation.cache_clear()
     assert zones.success(means).startswith(f"success {means.mean():.4f}, with confidence 0.99 at least 0.9")
-    lines = list(zones.failures(means, 1000))
+    lines = list(zones.failures(means, size, 1000))
     assert len(lines) == 6
     assert all(float(line.split("p-value ")[1]) > 1e-4 for line in lines)
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:scenario at beta")
 def test_a_small_run_of_zones(monkeypatch):
     """The shipped policy: its certificates are below the safety of independent tasks."""
-    monkeypatch.setattr(zones, "SEEDS", range(2))
-    monkeypatch.setattr(zones, "BUDGETS", ((30, 50), (50, 100)))
-    monkeypatch.setattr(zones, "EVALUATION", (200, 100))
-    zones.evaluation.cache_clear()
-    for panel in zones.panels():
-        assert all(curve.above == 0 for curve in panel[1:])
-        assert max(float(curve.mean[60]) for curve in panel[1:]) > 0.7
-    assert zones.evaluation().mean() > 0.9
-    zones.evaluation.cache_clear()
+    monkeypatch.setattr(zones, "SMALL", zones.Size(((30, 50), (50, 50)), range(2), (200, 50)))
+    monkeypatch.setattr(zones, "ADAPTIVE", (0.8,))
+    found = zones.run(False)
+    certified = [line for line in found.lines if "gap" in line and "empirical " not in line]
+    assert len(certified) == 10
+    assert all(line.endswith("above the exact safety: 0") for line in certified)
+    success = next(line for line in found.lines if line.startswith("success"))
+    assert 0.9 < float(success.split()[1].rstrip(",")) < 1
+    assert max(mean for _, method, b, _, mean, _ in found.rows if b == 0.6 and "default" in method) > 0.7

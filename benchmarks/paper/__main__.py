@@ -1,0 +1,56 @@
+"""The paper's figures and tables, beside the newer methods.
+
+    python -m benchmarks.paper [--only NAME] [--full] [--out paper-results]
+
+Experiments show the paper's method (scenario, beta = 1e-4), the default of jaxcert and adaptive rollouts. By default
+all take less than half an hour on two cores; --full is the paper's number of tasks and rollouts. Seeds and thresholds
+are fixed beforehand.
+
+Reference: Schnitzer, Jackermeier, Abate and Parker, Probabilistic Performance Guarantees for Multi-Task Reinforcement
+Learning, ICML 2026, arXiv:2602.02098.
+"""
+
+import argparse
+import importlib.util
+import time
+import warnings
+from pathlib import Path
+
+from benchmarks.paper.experiment import Experiment, write
+from benchmarks.paper.experiments import EXPERIMENTS
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the experiments that are asked for, by default all."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.paper", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", action="append", metavar="NAME", choices=EXPERIMENTS, help="repeatable; see --list")
+    parser.add_argument("--full", action="store_true", help="the paper's size: hours for all, without a GPU")
+    parser.add_argument("--out", type=Path, default=Path("paper-results"), help="folder for tables and figures")
+    parser.add_argument("--list", action="store_true", help="show the experiments, and run none")
+    options = parser.parse_args(arguments)
+    chosen = [EXPERIMENTS[name] for name in options.only or EXPERIMENTS]
+    if options.list:
+        print(*(f"{each.name:16}{each.shows}" for each in chosen), sep="\n")
+        return
+    options.out.mkdir(parents=True, exist_ok=True)
+    warnings.filterwarnings("ignore", "scenario at beta", UserWarning)
+    for experiment in chosen:
+        print(f"== {experiment.name}: {experiment.shows}", flush=True)
+        print(_run(experiment, options.out, full=options.full), flush=True)
+
+
+def _run(experiment: Experiment, out: Path, *, full: bool) -> str:
+    if experiment.needs is not None and importlib.util.find_spec(experiment.needs[0]) is None:
+        return f"skipped: needs pip install 'jaxcert[{experiment.needs[1]}]'"
+    begin = time.perf_counter()
+    found = experiment.run(full)
+    found = found._replace(lines=list(found.lines))
+    files = write(found, out, experiment.name)
+    spent = time.perf_counter() - begin
+    return "\n".join([*found.lines, f"{', '.join(map(str, files))}: {spent:.0f} s"])
+
+
+if __name__ == "__main__":
+    main()
