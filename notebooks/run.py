@@ -1,8 +1,7 @@
-"""Run the notebooks in place: ``python notebooks/run.py [NAME ...]``; those whose extra is missing are skipped."""
+"""Run the notebooks in place, skipping those whose packages are missing: ``python notebooks/run.py [NAME ...]``."""
 
 import argparse
-import importlib
-import os
+import importlib.util
 import time
 from pathlib import Path
 
@@ -21,7 +20,7 @@ NOTEBOOKS = (
     "brax_training",
 )
 # What a notebook imports beyond the extra "notebooks", and what to install for it.
-NEEDS = {"gymnasium": ("gymnasium", "gymnasium"), "brax_training": ("brax", "jaxcert[brax]")}
+NEEDS = {"gymnasium": ("gymnasium", "gymnasium"), "brax_training": ("brax", "jaxcert[brax,notebooks]")}
 _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 _LONGEST_CELL = 600  # seconds
 
@@ -29,11 +28,7 @@ _LONGEST_CELL = 600  # seconds
 def missing(name: str) -> str | None:
     """Why a notebook cannot run here, or None if it can."""
     module, package = NEEDS.get(name, ("jaxcert", "jaxcert"))
-    try:
-        importlib.import_module(module)
-    except ImportError:
-        return f"{module} is missing: pip install '{package}'"
-    return None
+    return None if importlib.util.find_spec(module) else f"{module} is missing: pip install '{package}'"
 
 
 def executed(path: Path) -> nbformat.NotebookNode:
@@ -72,13 +67,12 @@ def main() -> None:
     if unknown:
         parser.error(f"there is no notebook {', '.join(unknown)}; expected {', '.join(NOTEBOOKS)}")
     for name in wanted:
-        reason = missing(name)
-        if reason:
+        if reason := missing(name):
             print(f"{name}: skipped, {reason}", flush=True)
             continue
         begin, path = time.perf_counter(), FOLDER / f"{name}.ipynb"
         nbformat.write(executed(path), path)
-        print(f"{name}: {time.perf_counter() - begin:.0f} s, {os.path.getsize(path) / 1000:.0f} kB", flush=True)
+        print(f"{name}: {time.perf_counter() - begin:.0f} s, {path.stat().st_size / 1000:.0f} kB", flush=True)
 
 
 if __name__ == "__main__":
