@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo test test-all lint docs benchmark clean
+.PHONY: demo test test-all lint docs notebooks benchmark clean
 
 demo: $(STAMP)
 	$(BIN)/jaxcert demo
@@ -24,6 +24,10 @@ lint: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/pip install --quiet -e ".[docs]"
 	$(BIN)/mkdocs build --strict
+
+# In place; those whose extra is missing are skipped, with the reason.
+notebooks: $(STAMP)
+	$(BIN)/python notebooks/run.py
 
 benchmark: $(STAMP)
 	$(BIN)/python -m benchmarks.speed --out benchmarks/results/speed.csv --plot docs/speed.png
