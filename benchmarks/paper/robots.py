@@ -75,8 +75,8 @@ def run(full: bool) -> Findings:
 def sequential(robot: str, returns: np.ndarray, thresholds: Sequence[float]) -> Iterator[str]:
     """What as many of the recorded rollouts certify as each task needs; a line per threshold."""
     found = certify_sequential(returns, thresholds, support=SUPPORT, delta=DELTA)
-    used = np.mean(found.num_rollouts_used, axis=(0, 1))
-    for b, safety, used in zip(thresholds, np.mean(found.safety, axis=0), used, strict=True):
+    spent = np.mean(found.num_rollouts_used, axis=(0, 1))
+    for b, safety, used in zip(thresholds, np.mean(found.safety, axis=0), spent, strict=True):
         yield f"{robot}, B = {b:g}: as many rollouts as each task needs certify {safety:.3f} with {used:.1f} per task"
 
 
