@@ -83,9 +83,8 @@ def test_the_empirical_share_of_tasks():
 
 
 @pytest.mark.slow
-def test_a_small_run_of_both_policies(tmp_path, monkeypatch):
-    monkeypatch.setattr(bridge_world, "SEEDS", range(2))
-    panels = [bridge_world.curves("standard", side) for side in bridge_world.SIDES]
+def test_a_small_run_of_both_policies(tmp_path):
+    panels = [bridge_world.curves("standard", side, range(2)) for side in bridge_world.SIDES]
     left, right = panels
     assert [curve.method for curve in left] == [curve.method for curve in right]
     for lower, higher in zip(left, right, strict=True):
