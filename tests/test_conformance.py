@@ -162,6 +162,11 @@ def _tail(lower, beta, low, shares, **validate):
     return certify_tail(_given_band(lower, beta, low, **validate), shares, **validate)
 
 
+def _together(returns, low, high, **validate):
+    options = {"beta": 0.125, "delta": 0.25, "simultaneous": True}
+    return certify_safety_level(returns, [0.25, 0.5], support=(low, high), **options, **validate)
+
+
 WORST = [x.min(axis=-1) for x in RETURNS]
 CERTIFICATES |= {
     "certify_band": Subject(_band, (RETURNS[0], LEVELS[0], 0.1, 0.0, 1.0), (RETURNS[1], LEVELS[1], 0.3, -1.0, 2.0)),
@@ -170,6 +175,7 @@ CERTIFICATES |= {
         functools.partial(_given_band, kind="dkw"), (WORST[0], 0.1, 0.0), (WORST[1], 0.3, -1.0)
     ),
     "certify_tail": Subject(_tail, (WORST[0], 0.1, 0.0, SAFETIES[0]), (WORST[1], 0.3, -1.0, SAFETIES[1])),
+    "certify_safety_level-together": Subject(_together, (RETURNS[0], 0.0, 1.0), (RETURNS[1], -1.0, 2.0)),
 }
 METRICS = {
     "undiscounted_return": _metric(rollouts.undiscounted_return),
@@ -294,6 +300,7 @@ ARRAYS_ONLY -= {
     "certify-betting-auto",
     "certify_band",
     "certify_tail",
+    "certify_safety_level-together",
     *(name for name in CERTIFICATES if name.startswith("certify_lower_bounds")),
 }
 

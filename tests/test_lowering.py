@@ -56,6 +56,10 @@ FUNCTIONS = {
         lambda x, row: jaxcert.certify_safety_level(x, row, support=SUPPORT, delta=0.01).thresholds,
         (X, ROW),
     ),
+    "certify_safety_level, together": (
+        lambda x: jaxcert.certify_safety_level(x, [0.5, 0.8], simultaneous=True, support=SUPPORT, delta=0.2).thresholds,
+        (X,),
+    ),
     "certify_tail": (
         lambda x, row: jaxcert.certify_tail(jaxcert.certify_band(x, row, support=SUPPORT, delta=0.2), 0.5).cvar,
         (X, ROW),
