@@ -19,6 +19,7 @@ from jaxcert import (
     bounds,
     certify,
     certify_band,
+    certify_interval,
     certify_lower_bounds,
     certify_lower_bounds_band,
     certify_safety_level,
@@ -167,6 +168,11 @@ def _together(returns, low, high, **validate):
     return certify_safety_level(returns, [0.25, 0.5], support=(low, high), **options, **validate)
 
 
+def _interval(returns, thresholds, beta, delta, low, high, **validate):
+    settings = {"beta": beta, "delta": delta, "complete": True}
+    return certify_interval(returns, thresholds, support=(low, high), **settings, **validate)
+
+
 WORST = [x.min(axis=-1) for x in RETURNS]
 CERTIFICATES |= {
     "certify_band": Subject(_band, (RETURNS[0], LEVELS[0], 0.1, 0.0, 1.0), (RETURNS[1], LEVELS[1], 0.3, -1.0, 2.0)),
@@ -176,6 +182,9 @@ CERTIFICATES |= {
     ),
     "certify_tail": Subject(_tail, (WORST[0], 0.1, 0.0, SAFETIES[0]), (WORST[1], 0.3, -1.0, SAFETIES[1])),
     "certify_safety_level-together": Subject(_together, (RETURNS[0], 0.0, 1.0), (RETURNS[1], -1.0, 2.0)),
+    "certify_interval": Subject(
+        _interval, (RETURNS[0], LEVELS[0], 0.1, 0.1, 0.0, 1.0), (RETURNS[1], LEVELS[1], 0.2, 0.2, -1.0, 2.0)
+    ),
 }
 METRICS = {
     "undiscounted_return": _metric(rollouts.undiscounted_return),

@@ -72,6 +72,10 @@ FUNCTIONS = {
         ),
         (ROW,),
     ),
+    "certify_interval": (
+        lambda x, row: jaxcert.certify_interval(x, row, support=SUPPORT, delta=0.01, complete=True).safety_upper,
+        (X, ROW),
+    ),
     "certify_lower_bounds": (
         lambda lower, row: jaxcert.certify_lower_bounds(lower, row, delta=0.01, beta=0.05).safety,
         (ROW, ROW),

@@ -16,6 +16,16 @@ def floor_to(value: float, digits: int) -> str:
     return _to(value, digits, decimal.ROUND_FLOOR)
 
 
+def ceil_to(value: float, digits: int) -> str:
+    """The value with that many decimals, rounded up.
+
+    Example:
+        >>> ceil_to(0.97591, 4)
+        '0.9760'
+    """
+    return _to(value, digits, decimal.ROUND_CEILING)
+
+
 def _to(value: float, digits: int, rounding: str) -> str:
     step = decimal.Decimal(1).scaleb(-digits)
     with decimal.localcontext() as context:
