@@ -127,7 +127,7 @@ def certify_interval(
         >>> returns = jaxcert.sample_returns("cheetah")  # of whole episodes
         >>> found = certify_interval(returns, 800.0, support=(0, 1000), delta=0.01, complete=True)
         >>> print(f"{found.safety[0]:.3f} to {found.safety_upper[0]:.3f}")
-        0.700 to 0.950
+        0.454 to 0.754
 
     Reference: the page on bands, section on both sides.
     """

@@ -75,7 +75,7 @@ def certify_safety_level(
         0.497
         >>> levels = certify_safety_level(returns, [0.5, 0.9], support=(0.0, 1.0), delta=0.01, simultaneous=True)
         >>> print(np.asarray(levels.thresholds, float).round(3))
-        [0.654 0.49]
+        [0.654 0.49 ]
 
     Reference: the theory page, section on a fixed safety level; the page on bands for several together.
     """
