@@ -10,9 +10,12 @@ from pathlib import Path
 
 import mpmath
 import numpy as np
+from flint import arb
+from scipy import stats
 
 from benchmarks.exact import exact, lower_tail, upper_tail
 
+LEVEL_TABLE = Path(__file__).parent / "reference" / "equal_local_levels.csv"
 EPSILON_TABLE = Path(__file__).parent / "reference" / "epsilon.csv"
 
 
@@ -64,6 +67,42 @@ def _solve_printed(num_valid: int, k: int, n: int, beta: mpmath.mpf, delta: mpma
         middle = (low + high) / 2
         low, high = (middle, high) if cdf(n - num_valid, n, middle) > left else (low, middle)
     return high
+
+
+def level_table() -> list[tuple[int, float, float]]:
+    """(n, delta, level) of equal local levels."""
+    with LEVEL_TABLE.open() as file:
+        return [(int(row["num_tasks"]), float(row["delta"]), float(row["level"])) for row in csv.DictReader(file)]
+
+
+def crossing_probability(n: int, boundary: np.ndarray) -> arb:
+    """P[U_(k+1) > boundary[k] for some k] for n uniform numbers: by the first k at which N(boundary[k]) = k.
+
+    From P[N(u_k) = k] the paths that crossed before are subtracted, which costs digits: Arb says how many are left.
+    """
+    ends = [exact(u) for u in boundary]
+    first: list[arb] = []
+    for k, end in enumerate(ends):
+        if end >= 1:
+            break
+        rest = [1 - (1 - end) / (1 - before) for before in ends[:k]]
+        before = sum((c * _point(k - j, n - j, p) for j, (c, p) in enumerate(zip(first, rest, strict=True))), arb(0))
+        first.append(_point(k, n, end) - before)
+    return sum(first, arb(0))
+
+
+def _point(k: int, n: int, p: arb) -> arb:
+    return arb(math.comb(n, k)) * p**k * (1 - p) ** (n - k)
+
+
+def any_below(n: int, counts: list[int], ends: np.ndarray) -> float:
+    """P[at most counts[j] of n uniform numbers are up to ends[j], for some j], ends increasing: by all counts."""
+    state, before = np.eye(1, n + 1)[0], 0.0
+    for k, end in zip(counts, ends, strict=True):
+        i = np.arange(n + 1)
+        steps = stats.binom.pmf(i[None, :] - i[:, None], n - i[:, None], (end - before) / (1 - before))
+        state, before = state @ steps * (i > k), end
+    return 1 - float(state.sum())
 
 
 def random_counts(rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray]:

@@ -18,9 +18,13 @@ from jaxcert import (
     binomial_epsilon,
     bounds,
     certify,
+    certify_band,
+    certify_interval,
     certify_lower_bounds,
+    certify_lower_bounds_band,
     certify_safety_level,
     certify_sequential,
+    certify_tail,
     numerics,
     rollouts,
     scenario_epsilon,
@@ -145,6 +149,43 @@ def _chosen_from_the_data(returns, thresholds, low, high, **validate):
 CERTIFICATES["certify-betting-auto"] = Subject(
     _chosen_from_the_data, (RETURNS[0], LEVELS[0], 0.0, 1.0), (RETURNS[1], LEVELS[1], -1.0, 2.0)
 )
+
+
+def _band(returns, thresholds, beta, low, high, **validate):
+    return certify_band(returns, thresholds, support=(low, high), beta=beta, delta=0.2, **validate)
+
+
+def _given_band(lower, beta, low, *, kind="equal_local_levels", **validate):
+    return certify_lower_bounds_band(lower, None, beta=beta, delta=0.2, low=low, kind=kind, **validate)
+
+
+def _tail(lower, beta, low, shares, **validate):
+    return certify_tail(_given_band(lower, beta, low, **validate), shares, **validate)
+
+
+def _together(returns, low, high, **validate):
+    options = {"beta": 0.125, "delta": 0.25, "simultaneous": True}
+    return certify_safety_level(returns, [0.25, 0.5], support=(low, high), **options, **validate)
+
+
+def _interval(returns, thresholds, beta, delta, low, high, **validate):
+    settings = {"beta": beta, "delta": delta, "complete": True}
+    return certify_interval(returns, thresholds, support=(low, high), **settings, **validate)
+
+
+WORST = [x.min(axis=-1) for x in RETURNS]
+CERTIFICATES |= {
+    "certify_band": Subject(_band, (RETURNS[0], LEVELS[0], 0.1, 0.0, 1.0), (RETURNS[1], LEVELS[1], 0.3, -1.0, 2.0)),
+    "certify_lower_bounds_band": Subject(_given_band, (WORST[0], 0.1, 0.0), (WORST[1], 0.3, -1.0)),
+    "certify_lower_bounds_band-dkw": Subject(
+        functools.partial(_given_band, kind="dkw"), (WORST[0], 0.1, 0.0), (WORST[1], 0.3, -1.0)
+    ),
+    "certify_tail": Subject(_tail, (WORST[0], 0.1, 0.0, SAFETIES[0]), (WORST[1], 0.3, -1.0, SAFETIES[1])),
+    "certify_safety_level-together": Subject(_together, (RETURNS[0], 0.0, 1.0), (RETURNS[1], -1.0, 2.0)),
+    "certify_interval": Subject(
+        _interval, (RETURNS[0], LEVELS[0], 0.1, 0.1, 0.0, 1.0), (RETURNS[1], LEVELS[1], 0.2, 0.2, -1.0, 2.0)
+    ),
+}
 METRICS = {
     "undiscounted_return": _metric(rollouts.undiscounted_return),
     "discounted_return": _metric(rollouts.discounted_return, "discount"),
@@ -266,6 +307,9 @@ ARRAYS_ONLY = {name for name in {**BOUNDS, **CERTIFICATES} if name.startswith(("
 ARRAYS_ONLY -= {
     "clopper_pearson",
     "certify-betting-auto",
+    "certify_band",
+    "certify_tail",
+    "certify_safety_level-together",
     *(name for name in CERTIFICATES if name.startswith("certify_lower_bounds")),
 }
 

@@ -4,18 +4,33 @@ from jaxcert.certificates._binomial import binomial_epsilon
 from jaxcert.certificates._certificate import Certificate, Status, sentence
 from jaxcert.certificates._certify import certify, certify_lower_bounds
 from jaxcert.certificates._figures import ceil_figures, confidence, floor_figures, floor_to
+from jaxcert.certificates._interval import IntervalCertificate, certify_interval
 from jaxcert.certificates._safety_level import certify_safety_level
 from jaxcert.certificates._scenario import ScenarioSolution, scenario_epsilon
+from jaxcert.certificates.band import (
+    BandCertificate,
+    TailCertificate,
+    certify_band,
+    certify_lower_bounds_band,
+    certify_tail,
+)
 
 __all__ = [
+    "BandCertificate",
     "Certificate",
+    "IntervalCertificate",
     "ScenarioSolution",
     "Status",
+    "TailCertificate",
     "binomial_epsilon",
     "ceil_figures",
     "certify",
+    "certify_band",
+    "certify_interval",
     "certify_lower_bounds",
+    "certify_lower_bounds_band",
     "certify_safety_level",
+    "certify_tail",
     "confidence",
     "floor_figures",
     "floor_to",

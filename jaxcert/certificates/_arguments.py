@@ -1,6 +1,7 @@
 """Arguments of the certificates: checked, and rounded to the safe side."""
 
 import warnings
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import jax
@@ -13,7 +14,8 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._method import FromReturns, Method
 from jaxcert.certificates._registry import METHODS
-from jaxcert.numerics._rounding import cast, compute_dtype
+from jaxcert.numerics._elementary import quotient
+from jaxcert.numerics._rounding import cast, cast_host, compute_dtype, unit_roundoff
 from jaxcert.returns._prepared import Prepared, probability
 from jaxcert.returns.summaries import Summary
 
@@ -43,6 +45,16 @@ def prepare_levels(
     delta = probability("delta", delta, dtype, "down", **checks)
     beta = method.default_beta(delta, num_tasks) if beta is None else beta
     return delta, probability("beta", beta, dtype, "nearest", **checks)
+
+
+def divided(delta: Any, dtype: np.dtype, parts: int, exact: Callable[[float], float]) -> jax.Array:
+    """A delta for each of several events, rounded down: exact(delta) if it can be read, else delta / parts."""
+    if is_concrete(delta):
+        known = float(cast_host(np.asarray(delta, np.float64), dtype, "down"))
+        each = exact(known) if 0 < known < 1 else np.nan
+        return jax.device_put(cast_host(np.asarray(each), dtype, "down"))
+    known, size = cast(delta, dtype, "down"), jnp.asarray(parts, dtype)
+    return jnp.where((known > 0) & (known < 1), quotient(known, size) * (1 - 8 * unit_roundoff(dtype)), jnp.nan)
 
 
 def planned_beta(derive: FromReturns, beta: Any, prepared: Prepared) -> Any:

@@ -8,7 +8,14 @@ import jax
 import numpy as np
 
 from jaxcert._validation import is_concrete
-from jaxcert.certificates._figures import ceil_figures, confidence, floor_figures, floor_to, level_figures
+from jaxcert.certificates._figures import (
+    ceil_figures,
+    confidence,
+    figures_row,
+    floor_figures,
+    floor_to,
+    level_figures,
+)
 
 
 class Status(enum.IntEnum):
@@ -49,7 +56,8 @@ class Certificate:
 
     At each threshold B, fixed before the data were seen: with probability at least 1 - delta over the sampled tasks and
     rollouts, a new task from the same distribution has an expected return of at least B with probability at least
-    ``safety`` = 1 - ``epsilon``.
+    ``safety`` = 1 - ``epsilon``. If ``simultaneous``, it does so at all thresholds together with probability at least
+    1 - delta.
 
     Attributes:
         thresholds: B, float[..., t].
@@ -68,6 +76,7 @@ class Certificate:
         num_tasks: n (static).
         bound: name of the per-task bound (static); of a soft count, that of the bound over the tasks.
         method: name of the method (static).
+        simultaneous: whether delta is the failure probability of all thresholds together (static).
 
     Example:
         >>> import jax.numpy as jnp
@@ -89,6 +98,7 @@ class Certificate:
     num_tasks: int = dataclasses.field(metadata={"static": True})
     bound: str = dataclasses.field(metadata={"static": True})
     method: str = dataclasses.field(metadata={"static": True})
+    simultaneous: bool = dataclasses.field(default=False, kw_only=True, metadata={"static": True})
 
     def __str__(self) -> str:
         if not _readable(self):
@@ -102,9 +112,25 @@ class Certificate:
         if not _readable(self):
             return f"{type(self).__name__}(safety of shape {shape}, {settings})"
         return (
-            f"{type(self).__name__}(thresholds={_row(self.thresholds)}, safety={_row(self.safety)}, "
+            f"{type(self).__name__}(thresholds={figures_row(self.thresholds)}, safety={figures_row(self.safety)}, "
             f"beta={level_figures(self.beta)}, delta={ceil_figures(float(self.delta))}, {settings})"
         )
+
+    def _sentence(self, index: int) -> str:
+        safety, shown = float(self.safety[index]), floor_figures(float(self.thresholds[index]))
+        if not safety > 0:
+            return f"{self._confident()}: nothing is certified about an expected return of at least {shown}."
+        status = Status(int(self.status[index]))
+        note = "" if status in (Status.CERTIFIED, Status.OUT_OF_RANGE) else f" ({status.advice})"
+        if status is Status.VACUOUS:  # of a safety level: a threshold with a positive safety says something
+            note = " (the lower end of the support: lower the safety, or sample more tasks or rollouts)"
+        return (
+            f"{self._confident()}: on a new task from the same distribution, the expected return is at least {shown} "
+            f"with probability at least {floor_to(safety, 4)}.{note}"
+        )
+
+    def _confident(self) -> str:
+        return f"With confidence {confidence(float(self.delta))}{' for all together' if self.simultaneous else ''}"
 
 
 def sentence(certificate: Certificate, index: int) -> str:
@@ -122,27 +148,10 @@ def sentence(certificate: Certificate, index: int) -> str:
         >>> print(sentence(certify(jnp.zeros((20, 10)), 0.5, support=(0, 1), delta=0.1), 0))
         With confidence 0.9: nothing is certified about an expected return of at least 0.5.
     """
-    safety, shown = float(certificate.safety[index]), floor_figures(float(certificate.thresholds[index]))
-    start = f"With confidence {confidence(float(certificate.delta))}"
-    if not safety > 0:
-        return f"{start}: nothing is certified about an expected return of at least {shown}."
-    status = Status(int(certificate.status[index]))
-    note = "" if status in (Status.CERTIFIED, Status.OUT_OF_RANGE) else f" ({status.advice})"
-    if status is Status.VACUOUS:  # of a safety level: a threshold with a positive safety says something
-        note = " (the lower end of the support: lower the safety, or sample more tasks or rollouts)"
-    return (
-        f"{start}: on a new task from the same distribution, the expected return is at least {shown} "
-        f"with probability at least {floor_to(safety, 4)}.{note}"
-    )
+    return certificate._sentence(index)
 
 
 def _readable(certificate: Certificate) -> bool:
     leaves: list[Any] = jax.tree.leaves(certificate)
     arrays = all(isinstance(leaf, jax.Array | np.ndarray) for leaf in leaves)
     return arrays and is_concrete(leaves) and certificate.thresholds.ndim == 1 and certificate.safety.ndim == 1
-
-
-def _row(values: jax.Array) -> str:
-    """Thresholds or safeties, each rounded down."""
-    text: Any = {"float_kind": lambda value: floor_figures(float(value))}
-    return np.array2string(np.asarray(values), threshold=6, separator=", ", formatter=text)

@@ -13,10 +13,24 @@ def floor_to(value: float, digits: int) -> str:
         >>> floor_to(0.97599, 4)
         '0.9759'
     """
+    return _to(value, digits, decimal.ROUND_FLOOR)
+
+
+def ceil_to(value: float, digits: int) -> str:
+    """The value with that many decimals, rounded up.
+
+    Example:
+        >>> ceil_to(0.97591, 4)
+        '0.9760'
+    """
+    return _to(value, digits, decimal.ROUND_CEILING)
+
+
+def _to(value: float, digits: int, rounding: str) -> str:
     step = decimal.Decimal(1).scaleb(-digits)
     with decimal.localcontext() as context:
         context.prec = 400
-        return f"{decimal.Decimal(value).quantize(step, decimal.ROUND_FLOOR):f}"
+        return f"{decimal.Decimal(value).quantize(step, rounding):f}"
 
 
 def floor_figures(value: float, figures: int = 7) -> str:
@@ -39,6 +53,17 @@ def ceil_figures(value: float, figures: int = 6) -> str:
         '0.0123457'
     """
     return _figures(value, figures, decimal.ROUND_CEILING)
+
+
+def figures_row(values: Any) -> str:
+    """Performances or safeties, each rounded down.
+
+    Example:
+        >>> figures_row(np.array([0.52048677, 500.0]))
+        '[0.5204867, 500]'
+    """
+    text: Any = {"float_kind": lambda value: floor_figures(float(value))}
+    return np.array2string(np.asarray(values), threshold=6, separator=", ", formatter=text)
 
 
 def _figures(value: float, figures: int, rounding: str) -> str:

@@ -7,13 +7,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import is_concrete
+from jaxcert.certificates._arguments import divided
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._compiled import bad_levels, count_violations, status_of
 from jaxcert.certificates._method import Choice, Method, Solution
 from jaxcert.numerics._batches import padded_length
-from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import cast, cast_host, complement_down, unit_roundoff
+from jaxcert.numerics._rounding import complement_down
 from jaxcert.returns._prepared import probability
 
 AUTO = "auto"
@@ -47,23 +46,18 @@ def prepare_choice(
     if method.choice is None:
         raise ValueError(f"beta is {beta!r}; {method.name} needs a number, or None for its default")
     betas = jax.device_put(np.asarray(method.choice.betas, dtype))
-    return rounded, Levels(betas, _delta_each(method.choice, delta, num_tasks, dtype))
+    each = functools.partial(_delta_each, method.choice, num_tasks)
+    return rounded, Levels(betas, divided(delta, dtype, len(method.choice.betas), each))
+
+
+def _delta_each(choice: Choice, num_tasks: int, delta: float) -> float:
+    return choice.delta_each(num_tasks, delta, choice.betas)
 
 
 def refuse_choice(beta: Any, instead: str) -> None:
     """Raise ValueError for a word in place of a level, where there is nothing to choose from."""
     if isinstance(beta, str):
         raise ValueError(f"beta is {beta!r}; expected {instead}")
-
-
-def _delta_each(choice: Choice, delta: Any, num_tasks: int, dtype: np.dtype) -> jax.Array:
-    """Rounded down: that of the method for a delta that can be read, else delta / g, by the union bound."""
-    if is_concrete(delta):
-        known = float(cast_host(np.asarray(delta, np.float64), dtype, "down"))
-        each = choice.delta_each(num_tasks, known, choice.betas) if 0 < known < 1 else np.nan
-        return jax.device_put(cast_host(np.asarray(each), dtype, "down"))
-    known, size = cast(delta, dtype, "down"), jnp.asarray(len(choice.betas), dtype)
-    return jnp.where((known > 0) & (known < 1), quotient(known, size) * (1 - 8 * unit_roundoff(dtype)), jnp.nan)
 
 
 def certify_best_level(

@@ -9,14 +9,14 @@ import jax.numpy as jnp
 
 from jaxcert.bounds._evaluate import lower_bounds, prepare, task_shape
 from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._allowed_violations import Allowed, allowed_each, allowed_together
 from jaxcert.certificates._arguments import as_row, choose, warned
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._compiled import bad_levels, count_violations, status_of
 from jaxcert.certificates._level_choice import refuse_choice
-from jaxcert.certificates._method import Method, Solution
+from jaxcert.certificates._method import Method
 from jaxcert.certificates._registry import METHODS
-from jaxcert.numerics._batches import counts_from_zero
-from jaxcert.numerics._rounding import complement_down, complement_up
+from jaxcert.numerics._rounding import complement_up
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns.summaries import Summary
 
@@ -31,6 +31,7 @@ def certify_safety_level(
     bound: str = "betting",
     method: str = "binomial",
     where: chex.Array | None = None,
+    simultaneous: bool = False,
     validate: bool = True,
 ) -> Certificate:
     r"""The performance certified on a given share of new tasks: a tolerance limit.
@@ -43,7 +44,7 @@ def certify_safety_level(
 
     Args:
         returns: float[..., n, m], as in ``certify``.
-        safety: s in (0, 1), a scalar, or float[t] for several, each a certificate of its own.
+        safety: s in (0, 1), a scalar, or float[t] for several, each a certificate of its own unless ``simultaneous``.
         support: (a, b), as in ``certify``.
         delta: failure probability, in (0, 1); a scalar.
         beta: as in ``certify``. By default, for "binomial", the largest value that costs nothing,
@@ -52,6 +53,10 @@ def certify_safety_level(
         bound: as in ``certify``.
         method: as in ``certify``, but for "soft", which has no lower bound per task.
         where: as in ``certify``.
+        simultaneous: whether all safeties are to hold together with probability at least 1 - delta ("binomial"). Their
+            k* are then the largest with which that probability is exact, and the default of beta the largest value
+            with which it still is. The division of delta is exact if delta, beta and the safeties can be read; with
+            any of them traced, it is the union bound: delta / t for each.
         validate: as in ``certify``.
 
     Returns:
@@ -59,44 +64,42 @@ def certify_safety_level(
         under a transformation, safety 0 where an argument or too many of the returns are invalid.
 
     Raises:
-        ValueError: as ``certify``, and for a safety outside (0, 1).
+        ValueError: as ``certify``, for a safety outside (0, 1), and for simultaneous levels with another method.
 
     Example:
         >>> import jax.numpy as jnp
+        >>> import numpy as np
         >>> returns = jnp.linspace(0.5, 1.0, 200)[:, None] * jnp.ones((200, 50))
         >>> certificate = certify_safety_level(returns, 0.9, support=(0.0, 1.0), delta=0.01)
         >>> print(f"{certificate.thresholds[0]:.3f}")
         0.497
+        >>> levels = certify_safety_level(returns, [0.5, 0.9], support=(0.0, 1.0), delta=0.01, simultaneous=True)
+        >>> print(np.asarray(levels.thresholds, float).round(3))
+        [0.654 0.49 ]
 
-    Reference: the theory page, section on a fixed safety level.
+    Reference: the theory page, section on a fixed safety level; the page on bands for several together.
     """
     per_task, chosen = choose("bound", bound, BOUNDS), choose("method", method, METHODS)
     refuse_choice(beta, "a number, or None for the largest level that costs nothing")
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)
     dtype, n = prepared.low.dtype, task_shape(prepared)[-1]
     wanted = as_row("safety", probability("safety", safety, dtype, "up", validate=validate))
-    checks = {"validate": validate, "scalar": True}
-    delta, solution = probability("delta", delta, dtype, "down", **checks), None
-    if beta is None and chosen.best_beta is not None:
-        beta, solution = chosen.best_beta(n, delta, wanted)
-    elif beta is None:
-        beta = chosen.default_beta(delta, n)
-    beta = probability("beta", beta, dtype, "nearest", **checks)
-    lower = lower_bounds(per_task, prepared, beta)
-    if solution is None:
-        solution = chosen.solve(*counts_from_zero(n, lower, beta, delta), beta, delta)
-    fields = _levels(chosen, wanted, lower, solution, beta, delta, prepared.low, prepared.high)
-    settings = {"num_tasks": n, "bound": bound, "method": method}
-    certificate = Certificate(**fields, lower_bounds=lower, beta=beta, delta=delta, **settings)
+    rounded = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
+    if simultaneous:
+        allowed = allowed_together(chosen, safety, wanted, delta, beta, n, validate)
+    else:
+        allowed = allowed_each(chosen, wanted, rounded, beta, n, validate)
+    lower = lower_bounds(per_task, prepared, allowed.beta)
+    fields = _levels(chosen, wanted, lower, allowed, rounded, prepared.low, prepared.high)
+    settings = {"num_tasks": n, "bound": bound, "method": method, "simultaneous": simultaneous}
+    certificate = Certificate(**fields, lower_bounds=lower, beta=allowed.beta, delta=rounded, **settings)
     return warned(certificate) if validate else certificate
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _levels(method: Method, wanted, lower, solution: Solution, beta, delta, low, high) -> dict:
-    """The fields of certificates at the (k* + 1)-th smallest lower bound, from the solution for k = 0, 1, ..."""
-    n = lower.shape[-1]
-    epsilon, _, feasible = jax.tree.map(lambda column: column[:n], solution)
-    count = good_enough(epsilon, wanted)
+def _levels(method: Method, wanted, lower, allowed: Allowed, delta, low, high) -> dict:
+    """The fields of certificates at the (k* + 1)-th smallest lower bound."""
+    n, (beta, count, feasible) = lower.shape[-1], allowed
     chosen = jnp.take(jnp.sort(lower, axis=-1), jnp.maximum(count - 1, 0), axis=-1)
     wanted, count = jnp.broadcast_to(wanted, chosen.shape), jnp.broadcast_to(count, chosen.shape)
     bad_setting = bad_levels(beta, delta) | ~(jnp.isfinite(low) & (low < high)) | ~((wanted > 0) & (wanted < 1))
@@ -113,11 +116,5 @@ def _levels(method: Method, wanted, lower, solution: Solution, beta, delta, low,
         "epsilon": complement_up(safety),
         "num_violations": violations,
         "num_valid": n - violations,
-        "status": status_of(method, says_something, feasible[0], bad_task | bad_setting, beta, delta, n),
+        "status": status_of(method, says_something, feasible, bad_task | bad_setting, beta, delta, n),
     }
-
-
-def good_enough(epsilon: jax.Array, wanted: jax.Array) -> jax.Array:
-    """How many k, counted from 0, reach the wanted safety: k* + 1, [t]."""
-    enough = complement_down(epsilon)[None, :] >= wanted[:, None]
-    return jnp.sum(jnp.cumprod(enough, axis=-1, dtype=jnp.int32), axis=-1)

@@ -39,7 +39,7 @@ def advise(
 
     Returns:
         For each threshold an ``Advice``, or None where as much is certified as wanted. For soft counts and beta "auto"
-        it is about the number of tasks alone, and None where these could do.
+        it is about the number of tasks alone, and None where these could do. None for certificates that hold together.
 
     Raises:
         ValueError: for a batched or traced certificate, or arguments out of range.
@@ -55,6 +55,8 @@ def advise(
     if not is_concrete(certificate.safety) or certificate.safety.ndim != 1:
         raise ValueError("certificate is batched or traced; expected safety of shape [t] with values")
     wanted = _wanted(safety)
+    if certificate.simultaneous:
+        return (None,) * certificate.safety.shape[0]
     if certificate.method not in COUNTING or certificate.beta.ndim:
         found = advice_on_most(certificate, num_rollouts, wanted)
         return tuple(

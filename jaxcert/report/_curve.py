@@ -4,14 +4,15 @@ import dataclasses
 
 import numpy as np
 
-from jaxcert.certificates import Certificate, certify_lower_bounds
+from jaxcert.certificates import BandCertificate, Certificate, certify_lower_bounds, certify_lower_bounds_band
 
 
 def step_curve(certificate: Certificate) -> Certificate:
     """Certify every distinct lower bound as a threshold: the right end of each step of the curve.
 
     Between two neighbouring points the number of violations, and so the certified safety, is that of the upper one.
-    Each point holds for a threshold that was fixed beforehand, not for one chosen after a look at the curve.
+    Each point holds for a threshold that was fixed beforehand, not for one chosen after a look at the curve, unless the
+    certificate is a band.
 
     Args:
         certificate: for one set of tasks; its lower_bounds [n], beta, delta and method are used.
@@ -39,11 +40,10 @@ def step_curve(certificate: Certificate) -> Certificate:
     levels = np.unique(lower_bounds[np.isfinite(lower_bounds)])
     if not levels.size:
         raise ValueError("certificate has no finite lower bound, expected at least one for a curve")
-    curve = certify_lower_bounds(
-        certificate.lower_bounds,
-        levels,
-        delta=certificate.delta,
-        beta=certificate.beta,
-        method=certificate.method,
-    )
+    settings = {"delta": certificate.delta, "beta": certificate.beta}
+    if isinstance(certificate, BandCertificate):
+        settings |= {"kind": certificate.method, "num_smallest": certificate.num_smallest, "low": certificate.low}
+        curve = certify_lower_bounds_band(certificate.lower_bounds, levels, **settings)
+    else:
+        curve = certify_lower_bounds(certificate.lower_bounds, levels, method=certificate.method, **settings)
     return dataclasses.replace(curve, bound=certificate.bound)

@@ -20,6 +20,7 @@ from jaxcert.planning import Advice
 from jaxcert.report._readers import ReturnsFile
 
 _FORMAT = {"format": "jaxcert certificates", "format_version": 1}
+_TOGETHER = "All rows hold together, so that one may be chosen after a look at them."
 _NOTE = "Each row holds for a {} fixed before the data were seen, not for one chosen after a look at the rows."
 
 
@@ -64,7 +65,7 @@ def certificate_record(
         "settings": _settings(certificate, support),
         "data": None if data is None else _data(data),
         "fixed_beforehand": fixed,
-        "note": _NOTE.format(fixed),
+        "note": _TOGETHER if certificate.simultaneous else _NOTE.format(fixed),
         "rows": _with_advice(_rows(jax.tree.map(np.asarray, certificate)), advice),
     }
 

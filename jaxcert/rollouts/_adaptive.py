@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import check_count, is_concrete
+from jaxcert.certificates._allowed_violations import good_enough
 from jaxcert.certificates._arguments import as_row, choose, prepare_levels, prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.certificates._safety_level import good_enough
 from jaxcert.numerics._batches import counts_from_zero
 from jaxcert.numerics._rounding import cast
 from jaxcert.returns._prepared import probability

@@ -1,0 +1,215 @@
+"""The share of new tasks with a given performance, from below and from above."""
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._validation import is_concrete
+from jaxcert.bounds._evaluate import lower_bounds, prepare
+from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._arguments import choose, prepare_levels, prepare_thresholds
+from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._certificate import Certificate, Status
+from jaxcert.certificates._compiled import bad_levels, certify_given, count_violations
+from jaxcert.certificates._figures import ceil_to, floor_figures, floor_to
+from jaxcert.certificates._level_choice import refuse_choice
+from jaxcert.numerics._elementary import quotient
+from jaxcert.numerics._rounding import (
+    complement_down,
+    complement_up,
+    convert,
+    is_zero,
+    next_down,
+    unit_roundoff,
+)
+from jaxcert.numerics._tails import limit
+from jaxcert.returns._prepared import Prepared, Support, split_support
+from jaxcert.returns.summaries import Summary
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class IntervalCertificate(Certificate):
+    """A ``Certificate`` whose safety is certified from above, too.
+
+    At each threshold B, fixed before the data were seen: with probability at least 1 - delta, P[J >= B] lies between
+    ``safety`` and ``safety_upper``; each end fails with probability at most delta / 2.
+
+    Attributes:
+        safety_upper: at least P[J >= B], rounded up, float[..., t].
+        num_below: h, tasks whose upper bound is below B, int32[..., t].
+        upper_bounds: per-task upper bounds, float[..., n]; inf for a task with invalid returns.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxcert import certify_interval
+        >>> returns = jnp.linspace(0.0, 1.0, 200)[:, None] * jnp.ones((200, 100))
+        >>> print(certify_interval(returns, 0.5, support=(0, 1), delta=0.01, complete=True))
+        With confidence 0.99: on a new task from the same distribution,
+        the expected return is at least 0.5 with a probability between 0.3607 and 0.6393.
+    """
+
+    safety_upper: jax.Array
+    num_below: jax.Array
+    upper_bounds: jax.Array
+
+    def _sentence(self, index: int) -> str:
+        safety, upper = float(self.safety[index]), float(self.safety_upper[index])
+        threshold, start = self.thresholds[index], self._confident()
+        status = Status(int(self.status[index]))
+        if status is Status.VACUOUS:
+            return f"{start}: nothing is certified about an expected return of at least {_shown(threshold)}."
+        note = "" if status is Status.CERTIFIED else f" ({status.advice})"
+        return (
+            f"{start}: on a new task from the same distribution, the expected return is at least {_shown(threshold)} "
+            f"with a probability between {floor_to(safety, 4)} and {ceil_to(upper, 4)}.{note}"
+        )
+
+
+def _shown(threshold: jax.Array) -> str:
+    """The threshold rounded down, unless it would come to lie below the float before it, where the upper end holds."""
+    value = np.asarray(threshold)
+    shown = floor_figures(float(value))
+    before = float(np.nextafter(value, value.dtype.type(-np.inf)))
+    return shown if float(shown) >= before else repr(float(value))
+
+
+def certify_interval(
+    returns: chex.Array,
+    thresholds: chex.Numeric | Sequence[chex.Numeric],
+    *,
+    support: Support,
+    delta: chex.Numeric,
+    beta: chex.Numeric | None = None,
+    bound: str = "betting",
+    complete: bool = False,
+    where: chex.Array | None = None,
+    validate: bool = True,
+) -> IntervalCertificate:
+    r"""A two-sided interval for the share of new tasks with an expected return of at least B.
+
+    With k and h the tasks whose lower bound is below B and whose upper bound is below B, each bound at level beta,
+
+    .. math:: 1 - \frac{U(k; n, \delta/2)}{1 - \beta} \ \le\ P[J \ge B] \ \le\
+              1 - \frac{(\ell(h; n, \delta/2) - \beta)^+}{1 - \beta},
+
+    with the Clopper-Pearson limits U from above and l from below; the left side is that of ``certify`` at delta / 2. An
+    upper bound is the lower bound of the returns reflected, -X.
+
+    Only for returns of whole rollouts: with a prefix of a longer trajectory the return can still grow, and an upper
+    bound on its mean is none on the performance. The metrics say of themselves whether upper bounds are allowed, but a
+    return is a number that cannot: so it has to be declared.
+
+    Args:
+        returns: float[..., n, m], as in ``certify``; no summary.
+        thresholds: float[t], or a scalar for one, fixed before the data are seen.
+        support: (a, b), as in ``certify``; both ends finite.
+        delta: failure probability of the interval, in (0, 1), half of it for each end; a scalar.
+        beta: failure probability of one lower bound, and of one upper bound, in (0, 1); a scalar. 0.05 by default.
+        bound: as in ``certify``, for both sides.
+        complete: True declares that each return is that of a whole rollout, of a finite horizon.
+        where: as in ``certify``.
+        validate: as in ``certify``.
+
+    Returns:
+        An ``IntervalCertificate`` with arrays [..., t].
+
+    Raises:
+        ValueError: as ``certify``; without complete=True, for a summary, or for a support without a finite upper end.
+
+    Example:
+        >>> import jaxcert
+        >>> returns = jaxcert.sample_returns("cheetah")  # of whole episodes
+        >>> found = certify_interval(returns, 800.0, support=(0, 1000), delta=0.01, complete=True)
+        >>> print(f"{found.safety[0]:.3f} to {found.safety_upper[0]:.3f}")
+        0.454 to 0.754
+
+    Reference: the page on bands, section on both sides.
+    """
+    per_task = choose("bound", bound, BOUNDS)
+    refuse_choice(beta, "a number, or None for 0.05")
+    _check_complete(complete)
+    if isinstance(returns, Summary):
+        raise ValueError("returns are a summary, which cannot be reflected for upper bounds; expected an array")
+    _check_upper_end(support)
+    prepared = prepare(per_task, returns, support, where, validate, certificate=True)
+    dtype, n = prepared.low.dtype, prepared.returns.shape[-2]
+    thresholds = prepare_thresholds(thresholds, dtype, validate)
+    delta, beta = prepare_levels(BINOMIAL, delta, beta, n, dtype, validate)
+    lower = lower_bounds(per_task, prepared, beta)
+    raised = convert(returns if isinstance(returns, jax.Array) else np.asarray(returns), dtype, "up")
+    reflected = lower_bounds(per_task, _reflected(raised, prepared, binary=per_task.binary), beta)
+    half = _half(delta)
+    found = certify_given(bound, BINOMIAL, lower, thresholds, beta, half)
+    upper, below = _count_below(reflected, lower, thresholds, binary=per_task.binary)
+    count, tasks = _as_floats(below, half, n=n)
+    share = limit(count, tasks, half, upper=False)
+    sides = _upper_side(found.status, share, thresholds, beta, delta)
+    fields = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
+    fields |= {"delta": delta, "num_below": below, "upper_bounds": upper, **sides}
+    return IntervalCertificate(**fields)
+
+
+@jax.jit
+def _half(delta: jax.Array) -> jax.Array:
+    """Exact; NaN for an invalid delta, whose half might be a valid one."""
+    return jnp.where((delta > 0) & (delta < 1), 0.5 * delta, jnp.nan)
+
+
+@functools.partial(jax.jit, static_argnames="n")
+def _as_floats(count: jax.Array, like: jax.Array, *, n: int) -> tuple[jax.Array, jax.Array]:
+    return count.astype(like.dtype), jnp.asarray(n, like.dtype)
+
+
+@functools.partial(jax.jit, static_argnames="binary")
+def _reflected(raised: jax.Array, prepared: Prepared, *, binary: bool) -> Prepared:
+    """-X in (-b, -a), or 1 - X for binary returns, from returns rounded up; exact."""
+    _, low, high, where = prepared
+    if not binary:
+        return Prepared(-raised, -high, -low, where)
+    failure = jnp.where(is_zero(raised), 1, jnp.where(raised == 1, 0, jnp.nan)).astype(raised.dtype)
+    return Prepared(failure, low, high, where)
+
+
+@functools.partial(jax.jit, static_argnames="binary")
+def _count_below(reflected, lower, thresholds, *, binary: bool) -> tuple[jax.Array, jax.Array]:
+    """Upper bounds [..., n], and how many are below the float before each threshold, [..., t].
+
+    So they are below the number itself that was rounded up to the threshold.
+    """
+    upper = complement_up(reflected) if binary else -reflected
+    upper = jnp.where(jnp.isneginf(lower), jnp.inf, upper)
+    wanted = jnp.broadcast_to(next_down(thresholds), (*lower.shape[:-1], thresholds.shape[-1]))
+    return upper, count_violations(upper, wanted)
+
+
+@jax.jit
+def _upper_side(status, share, thresholds, beta, delta) -> dict[str, jax.Array]:
+    """The certified safety from above, from a lower limit on the share of tasks with an upper bound below."""
+    valid = ~bad_levels(beta, delta) & jnp.isfinite(thresholds)
+    rest = complement_down(jnp.where(valid, beta, 0.5))
+    # Two differences, a quotient and this product.
+    risk = quotient(jnp.maximum(share - beta, 0), jnp.broadcast_to(rest, share.shape))
+    upper = complement_up(jnp.where(valid, risk * (1 - 8 * unit_roundoff(share.dtype)), 0))
+    informative = (status == Status.VACUOUS.value) & (upper < 1)
+    status = jnp.where(informative, Status.CERTIFIED.value, status).astype(jnp.int32)
+    return {"safety_upper": upper, "status": status}
+
+
+def _check_upper_end(support: Support) -> None:
+    low, high = split_support(support)
+    if is_concrete(low, high) and not np.isfinite(float(high)):
+        raise ValueError(f"support is ({float(low):g}, {float(high):g}); upper bounds need a finite upper end")
+
+
+def _check_complete(complete: bool) -> None:
+    if complete is not True:
+        raise ValueError(
+            f"complete is {complete!r}; expected True, which declares that each return is that of a whole rollout: on "
+            "prefixes an upper bound on the mean return is none on the performance (certify needs no such thing)"
+        )

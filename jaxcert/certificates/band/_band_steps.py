@@ -1,0 +1,93 @@
+"""The steps from prepared arguments to a certificate at all thresholds together."""
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert.certificates._arguments import divided
+from jaxcert.certificates._certificate import Status
+from jaxcert.certificates._compiled import certify_given
+from jaxcert.certificates.band._band import Band
+from jaxcert.certificates.band._band_certificate import BandCertificate
+from jaxcert.certificates.band._registry import BANDS
+from jaxcert.numerics._batches import counts_from_zero
+from jaxcert.numerics._rounding import complement_down
+
+
+def level_of(band: Band, delta: Any, num_tasks: int, num_smallest: int | None, dtype: np.dtype) -> jax.Array:
+    """The level of the band, rounded down; NaN for an invalid delta.
+
+    Raises:
+        ValueError: for a number of smallest counts that is out of range or without effect.
+    """
+    last = num_tasks - 1 if num_smallest is None else _checked(band, num_smallest, num_tasks) - 1
+    return divided(delta, dtype, band.parts(last), lambda known: band.level(num_tasks, known, last))
+
+
+def _checked(band: Band, num_smallest: Any, num_tasks: int) -> int:
+    whole = isinstance(num_smallest, int | np.integer) and not isinstance(num_smallest, bool)
+    if not (whole and 1 <= num_smallest <= num_tasks):
+        raise ValueError(f"num_smallest is {num_smallest!r}; expected a whole number from 1 to {num_tasks}, the tasks")
+    if not band.takes_smallest:
+        raise ValueError(f"num_smallest is {num_smallest}, which has no effect with kind {band.name!r}")
+    return int(num_smallest)
+
+
+def certify_at_level(
+    bound: str,
+    band: Band,
+    lower: jax.Array,
+    thresholds: jax.Array | None,
+    *,
+    level: jax.Array,
+    num_smallest: int | None,
+    beta: jax.Array,
+    delta: jax.Array,
+    low: jax.Array,
+) -> BandCertificate:
+    """From lower bounds [..., n] and thresholds [t], or their own steps, to a certificate [..., t]."""
+    wanted = _steps(lower) if thresholds is None else thresholds
+    found = certify_given(bound, band.method, lower, wanted, beta, level)
+    fields = {"epsilon": found.epsilon, "safety": found.safety, "status": found.status}
+    if num_smallest is not None:
+        fields = _only_smallest(found.num_violations, found.epsilon, found.status, num_smallest=num_smallest)
+    return BandCertificate(
+        **fields,
+        thresholds=wanted,
+        num_violations=found.num_violations,
+        lower_bounds=lower,
+        num_valid=found.num_valid,
+        beta=beta,
+        delta=delta,
+        num_tasks=found.num_tasks,
+        bound=bound,
+        method=band.name,
+        simultaneous=True,
+        level=level,
+        low=low,
+        num_smallest=None if num_smallest is None else int(num_smallest),
+    )
+
+
+_steps = jax.jit(functools.partial(jnp.sort, axis=-1))
+
+
+@functools.partial(jax.jit, static_argnames="num_smallest")
+def _only_smallest(violations, epsilon, status, *, num_smallest: int) -> dict[str, jax.Array]:
+    """The fields with nothing certified from so many violations on."""
+    beyond = violations >= num_smallest
+    epsilon = jnp.where(beyond, 1.0, epsilon)
+    vacuous = beyond & (status == Status.CERTIFIED.value)
+    status = jnp.where(vacuous, Status.VACUOUS.value, status).astype(jnp.int32)
+    return {"epsilon": epsilon, "safety": complement_down(epsilon), "status": status}
+
+
+def risks(certificate: BandCertificate) -> jax.Array:
+    """The certified risk for k = 0, 1, ..., n and more entries, which are at least the last one."""
+    counts = counts_from_zero(certificate.num_tasks, certificate.level, certificate.beta, certificate.lower_bounds)
+    found = BANDS[certificate.method].method.solve(*counts, certificate.beta, certificate.level)
+    smallest = certificate.num_tasks if certificate.num_smallest is None else certificate.num_smallest
+    return jnp.where(counts[0] < smallest, found.epsilon, 1.0)

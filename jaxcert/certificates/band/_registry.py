@@ -1,0 +1,10 @@
+"""The kinds of bands by name, as ``certify_band(kind=...)`` takes them."""
+
+from jaxcert.certificates.band._dkw_band import DKW_BAND
+from jaxcert.certificates.band._equal_local_levels import EQUAL_LOCAL_LEVELS
+
+_ALL = (
+    DKW_BAND,
+    EQUAL_LOCAL_LEVELS,
+)
+BANDS = {band.name: band for band in _ALL}

@@ -1,0 +1,245 @@
+"""Certificates at all thresholds together: their values, their calls, and thresholds chosen from the data."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import jaxcert
+from jaxcert import (
+    Status,
+    binomial_epsilon,
+    certify,
+    certify_band,
+    certify_lower_bounds,
+    certify_lower_bounds_band,
+)
+from jaxcert.certificates.band._local_level import local_level
+from jaxcert.certificates.band._registry import BANDS
+from jaxcert.planning import advise
+from jaxcert.report import certificate_record, step_curve
+
+N, M, DELTA = 60, 30, 0.05
+SUPPORT = (0.0, 1.0)
+
+
+def returns(seed: int = 0, shape: tuple[int, ...] = (N, M)) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    means = rng.beta(6, 2, (*shape[:-1], 1))
+    return (0.8 * means + 0.2 * rng.random(shape) * means).astype(np.float32)
+
+
+# --- what it says -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("beta", [0.01, 0.3])
+def test_equal_local_levels_are_certificates_at_a_smaller_delta(precision, beta):
+    x, wanted = returns().astype(precision), np.linspace(0.2, 0.9, 7)
+    found = certify_band(x, wanted, support=SUPPORT, delta=DELTA, beta=beta, bound="hoeffding")
+    single = certify(x, wanted, support=SUPPORT, delta=np.asarray(found.level), beta=beta, bound="hoeffding")
+    np.testing.assert_array_equal(found.epsilon, single.epsilon)
+    np.testing.assert_array_equal(found.num_violations, single.num_violations)
+    np.testing.assert_array_equal(found.lower_bounds, single.lower_bounds)
+    assert float(found.level) <= local_level(N, float(found.delta), N - 1)
+    assert float(found.delta) == pytest.approx(DELTA, rel=1e-6)
+    assert found.safety.dtype == precision
+
+
+def test_dkw_is_its_formula(precision):
+    lower = np.arange(40, dtype=precision)
+    found = certify_lower_bounds_band(lower, None, delta=DELTA, beta=0.1, kind="dkw")
+    exact = np.minimum((np.arange(40) / 40 + np.sqrt(-np.log(DELTA) / 80)) / 0.9, 1)
+    assert np.all(np.asarray(found.epsilon, float) >= exact)
+    np.testing.assert_allclose(found.epsilon, exact, rtol=1e-5)
+    # Massart's constant is for delta up to 1/2.
+    large = certify_lower_bounds_band(lower, None, delta=0.9, beta=0.1, kind="dkw")
+    half = certify_lower_bounds_band(lower, None, delta=0.5, beta=0.1, kind="dkw")
+    np.testing.assert_array_equal(large.epsilon, half.epsilon)
+
+
+@pytest.mark.parametrize("kind", BANDS)
+def test_without_thresholds_it_is_the_whole_curve(kind):
+    x = returns(1, (2, N, M))
+    options = {"support": SUPPORT, "delta": DELTA, "kind": kind, "bound": "hoeffding"}
+    found = certify_band(x, None, **options)
+    assert found.safety.shape == found.thresholds.shape == (2, N)
+    np.testing.assert_array_equal(found.thresholds, np.sort(found.lower_bounds, axis=-1))
+    for i in range(2):
+        alone = certify_band(x[i], found.thresholds[i], **options)
+        np.testing.assert_array_equal(found.safety[i], alone.safety)
+    assert np.all(np.diff(np.asarray(found.epsilon)) >= 0)
+
+
+def test_wider_than_one_threshold_and_narrower_than_the_union_bound():
+    k = np.arange(N)
+    band = np.asarray(certify_lower_bounds_band(k.astype(np.float32), None, delta=DELTA, beta=0.05).epsilon)
+    assert np.all(band >= np.asarray(binomial_epsilon(k, N, 0.05, DELTA)))
+    assert np.all(band <= np.asarray(binomial_epsilon(k, N, 0.05, DELTA / N)))
+
+
+def test_only_the_smallest_counts():
+    lower = np.arange(N, dtype=np.float32)
+    options = {"delta": DELTA, "beta": 0.05}
+    few, all_of_them = (certify_lower_bounds_band(lower, None, num_smallest=k, **options) for k in (10, None))
+    assert np.all(np.asarray(few.epsilon[:10]) < np.asarray(all_of_them.epsilon[:10]))
+    np.testing.assert_array_equal(few.epsilon[10:], 1)
+    np.testing.assert_array_equal(few.safety[10:], 0)
+    assert set(np.asarray(few.status[10:]).tolist()) == {Status.VACUOUS}
+    np.testing.assert_array_equal(few.num_violations, np.arange(N))
+
+
+@settings(max_examples=15)
+@given(st.sampled_from([1, 3, 40]), st.floats(0.001, 0.9), st.floats(0.01, 0.8))
+def test_the_risk_rises_with_violations_and_beta_and_falls_with_delta(n, delta, beta):
+    lower = np.arange(n, dtype=np.float32)
+    for kind in BANDS:
+        first = certify_lower_bounds_band(lower, None, delta=delta, beta=beta, kind=kind).epsilon
+        assert np.all(np.diff(np.asarray(first)) >= 0)
+        more = certify_lower_bounds_band(lower, None, delta=delta, beta=beta + 0.1, kind=kind).epsilon
+        assert np.all(np.asarray(more) >= np.asarray(first))
+        easier = certify_lower_bounds_band(lower, None, delta=min(1.5 * delta, 0.99), beta=beta, kind=kind).epsilon
+        assert np.all(np.asarray(easier) <= np.asarray(first))
+
+
+@pytest.mark.parametrize("kind", BANDS)
+def test_a_threshold_chosen_where_the_curve_errs_most(kind):
+    """Performances are uniform: S(B) = 1 - B. Tasks pass wrongly with probability beta, at any height."""
+    rng, repetitions, beta = np.random.default_rng(2), 3000, 0.2
+    performance = rng.random((repetitions, N))
+    lower = np.where(rng.random(performance.shape) < beta, 1.0, performance).astype(np.float32)
+    found = certify_lower_bounds_band(lower, None, delta=DELTA, beta=beta, kind=kind)
+    excess = np.asarray(found.safety, float) - (1 - np.asarray(found.thresholds, float))
+    failures = int(np.sum(np.any(excess > 0, axis=-1)))
+    assert stats.binomtest(failures, repetitions, DELTA, alternative="greater").pvalue > 1e-4
+    single = certify_lower_bounds(lower[0], found.thresholds[0], delta=DELTA, beta=beta)
+    assert np.all(np.asarray(single.safety) >= np.asarray(found.safety[0]) - 1e-6)
+    if kind == "equal_local_levels":
+        assert failures > 0.6 * DELTA * repetitions
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bound", ["betting", "clopper_pearson"])
+def test_coverage_of_rollouts(bound):
+    rng, repetitions, m = np.random.default_rng(3), 600, 20
+    performance = rng.beta(4, 2, (repetitions, N))
+    x = (rng.random((repetitions, N, m)) < performance[..., None]).astype(np.float32)
+    found = certify_band(x, None, support=SUPPORT, delta=0.2, beta=0.3, bound=bound)
+    truth = stats.beta.sf(np.asarray(found.thresholds, float), 4, 2)
+    failures = int(np.sum(np.any(np.asarray(found.safety, float) > truth, axis=-1)))
+    assert stats.binomtest(failures, repetitions, 0.2, alternative="greater").pvalue > 1e-4
+
+
+# --- how it is called -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", BANDS)
+def test_a_compiled_call_says_the_same(precision, kind):
+    x = returns(4, (3, N, M)).astype(precision)
+
+    def call(x):
+        return certify_band(x, None, support=SUPPORT, delta=DELTA, kind=kind, bound="hoeffding")
+
+    eager = call(x)
+    other = jax.jit(jax.vmap(call))(x)
+    np.testing.assert_allclose(other.epsilon, eager.epsilon, rtol=1e-6)
+    np.testing.assert_allclose(other.thresholds, eager.thresholds, rtol=1e-6)
+
+
+def test_a_traced_delta_is_divided_by_the_union_bound():
+    lower = np.arange(N, dtype=np.float32)
+
+    @jax.jit
+    def call(delta):
+        whole = certify_lower_bounds_band(lower, None, delta=delta, beta=0.05)
+        return whole, certify_lower_bounds_band(lower, None, delta=delta, beta=0.05, num_smallest=5)
+
+    whole, few = call(jnp.float32(DELTA))
+    assert float(whole.level) == pytest.approx(DELTA / N, rel=1e-5)
+    assert float(few.level) == pytest.approx(DELTA / 5, rel=1e-5)
+    assert float(whole.level) <= DELTA / N
+    for bad in (0.0, 1.0, np.nan, -1.0):
+        found = call(jnp.float32(bad))[0]
+        np.testing.assert_array_equal(found.epsilon, 1)
+        assert set(np.asarray(found.status).tolist()) == {Status.INVALID_INPUT}
+
+
+def test_invalid_returns_count_as_violations():
+    x = returns()
+    x[3, 4], x[5, 6] = np.nan, 1.5
+    call = jax.jit(lambda x: certify_band(x, [0.0, 0.4], support=SUPPORT, delta=DELTA, bound="hoeffding"))
+    found, fine = call(x), call(returns())
+    assert np.flatnonzero(np.isneginf(found.lower_bounds)).tolist() == [3, 5]
+    assert found.num_violations.tolist() >= [2, 2]
+    assert set(found.status.tolist()) == {Status.INVALID_INPUT}
+    assert np.all(np.asarray(found.safety) <= np.asarray(fine.safety))
+    whole = certify_band(x, None, support=SUPPORT, delta=DELTA, validate=False)
+    np.testing.assert_array_equal(whole.safety[:2], 0)
+
+
+def refusals() -> dict:
+    x, lower = returns(), np.arange(9.0)
+    settings = {"support": SUPPORT, "delta": DELTA}
+    given = {"delta": DELTA, "beta": 0.1}
+    return {
+        "kind is 'none'; expected one of dkw, equal_local_levels": lambda: certify_band(
+            x, None, **settings, kind="none"
+        ),
+        "bound is 'none'": lambda: certify_band(x, None, **settings, bound="none"),
+        "num_smallest is 0; expected a whole number from 1 to 60": lambda: certify_band(
+            x, None, **settings, num_smallest=0
+        ),
+        "num_smallest is 61;": lambda: certify_band(x, None, **settings, num_smallest=61),
+        "num_smallest is 2.5;": lambda: certify_band(x, None, **settings, num_smallest=2.5),
+        "num_smallest is 9, which has no effect with kind 'dkw'": lambda: certify_band(
+            x, None, **settings, kind="dkw", num_smallest=9
+        ),
+        "beta is 'auto'; expected a number, or None": lambda: certify_band(x, None, **settings, beta="auto"),
+        "delta is 2; expected a probability": lambda: certify_band(x, None, support=SUPPORT, delta=2.0),
+        r"thresholds\[1\] is nan": lambda: certify_band(x, [0.1, np.nan], **settings),
+        "task 0, rollout 0 is": lambda: certify_band(x + 5, None, **settings),
+        "beta is 'auto'; expected a number: the level": lambda: certify_lower_bounds_band(
+            lower, None, delta=DELTA, beta="auto"
+        ),
+        r"lower_bounds\[0\] is nan": lambda: certify_lower_bounds_band(np.full(3, np.nan), None, **given),
+        "low is nan; expected a number, or -inf": lambda: certify_lower_bounds_band(lower, None, **given, low=np.nan),
+        "low has shape": lambda: certify_lower_bounds_band(lower, None, **given, low=np.zeros(2)),
+        "kind is 'x'": lambda: certify_lower_bounds_band(lower, None, **given, kind="x"),
+    }
+
+
+@pytest.mark.parametrize("message", refusals())
+def test_refused(message):
+    with pytest.raises(ValueError, match=message):
+        refusals()[message]()
+
+
+# --- what else takes it -----------------------------------------------------------------------------------------------
+
+
+def test_its_text_and_record_say_that_all_holds_together():
+    found = certify_band(returns(), [0.2, 0.5], support=SUPPORT, delta=DELTA)
+    assert str(found).count("With confidence 0.95 for all together: on a new task") == 2
+    assert "method='equal_local_levels'" in repr(found)
+    record = certificate_record(found, support=SUPPORT)
+    assert record["note"].startswith("All rows hold together")
+    assert "for all together" in record["rows"][0]["sentence"]
+    assert advise(found, support=SUPPORT, num_rollouts=M, safety=0.99) == (None, None)
+
+
+@pytest.mark.parametrize("kind", BANDS)
+def test_the_curve_of_a_report_is_the_band(kind):
+    found = certify_band(returns(), None, support=SUPPORT, delta=DELTA, kind=kind)
+    curve = step_curve(found)
+    assert (curve.bound, curve.method, curve.simultaneous) == ("betting", kind, True)
+    thresholds, first = np.unique(found.thresholds, return_index=True)
+    np.testing.assert_array_equal(curve.thresholds, thresholds)
+    np.testing.assert_array_equal(curve.safety, np.asarray(found.safety)[first])
+
+
+def test_a_summary_will_do():
+    summary = jaxcert.rollouts.summaries.Histogram.empty(N, support=SUPPORT, num_bins=64).update(returns())
+    found = certify_band(summary, [0.3], delta=DELTA)
+    assert float(found.safety[0]) > 0.5

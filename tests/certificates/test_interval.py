@@ -1,0 +1,206 @@
+"""Intervals for the share of good tasks: both ends against their definitions, and how often they fail."""
+
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from benchmarks.exact import exact, upper_tail
+from jaxcert import Status, bounds, certify, certify_interval
+from jaxcert.bounds._registry import BOUNDS
+from jaxcert.rollouts.summaries import Histogram
+
+N, M, DELTA, BETA = 60, 30, 0.05, 0.1
+SUPPORT = (-1.0, 2.0)
+WANTED = np.array([-0.5, 0.5, 1.0, 1.6])
+
+
+def returns(seed: int = 0, shape: tuple[int, ...] = (N, M)) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    means = rng.uniform(-0.9, 1.9, (*shape[:-1], 1))
+    return np.clip(means + 0.1 * rng.normal(size=shape), -1, 2).astype(np.float32)
+
+
+def call(x, thresholds=WANTED, *, support=SUPPORT, **options):
+    return certify_interval(
+        x, thresholds, **{"delta": DELTA, "beta": BETA, "complete": True, **options}, support=support
+    )
+
+
+@pytest.mark.parametrize("bound", ["hoeffding", "empirical_bernstein", "dkw", "betting"])
+def test_both_sides_are_their_definitions(precision, bound):
+    x = returns().astype(precision)
+    found = call(x, bound=bound)
+    below = certify(x, WANTED, support=SUPPORT, delta=DELTA / 2, beta=BETA, bound=bound)
+    np.testing.assert_allclose(found.safety, below.safety, rtol=1e-6)
+    np.testing.assert_array_equal(found.lower_bounds, below.lower_bounds)
+    upper = -getattr(bounds, bound)(-x, BETA, support=(-2.0, 1.0))
+    np.testing.assert_allclose(found.upper_bounds, upper, rtol=1e-5, atol=1e-6)
+    assert np.all(np.asarray(found.upper_bounds) >= x.mean(axis=1) - 1e-6)
+    h = np.sum(np.asarray(upper)[:, None] < WANTED, axis=0)
+    np.testing.assert_array_equal(found.num_below, h)
+    limit = np.where(h > 0, stats.beta.ppf(DELTA / 2, np.maximum(h, 1), N - h + 1), 0)
+    np.testing.assert_allclose(found.safety_upper, 1 - np.maximum(limit - BETA, 0) / (1 - BETA), rtol=1e-5)
+    assert np.all(np.asarray(found.safety) <= np.asarray(found.safety_upper))
+    assert found.safety_upper.dtype == precision
+
+
+def test_binary_returns(precision):
+    rng = np.random.default_rng(1)
+    x = (rng.random((N, M)) < rng.random((N, 1))).astype(precision)
+    found = call(x, [0.2, 0.8], support=(0.0, 1.0), bound="clopper_pearson")
+    s = x.sum(axis=1)
+    upper = np.where(s < M, stats.beta.ppf(1 - BETA, s + 1, np.maximum(M - s, 1)), 1.0)
+    np.testing.assert_allclose(found.upper_bounds, upper, rtol=1e-5)
+    # Integers and booleans, too.
+    for narrow in (x.astype(np.uint8), x.astype(bool), jnp.asarray(x, jnp.int32)):
+        other = call(narrow, [0.2, 0.8], support=(0.0, 1.0), bound="clopper_pearson")
+        np.testing.assert_allclose(other.safety_upper, found.safety_upper, rtol=1e-5)
+
+
+def test_integers_are_reflected():
+    x = np.random.default_rng(2).integers(0, 200, (N, M)).astype(np.uint8)
+    found = call(x, [60.0, 130.0], support=(0, 200), bound="hoeffding")
+    upper = -bounds.hoeffding(-x.astype(np.float32), BETA, support=(-200, 0))
+    np.testing.assert_allclose(found.upper_bounds, upper, rtol=1e-6)
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_an_upper_bound_fails_no_more_often_than_beta(bound):
+    rng, performance = np.random.default_rng(3), np.repeat([0.02, 0.3, 0.9], 400)
+    x = (rng.random((1200, M)) < performance[:, None]).astype(np.float32)
+    upper = np.asarray(call(x, 0.5, support=(0.0, 1.0), bound=bound).upper_bounds)
+    failures = np.sum((upper < performance).reshape(3, 400), axis=1)
+    assert failures.max() <= stats.binom.isf(1e-5, 400, BETA)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_the_upper_end_fails_at_most_half_of_delta(share):
+    """Exactly, in the worst case: good tasks are taken for bad with probability beta, bad ones always."""
+    h = np.arange(N + 1)
+    x = np.where(np.arange(N) < h[:, None], 0.0, 1.0)[..., None] * np.ones((1, 1, 200), np.float32)
+    found = call(x.astype(np.float32), 0.5, support=(0.0, 1.0), bound="hoeffding")
+    np.testing.assert_array_equal(found.num_below[:, 0], h)
+    short = np.asarray(found.safety_upper[:, 0], float) < share
+    beta = float(found.beta)
+    assert stats.binom.pmf(h, N, beta + (1 - beta) * (1 - share))[short].sum() <= DELTA / 2
+
+
+def test_the_upper_end_is_rounded_up(precision):
+    h = np.arange(1, N + 1)
+    x = np.where(np.arange(N) < h[:, None], 0.0, 1.0)[..., None] * np.ones((1, 1, 200))
+    found = call(x.astype(precision), 0.5, support=(0.0, 1.0), bound="hoeffding")
+    beta, half = exact(found.beta), exact(found.delta) / 2
+    for count, upper in zip(h.tolist(), np.asarray(found.safety_upper[:, 0]), strict=True):
+        if upper < 1:  # 1 - upper <= (l - beta) / (1 - beta), where P[Bin(n, l) >= h] = delta / 2
+            assert upper_tail(count - 1, N, (1 - exact(upper)) * (1 - beta) + beta) <= half
+
+
+@pytest.mark.slow
+def test_simulated_failures_of_either_end_are_within_delta():
+    rng, repetitions, beta, delta, m = np.random.default_rng(4), 1500, 0.3, 0.2, 20
+    performance = rng.random((repetitions, N))
+    x = (rng.random((repetitions, N, m)) < performance[..., None]).astype(np.float32)
+    options = {"support": (0.0, 1.0), "bound": "clopper_pearson", "beta": beta, "delta": delta}
+    found = call(x, [0.4], **options)
+    wrong = (np.asarray(found.safety, float) > 0.6) | (np.asarray(found.safety_upper, float) < 0.6)
+    assert stats.binomtest(int(wrong.sum()), repetitions, delta, alternative="greater").pvalue > 1e-4
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10**6), st.floats(-0.9, 1.9))
+def test_the_interval_falls_with_the_threshold_and_rises_with_the_returns(seed, threshold):
+    x = returns(seed)
+    options = {"bound": "hoeffding"}
+    found = call(x, [threshold, threshold + 0.3], **options)
+    better = call(np.minimum(x + 0.2, 2).astype(np.float32), [threshold, threshold + 0.3], **options)
+    for name in ("safety", "safety_upper"):
+        low, high = np.asarray(getattr(found, name)), np.asarray(getattr(better, name))
+        assert low[1] <= low[0]
+        assert np.all(high >= low - 1e-6)
+
+
+def test_a_compiled_call_says_the_same(precision):
+    x = returns(5, (2, N, M)).astype(precision)
+
+    def of(x, delta):
+        return call(x, delta=delta, bound="hoeffding")
+
+    eager = of(x, DELTA)
+    other = jax.jit(jax.vmap(of, (0, None)))(x, DELTA)
+    for name in ("safety", "safety_upper", "upper_bounds"):
+        np.testing.assert_allclose(getattr(other, name), getattr(eager, name), rtol=1e-5)
+
+
+# --- bad input, and words ---------------------------------------------------------------------------------------------
+
+
+def test_invalid_returns_say_nothing_from_above():
+    x = np.full((N, M), -1.0, np.float32)
+    x[3, 4], x[5, 6] = np.nan, 7.0
+    found = jax.jit(lambda x: call(x, 1.0, bound="hoeffding"))(x)
+    assert np.flatnonzero(np.isposinf(found.upper_bounds)).tolist() == [3, 5]
+    assert (int(found.num_below[0]), int(found.status[0])) == (N - 2, Status.INVALID_INPUT)
+
+
+def test_bad_levels_and_thresholds_say_nothing():
+    x = np.full((N, M), -1.0, np.float32)
+    of = jax.jit(lambda delta, beta, b: call(x, b, delta=delta, beta=beta, bound="hoeffding"))
+    for delta, beta, b in ((0.0, 0.1, 1.0), (1.0, 0.1, 1.0), (0.1, 1.0, 1.0), (np.nan, 0.1, 1.0), (0.1, 0.1, np.nan)):
+        found = of(*(jnp.float32(v) for v in (delta, beta, b)))
+        assert (float(found.safety[0]), float(found.safety_upper[0])) == (0, 1)
+        assert int(found.status[0]) == Status.INVALID_INPUT
+    assert float(of(jnp.float32(0.1), jnp.float32(0.1), jnp.float32(1.0)).safety_upper[0]) < 0.1
+
+
+REFUSED = {
+    "complete is False; expected True, which declares": {"complete": False},
+    "complete is 1; expected True": {"complete": 1},
+    r"support is \(0, inf\); upper bounds need a finite upper end": {"support": (0.0, np.inf)},
+    "beta is 'auto'; expected a number, or None for 0.05": {"beta": "auto"},
+    "bound is 'none'": {"bound": "none"},
+    "delta is 0; expected a probability": {"delta": 0.0},
+    "outside the support": {"support": (0.0, 0.5)},
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_refused(message):
+    with pytest.raises(ValueError, match=message):
+        call(returns(), **REFUSED[message])
+
+
+def test_a_summary_is_refused():
+    summary = Histogram.empty(N, support=(-1.0, 2.0), num_bins=8).update(returns())
+    with pytest.raises(ValueError, match="returns are a summary, which cannot be reflected"):
+        call(summary, support=None)
+
+
+@given(st.floats(-0.99, 1.99, allow_subnormal=False))
+@settings(max_examples=30)
+def test_the_text_promises_no_more_than_the_interval(threshold):
+    found = call(returns(), [threshold], bound="hoeffding")
+    text = str(found)
+    if "nothing is certified" in text:
+        assert (float(found.safety[0]), float(found.safety_upper[0])) == (0, 1)
+        return
+    words = text.split()
+    shown, low, high = (
+        Fraction(words[words.index(w) + i].rstrip(".")) for w, i in (("least", 1), ("between", 1), ("and", 1))
+    )
+    held = found.thresholds[0]
+    # A float stands for the shortest decimal that Python reads as it.
+    assert float(np.nextafter(held, np.float32(-9))) <= float(shown) <= float(held)
+    assert low <= Fraction(float(found.safety[0]))
+    assert high >= Fraction(float(found.safety_upper[0]))
+
+
+def test_one_side_may_say_nothing():
+    found = call(np.full((N, M), -1.0, np.float32), 1.0, bound="hoeffding")
+    assert int(found.status[0]) == Status.CERTIFIED
+    assert "with a probability between 0.0000 and 0." in str(found)

@@ -1,0 +1,135 @@
+"""The level of a band's limits: in exact arithmetic, against a table and by simulation."""
+
+import time
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from benchmarks.exact import exact, lower_tail
+from jaxcert import certify_lower_bounds_band
+from jaxcert.certificates.band import _local_level
+from jaxcert.certificates.band._crossing import Crossing
+from jaxcert.certificates.band._local_level import local_level
+from jaxcert.certificates.band._registry import BANDS
+
+
+def boundary(n: int, delta: float, kind: str = "equal_local_levels", num_smallest: int | None = None) -> np.ndarray:
+    """u_0, ..., u_(n-1) as a certificate of known performances reports them."""
+    options = {"delta": delta, "beta": 0.0, "kind": kind, "num_smallest": num_smallest}
+    return np.asarray(certify_lower_bounds_band(np.arange(float(n)), None, **options).epsilon, float)
+
+
+@pytest.mark.usefixtures("x64")
+@pytest.mark.parametrize(("n", "delta"), [(1, 0.1), (2, 0.3), (10, 0.05), (50, 1e-6), (50, 0.5), (200, 0.01)])
+def test_the_band_is_crossed_with_delta_and_no_more(n, delta):
+    crossed = oracles.crossing_probability(n, boundary(n, delta))
+    assert crossed <= exact(delta)
+    assert crossed >= exact(delta) - exact(1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("x64")
+@pytest.mark.parametrize(("n", "delta"), [(400, 0.01), (400, 0.2), (250, 1e-12), (250, 0.9)])
+def test_longer_bands_are_crossed_with_delta_and_no_more(n, delta):
+    crossed = oracles.crossing_probability(n, boundary(n, delta))
+    assert exact(delta) - exact(1e-6) <= crossed
+    assert crossed <= exact(delta)
+
+
+@pytest.mark.parametrize("kind", BANDS)
+@pytest.mark.parametrize(("n", "delta"), [(1, 0.6), (7, 0.8), (30, 0.2), (80, 0.01)])
+def test_no_kind_is_crossed_more_often_than_delta(precision, kind, n, delta):
+    assert oracles.crossing_probability(n, boundary(n, delta, kind)) <= exact(delta)
+
+
+@pytest.mark.usefixtures("x64")
+@pytest.mark.parametrize(("n", "smallest", "delta"), [(30, 1, 0.1), (100, 20, 0.01), (60, 59, 0.3), (60, 60, 0.3)])
+def test_the_smallest_counts_alone(n, smallest, delta):
+    ends = boundary(n, delta, num_smallest=smallest)
+    np.testing.assert_array_equal(ends[smallest:], 1)
+    crossed = oracles.crossing_probability(n, ends)
+    assert crossed <= exact(delta)
+    assert crossed >= exact(delta) - exact(1e-6)
+
+
+@pytest.mark.parametrize(("n", "delta", "level"), oracles.level_table())
+def test_levels_of_the_table(n, delta, level):
+    assert local_level(n, delta, n - 1) == pytest.approx(level, rel=1e-6)
+
+
+def test_known_figures():
+    ends = boundary(200, 0.01)
+    assert ends[0] / 0.99 == pytest.approx(0.0402, abs=5e-5)
+    assert boundary(200, 0.01, "dkw")[0] / 0.99 == pytest.approx(0.1084, abs=5e-5)
+    assert 0.01 / local_level(200, 0.01, 199) == pytest.approx(33.6, abs=0.05)
+    few = boundary(200, 0.01, num_smallest=20)
+    assert (few[0], few[10]) == (pytest.approx(0.0316, abs=5e-5), pytest.approx(0.1128, abs=5e-5))
+    assert 0.01 / local_level(200, 0.01, 19) == pytest.approx(6.2, abs=0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "delta", "draws"), [(50, 0.1, 10**6), (200, 0.01, 10**6)])
+def test_simulated_crossings(n, delta, draws):
+    ends, rng, crossed = boundary(n, delta), np.random.default_rng(0), 0
+    for _ in range(20):
+        order = np.sort(rng.random((draws // 20, n)), axis=1)
+        crossed += int(np.sum(np.any(order > ends, axis=1)))
+    assert stats.binomtest(crossed, draws, delta).pvalue > 1e-4
+
+
+# --- the search -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", [1e-30, 1e-4, 0.3, 0.99])
+@pytest.mark.parametrize("n", [1, 2, 9, 60])
+def test_the_boundary_is_at_most_the_limits(n, level):
+    k = np.arange(n)
+    q = Crossing(n, 0.5).boundary(k, level)
+    for count, end in zip(k.tolist(), q.tolist(), strict=True):
+        tail = lower_tail(count, n, 1 - exact(end))
+        assert tail >= exact(level)
+        assert tail <= exact(level * (1 + 1e-6))
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 80), st.floats(1e-20, 0.99), st.data())
+def test_between_the_union_bound_and_delta_and_larger_for_fewer_counts(n, delta, data):
+    last = data.draw(st.integers(0, n - 1))
+    level = local_level(n, delta, last)
+    assert delta / (last + 1) * (1 - 1e-15) <= level <= delta
+    assert local_level(n, delta, n - 1) <= level * (1 + 1e-6)
+    assert local_level(n, delta / 2, last) < level
+
+
+def test_a_single_count_has_delta_itself():
+    assert local_level(200, 0.01, 0) == pytest.approx(0.01, rel=1e-6)
+
+
+def test_groups_of_counts_lose_little(monkeypatch):
+    whole = local_level(3000, 0.01, 2999)
+    monkeypatch.setattr(_local_level, "_SINGLE_STEPS", 100)
+    monkeypatch.setattr(_local_level, "_STANDARD_DEVIATIONS", 0.1)
+    assert 0.8 * whole < local_level.__wrapped__(3000, 0.01, 2999) < whole
+
+
+@pytest.mark.parametrize(("n", "delta"), [(10, 1e-200), (10, 0.9999), (100_001, 0.01)])
+def test_what_is_not_calibrated_falls_back_to_the_union_bound(n, delta):
+    assert local_level(n, delta, n - 1) == np.nextafter(delta / n, 0)
+
+
+@pytest.mark.slow
+def test_ten_thousand_tasks_take_seconds():
+    start = time.perf_counter()
+    level = local_level.__wrapped__(10_000, 0.01, 9_999)
+    assert time.perf_counter() - start < 30
+    assert 0.01 / level == pytest.approx(86.805, abs=1e-3)
+
+
+def test_a_second_call_computes_nothing(monkeypatch):
+    first = local_level(33, 0.07, 32)
+    monkeypatch.setattr(Crossing, "probability", None)
+    assert local_level(33, 0.07, 32) == first

@@ -1,0 +1,158 @@
+"""Quantiles and means of the worst tasks: against exact integrals, and by simulation."""
+
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from jaxcert import Status, certify_band, certify_lower_bounds_band, certify_tail
+from jaxcert.certificates.band._registry import BANDS
+
+N, DELTA = 60, 0.05
+SHARES = [0.05, 0.1, 0.3, 0.9]
+
+
+def band(lower, *, low: float = 0.0, beta: float = 0.1, delta: float = DELTA, **options):
+    return certify_lower_bounds_band(lower, None, delta=delta, beta=beta, low=low, **options)
+
+
+def exact_tail(found, share: Fraction) -> tuple[Fraction, Fraction]:
+    """The quantile and the mean up to the share, by their definitions, in fractions; for distinct lower bounds."""
+    low = Fraction(float(found.low))
+    steps = [max(low, Fraction(float(x))) for x in np.asarray(found.thresholds)]
+    ends = [Fraction(0), *(Fraction(float(e)) for e in np.asarray(found.epsilon)), Fraction(1)]
+    values = [low, *steps]
+    mean = sum(
+        (
+            max(Fraction(0), min(right, share) - left) * value
+            for left, right, value in zip(ends[:-1], ends[1:], values, strict=True)
+        ),
+        start=Fraction(0),
+    )
+    return max([low, *(value for value, end in zip(steps, ends[1:], strict=False) if end < share)]), mean / share
+
+
+@pytest.mark.parametrize("options", [{}, {"kind": "dkw"}, {"num_smallest": 9}])
+@pytest.mark.parametrize("low", [0.0, -3.0])
+def test_quantiles_and_means_are_their_definitions(precision, low, options):
+    lower = np.sort(np.random.default_rng(0).normal(2, 2, N)).astype(precision)
+    found = band(np.maximum(lower, low + 0.01 * np.arange(N)).astype(precision), low=low, **options)
+    tail = certify_tail(found, SHARES)
+    assert tail.quantiles.dtype == tail.cvar.dtype == precision
+    for share, quantile, mean in zip(*map(np.asarray, (tail.shares, tail.quantiles, tail.cvar)), strict=True):
+        exact = exact_tail(found, Fraction(float(share)))
+        assert Fraction(float(quantile)) == exact[0]
+        assert Fraction(float(mean)) <= exact[1]
+        assert float(mean) == pytest.approx(float(exact[1]), abs={"float32": 2e-4, "float64": 1e-11}[precision])
+    assert np.all(np.asarray(tail.cvar) <= np.asarray(tail.quantiles))
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10**6), st.floats(0.01, 0.98))
+def test_tails_grow_with_the_bounds_and_the_share(seed, share):
+    rng = np.random.default_rng(seed)
+    lower = rng.uniform(0, 1, N).astype(np.float32)
+    first = certify_tail(band(lower), [share, min(1.5 * share, 0.99)])
+    better = certify_tail(band(lower + rng.uniform(0, 1, N).astype(np.float32)), [share, min(1.5 * share, 0.99)])
+    for name in ("quantiles", "cvar"):
+        values = np.asarray(getattr(first, name), float)
+        assert values[1] >= values[0] - 1e-6
+        assert np.all(np.asarray(getattr(better, name), float) >= values - 1e-6)
+    assert np.all(np.asarray(first.cvar) >= 0)
+    assert np.all(np.asarray(first.cvar) <= np.asarray(first.quantiles))
+
+
+@pytest.mark.parametrize("kind", BANDS)
+def test_all_shares_hold_together(kind):
+    """J is uniform: its v-quantile is v, and the mean of the worst share v is v / 2."""
+    rng, repetitions, beta = np.random.default_rng(1), 2000, 0.2
+    performance = rng.random((repetitions, N))
+    lower = np.where(rng.random(performance.shape) < beta, 1.0, performance).astype(np.float32)
+    shares = np.linspace(0.02, 0.98, 49)
+    tail = certify_tail(band(lower, beta=beta, kind=kind), shares)
+    wrong = (np.asarray(tail.quantiles, float) > shares) | (np.asarray(tail.cvar, float) > shares / 2)
+    failures = int(np.sum(np.any(wrong, axis=-1)))
+    assert stats.binomtest(failures, repetitions, DELTA, alternative="greater").pvalue > 1e-4
+    assert float(np.mean(tail.quantiles[:, 24])) > 0.1
+
+
+def test_a_compiled_call_says_the_same(precision):
+    lower = np.random.default_rng(2).random((3, N)).astype(precision)
+
+    def call(lower, shares):
+        return certify_tail(band(lower), shares)
+
+    shares = jnp.asarray(SHARES, precision)
+    eager = call(lower, shares)
+    other = jax.jit(jax.vmap(call, (0, None)))(lower, shares)
+    np.testing.assert_allclose(other.quantiles, eager.quantiles, rtol=1e-5)
+    np.testing.assert_allclose(other.cvar, eager.cvar, rtol=1e-4)
+    assert eager.cvar.shape == eager.status.shape == (3, 4)
+
+
+# --- where little is known --------------------------------------------------------------------------------------------
+
+
+def test_without_a_lower_end_there_are_quantiles_alone():
+    found = certify_lower_bounds_band(np.arange(N, dtype=np.float32), None, delta=DELTA, beta=0.1)
+    tail = certify_tail(found, [1e-3, 0.5])
+    np.testing.assert_array_equal(tail.cvar, -np.inf)
+    assert (float(tail.quantiles[0]), float(tail.quantiles[1]) > 5) == (-np.inf, True)
+    assert tail.status.tolist() == [Status.VACUOUS, Status.CERTIFIED]
+    assert (
+        str(tail).split("\n")[1].startswith("With confidence 0.95 for all together: the expected return on a new task")
+    )
+    assert "nothing is certified about the worst 0.001 of tasks" in str(tail)
+
+
+def test_small_shares_have_the_lower_end():
+    tail = certify_tail(band(np.arange(1, N + 1, dtype=np.float32), low=-1.0), 0.01)
+    assert (float(tail.quantiles[0]), float(tail.cvar[0]), int(tail.status[0])) == (-1, -1, Status.VACUOUS)
+
+
+def test_a_task_outside_the_support_leaves_no_means():
+    x = np.full((N, 30), 0.9, np.float32)
+    x[5, 5] = np.nan
+    found = certify_band(x, None, support=(0.0, 1.0), delta=DELTA, bound="hoeffding", validate=False)
+    tail = certify_tail(found, [0.01, 0.5])
+    np.testing.assert_array_equal(tail.cvar, -np.inf)
+    assert (float(tail.quantiles[0]), float(tail.quantiles[1]) > 0.3) == (-np.inf, True)
+    assert set(tail.status.tolist()) == {Status.INVALID_INPUT}
+    assert Status.INVALID_INPUT.advice in str(tail)
+
+
+def test_traced_shares_and_levels_fail_closed():
+    lower = np.arange(N, dtype=np.float32)
+    tail = jax.jit(lambda share: certify_tail(band(lower), share))(jnp.asarray([0.5, 0.0, 1.0, np.nan, -1.0]))
+    assert float(tail.quantiles[0]) > 10
+    np.testing.assert_array_equal(tail.quantiles[1:], -np.inf)
+    np.testing.assert_array_equal(tail.cvar[1:], -np.inf)
+    bad = jax.jit(lambda delta: certify_tail(band(lower, delta=delta), 0.5))(jnp.float32(1.0))
+    assert (float(bad.quantiles[0]), int(bad.status[0])) == (-np.inf, Status.INVALID_INPUT)
+
+
+@pytest.mark.parametrize(
+    ("shares", "message"),
+    [
+        (0.0, "shares is 0; expected a probability"),
+        ([0.5, 1.0], r"shares\[1\] is 1; expected a probability"),
+        ([[0.5]], r"shares have shape \(1, 1\); expected a scalar or"),
+    ],
+)
+def test_shares_that_are_refused(shares, message):
+    with pytest.raises(ValueError, match=message):
+        certify_tail(band(np.arange(N, dtype=np.float32)), shares)
+
+
+def test_its_text():
+    tail = certify_tail(band(np.arange(N, dtype=np.float32)), [0.5])
+    assert "the expected return on the worst 0.5 of tasks is at least" in str(tail)
+    assert "with probability at least 0.5000." in str(tail)
+    assert repr(tail).startswith("TailCertificate(shares=[0.5], quantiles=[")
+    batched = jax.tree.map(lambda leaf: leaf[None], tail)
+    assert str(batched) == repr(batched) == "TailCertificate(quantiles of shape (1, 1))"
