@@ -4,12 +4,18 @@ from jaxcert import bounds, numerics
 from jaxcert._version import __version__
 from jaxcert.certificates import (
     Certificate,
+    EpisodeCertificate,
+    MeanCertificate,
     ScenarioSolution,
     Status,
     binomial_epsilon,
     certify,
+    certify_cvar,
+    certify_episode,
     certify_lower_bounds,
+    certify_mean,
     certify_safety_level,
+    consecutive_successes_threshold,
     scenario_epsilon,
 )
 from jaxcert.returns import sample_returns
@@ -19,6 +25,8 @@ from jaxcert.sequential import certify_sequential
 __all__ = [
     "AdaptiveCertificate",
     "Certificate",
+    "EpisodeCertificate",
+    "MeanCertificate",
     "PolicyCertificate",
     "ScenarioSolution",
     "Status",
@@ -27,10 +35,14 @@ __all__ = [
     "bounds",
     "certify",
     "certify_adaptive",
+    "certify_cvar",
+    "certify_episode",
     "certify_lower_bounds",
+    "certify_mean",
     "certify_policy",
     "certify_safety_level",
     "certify_sequential",
+    "consecutive_successes_threshold",
     "numerics",
     "sample_returns",
     "scenario_epsilon",

@@ -6,17 +6,31 @@ from jaxcert.certificates._certify import certify, certify_lower_bounds
 from jaxcert.certificates._figures import ceil_figures, confidence, floor_figures, floor_to
 from jaxcert.certificates._safety_level import certify_safety_level
 from jaxcert.certificates._scenario import ScenarioSolution, scenario_epsilon
+from jaxcert.certificates.functionals import (
+    EpisodeCertificate,
+    MeanCertificate,
+    certify_cvar,
+    certify_episode,
+    certify_mean,
+    consecutive_successes_threshold,
+)
 
 __all__ = [
     "Certificate",
+    "EpisodeCertificate",
+    "MeanCertificate",
     "ScenarioSolution",
     "Status",
     "binomial_epsilon",
     "ceil_figures",
     "certify",
+    "certify_cvar",
+    "certify_episode",
     "certify_lower_bounds",
+    "certify_mean",
     "certify_safety_level",
     "confidence",
+    "consecutive_successes_threshold",
     "floor_figures",
     "floor_to",
     "scenario_epsilon",

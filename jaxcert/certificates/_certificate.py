@@ -2,7 +2,7 @@
 
 import dataclasses
 import enum
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
@@ -90,6 +90,9 @@ class Certificate:
     bound: str = dataclasses.field(metadata={"static": True})
     method: str = dataclasses.field(metadata={"static": True})
 
+    # What the thresholds are of.
+    _quantity: ClassVar[str] = "expected return"
+
     def __str__(self) -> str:
         if not _readable(self):
             return repr(self)
@@ -125,21 +128,25 @@ def sentence(certificate: Certificate, index: int) -> str:
     safety, shown = float(certificate.safety[index]), floor_figures(float(certificate.thresholds[index]))
     start = f"With confidence {confidence(float(certificate.delta))}"
     if not safety > 0:
-        return f"{start}: nothing is certified about an expected return of at least {shown}."
+        return f"{start}: nothing is certified about an {certificate._quantity} of at least {shown}."
     status = Status(int(certificate.status[index]))
     note = "" if status in (Status.CERTIFIED, Status.OUT_OF_RANGE) else f" ({status.advice})"
     if status is Status.VACUOUS:  # of a safety level: a threshold with a positive safety says something
         note = " (the lower end of the support: lower the safety, or sample more tasks or rollouts)"
     return (
-        f"{start}: on a new task from the same distribution, the expected return is at least {shown} "
-        f"with probability at least {floor_to(safety, 4)}.{note}"
+        f"{start}: on a new task from the same distribution, the {certificate._quantity} is at least "
+        f"{shown} with probability at least {floor_to(safety, 4)}.{note}"
     )
 
 
-def _readable(certificate: Certificate) -> bool:
+def holds_values(certificate: Any) -> bool:
+    """Whether all of its leaves are arrays that can be read."""
     leaves: list[Any] = jax.tree.leaves(certificate)
-    arrays = all(isinstance(leaf, jax.Array | np.ndarray) for leaf in leaves)
-    return arrays and is_concrete(leaves) and certificate.thresholds.ndim == 1 and certificate.safety.ndim == 1
+    return all(isinstance(leaf, jax.Array | np.ndarray) for leaf in leaves) and is_concrete(leaves)
+
+
+def _readable(certificate: Certificate) -> bool:
+    return holds_values(certificate) and certificate.thresholds.ndim == 1 and certificate.safety.ndim == 1
 
 
 def _row(values: jax.Array) -> str:
