@@ -6,6 +6,13 @@ from jaxcert.certificates._certify import certify, certify_lower_bounds
 from jaxcert.certificates._figures import ceil_figures, confidence, floor_figures, floor_to
 from jaxcert.certificates._safety_level import certify_safety_level
 from jaxcert.certificates._scenario import ScenarioSolution, scenario_epsilon
+from jaxcert.certificates.comparisons import (
+    ImprovementCertificate,
+    RankingCertificate,
+    certify_improvement,
+    certify_mean_difference,
+    certify_ranking,
+)
 from jaxcert.certificates.functionals import (
     EpisodeCertificate,
     MeanCertificate,
@@ -18,7 +25,9 @@ from jaxcert.certificates.functionals import (
 __all__ = [
     "Certificate",
     "EpisodeCertificate",
+    "ImprovementCertificate",
     "MeanCertificate",
+    "RankingCertificate",
     "ScenarioSolution",
     "Status",
     "binomial_epsilon",
@@ -26,8 +35,11 @@ __all__ = [
     "certify",
     "certify_cvar",
     "certify_episode",
+    "certify_improvement",
     "certify_lower_bounds",
     "certify_mean",
+    "certify_mean_difference",
+    "certify_ranking",
     "certify_safety_level",
     "confidence",
     "consecutive_successes_threshold",
