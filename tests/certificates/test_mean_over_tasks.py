@@ -9,7 +9,7 @@ import pytest
 from bounds.exact_bounds import Sample, betting, hoeffding
 from compilations import compilations
 from flint import arb, fmpq
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jaxcert
@@ -39,6 +39,7 @@ def test_the_cheetah_on_average_and_in_the_worst_tenth():
     assert worst.mean() == pytest.approx(536.3, abs=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sample", "m", "wanted"),
     [
@@ -56,6 +57,7 @@ def test_how_the_cap_matters(sample, m, wanted):
     assert np.round(np.asarray(found).mean(axis=0)).tolist() == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sample", "size", "wanted"), [("cheetah", 20, 389), ("cheetah", 40, 395), ("walker", 20, 520)]
 )
@@ -149,6 +151,7 @@ def test_a_mean_is_the_bound_on_averages_of_tasks():
 # --- how it moves -------------------------------------------------------------------------------------------------
 
 
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 0.5]), st.sampled_from([300.0, 700.0]))
 def test_better_returns_larger_shares_and_larger_deltas_certify_no_less(seed, alpha, cap):
     rng = np.random.default_rng(seed)

@@ -185,6 +185,7 @@ def test_the_threshold_for_several_in_a_row_is_rounded_up(precision):
         assert times > 1 or value == t
 
 
+@pytest.mark.slow
 def test_the_share_of_tasks_with_several_in_a_row():
     """On tasks of known success probability: J^5 >= 0.9 on as many as have J >= 0.9^(1/5)."""
     rng = np.random.default_rng(2)

@@ -10,7 +10,7 @@ from bounds.exact_bounds import Sample, betting
 from compilations import compilations
 from conftest import x64_context
 from flint import arb, fmpq
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jaxcert
@@ -160,12 +160,14 @@ def certified(x: np.ndarray, low: float) -> np.ndarray:
     return np.asarray(jaxcert.bounds.betting(x, 0.025, support=(low, low + 1000.0)))
 
 
+@pytest.mark.slow
 def test_averages_in_fewer_pairs_say_less_than_two_bounds():
     averages = CHEETAH.reshape(200, 5, 20).mean(axis=1)
     found = certify_improvement(averages, handicapped(20), 100.0, **GOOD).safety
     np.testing.assert_allclose(found, [0.1341], atol=2e-4)
 
 
+@pytest.mark.slow
 def test_one_rollout_of_each_by_soft_counts():
     options = {"method": "soft", **GOOD}
     few = certify_improvement(CHEETAH[:, :1], handicapped(1), [0.0, 50.0, 100.0], **options).safety
@@ -175,6 +177,7 @@ def test_one_rollout_of_each_by_soft_counts():
 # --- how it moves -------------------------------------------------------------------------------------------------
 
 
+@settings(max_examples=30)
 @given(st.integers(0, 10**6))
 def test_a_better_policy_certifies_no_less(seed):
     better = np.where(np.random.default_rng(seed).random(A.shape) < 0.3, np.minimum(A + 200, 1000), A)
@@ -337,6 +340,7 @@ def test_an_order_of_four_policies():
     )
 
 
+@pytest.mark.slow
 def test_differences_are_those_of_two_policies_at_a_share_of_delta():
     found = certify_ranking(RANKED[:, :, :7], **GOOD)
     for i, j in ((1, 2), (2, 1), (0, 1), (3, 0)):

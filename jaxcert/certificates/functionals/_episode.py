@@ -150,8 +150,9 @@ def certify_episode(
 def _prepare(returns: Any, where: Any, validate: bool) -> Prepared:
     if isinstance(returns, Summary):
         raise ValueError("returns are a summary, without single rollouts; the next episode needs an array")
-    ends = jax.device_put((np.float32(-np.inf), np.float32(np.inf)))  # an explicit transfer, which a guard allows
-    prepared = to_device(returns, *ends, where, certificate=True)
+    # An explicit transfer, which a guard allows.
+    low, high = jax.device_put((np.float32(-np.inf), np.float32(np.inf)))
+    prepared = to_device(returns, low, high, where, certificate=True)
     if validate:
         values = returns if isinstance(returns, jax.Array) else np.asarray(returns)
         check_values(values, -np.inf, np.inf, prepared.where, binary=False)
