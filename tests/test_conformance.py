@@ -19,12 +19,19 @@ from jaxcert import (
     bounds,
     certify,
     certify_band,
+    certify_cvar,
+    certify_episode,
+    certify_improvement,
     certify_interval,
     certify_lower_bounds,
     certify_lower_bounds_band,
+    certify_mean,
+    certify_mean_difference,
+    certify_ranking,
     certify_safety_level,
     certify_sequential,
     certify_tail,
+    consecutive_successes_threshold,
     numerics,
     rollouts,
     scenario_epsilon,
@@ -118,6 +125,9 @@ TAILS = {
     name: Subject(getattr(numerics, name), (np.arange(5), 20, 0.1), (np.arange(3, 8), 30, 0.3))
     for name in ("binomial_cdf", "binomial_sf", "clopper_pearson_lower", "clopper_pearson_upper")
 }
+TAILS["consecutive_successes_threshold"] = Subject(
+    consecutive_successes_threshold, (np.array([0.5, 0.9]), 5), (np.array([0.3, 1.0]), 2)
+)
 CERTIFICATES = {
     "certify_lower_bounds-binomial": _given("binomial"),
     "certify_lower_bounds-scenario": _given("scenario"),
@@ -186,6 +196,59 @@ CERTIFICATES |= {
         _interval, (RETURNS[0], LEVELS[0], 0.1, 0.1, 0.0, 1.0), (RETURNS[1], LEVELS[1], 0.2, 0.2, -1.0, 2.0)
     ),
 }
+OTHERS = [x[:, :4] for x in RETURNS[::-1]]
+FUNCTIONALS = {
+    "certify_mean": Subject(
+        lambda x, delta, low, high, where, **validate: certify_mean(
+            x, support=(low, high), delta=delta, where=where, **validate
+        ),
+        (RETURNS[0], 0.1, 0.0, 1.0, MASKS[0]),
+        (RETURNS[1], 0.2, -1.0, 2.0, MASKS[1]),
+    ),
+    "certify_cvar": Subject(
+        lambda x, alpha, cap, delta, low, high, **validate: certify_cvar(
+            x, alpha, cap=cap, support=(low, high), delta=delta, **validate
+        ),
+        (RETURNS[0], LEVELS[0], 0.7, 0.5, 0.0, 1.0),
+        (RETURNS[1], LEVELS[1], 0.8, 0.6, -1.0, 2.0),
+    ),
+    **{
+        f"certify_episode-{rollouts}": Subject(
+            functools.partial(
+                lambda x, t, delta, rollouts, **validate: certify_episode(
+                    x, t, delta=delta, rollouts=rollouts, **validate
+                ),
+                rollouts=rollouts,
+            ),
+            (RETURNS[0], LEVELS[0], 0.1),
+            (RETURNS[1], LEVELS[1], 0.2),
+        )
+        for rollouts in ("all", "first")
+    },
+    **{
+        f"certify_improvement-{name}": Subject(
+            lambda a, b, c, beta, delta, low, high, **validate: certify_improvement(
+                a, b, c, support=(low, high), delta=delta, beta=beta, **validate
+            ),
+            (RETURNS[0], second[0], LEVELS[0] - 0.7, 0.3, 0.2, 0.0, 1.0),
+            (RETURNS[1], second[1], LEVELS[1] - 0.7, 0.4, 0.3, -0.1, 1.1),
+        )
+        for name, second in (("pairs", RETURNS[::-1]), ("unequal", OTHERS))
+    },
+    "certify_mean_difference": Subject(
+        lambda a, b, delta, low, high, **validate: certify_mean_difference(
+            a, b, support=(low, high), delta=delta, **validate
+        ),
+        (RETURNS[0], OTHERS[0], 0.1, 0.0, 1.0),
+        (RETURNS[1], OTHERS[1], 0.2, -1.0, 2.0),
+    ),
+    "certify_ranking": Subject(
+        lambda x, delta, low, high, **validate: certify_ranking(x, support=(low, high), delta=delta, **validate),
+        (np.stack([RETURNS[0], 0.5 * RETURNS[0], RETURNS[1]]), 0.1, 0.0, 1.0),
+        (np.stack([RETURNS[1], RETURNS[0], 0.4 * RETURNS[1]]), 0.2, 0.0, 1.1),
+    ),
+}
+CERTIFICATES |= FUNCTIONALS
 METRICS = {
     "undiscounted_return": _metric(rollouts.undiscounted_return),
     "discounted_return": _metric(rollouts.discounted_return, "discount"),
@@ -356,6 +419,7 @@ def test_every_public_function_on_arrays_is_here():
     here = {name.split("-")[0] for name in SUBJECTS}
     helpers = {"return_support", "sample_returns"}
     types = {"Chain", "Intervals", "SimpleGridParams", "State", "World", "LARGE", "STANDARD", "ENV", "POLICY"}
+    types |= {"EpisodeCertificate", "ImprovementCertificate", "MeanCertificate", "RankingCertificate"}
     types |= {"AdaptiveCertificate", "BridgeWorld", "MultiTaskEnv", "PolicyCertificate", "SimpleGrid", "summaries"}
     of_static_arguments = {"chain", "env", "left_policy", "right_policy"}
     of_policies = {"Policy", "brax_policy", "certify_adaptive", "certify_policy", "collect", "collect_gymnasium"}

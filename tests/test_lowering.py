@@ -76,6 +76,26 @@ FUNCTIONS = {
         lambda x, row: jaxcert.certify_interval(x, row, support=SUPPORT, delta=0.01, complete=True).safety_upper,
         (X, ROW),
     ),
+    "certify_mean": (lambda x: jaxcert.certify_mean(x, support=SUPPORT, delta=0.01).mean, (X,)),
+    "certify_cvar": (lambda x, row: jaxcert.certify_cvar(x, row, cap=0.5, support=SUPPORT, delta=0.01).mean, (X, ROW)),
+    "certify_episode": (lambda x, row: jaxcert.certify_episode(x, row, delta=0.01).safety, (X, ROW)),
+    "certify_improvement": (
+        lambda x, row: jaxcert.certify_improvement(x, x[:, :5], row, support=SUPPORT, delta=0.01).safety,
+        (X, ROW),
+    ),
+    "certify_improvement, pairs": (
+        lambda x, row: jaxcert.certify_improvement(x, x[::-1], row, support=SUPPORT, delta=0.01).safety,
+        (X, ROW),
+    ),
+    "certify_mean_difference": (
+        lambda x: jaxcert.certify_mean_difference(x, x[:, :5], support=SUPPORT, delta=0.01).mean,
+        (X,),
+    ),
+    "certify_ranking": (
+        lambda x: jaxcert.certify_ranking(jnp.stack([x, x[::-1]]), support=SUPPORT, delta=0.01).order,
+        (X,),
+    ),
+    "consecutive_successes_threshold": (lambda row: jaxcert.consecutive_successes_threshold(row, 5), (ROW,)),
     "certify_lower_bounds": (
         lambda lower, row: jaxcert.certify_lower_bounds(lower, row, delta=0.01, beta=0.05).safety,
         (ROW, ROW),

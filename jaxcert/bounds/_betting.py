@@ -202,4 +202,4 @@ def _value_down(data: Rollouts, reference: jax.Array, goal: jax.Array, t: jax.Ar
     return 1 + ratio - 4 * u * (1 + jnp.abs(ratio))
 
 
-BETTING = Bound("betting", _betting)
+BETTING = Bound("betting", _betting, non_identical=True)

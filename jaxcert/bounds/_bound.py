@@ -25,6 +25,7 @@ class Bound:
         needs_width: whether b must be finite, because the bound uses b - a.
         binary: whether the returns must be 0 or 1.
         from_moments: whether ``lower`` also takes ``Averages``, the mean and the standard deviation.
+        non_identical: whether it also holds for independent values that have a mean in common, but no distribution.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Bound:
     needs_width: bool = False
     binary: bool = False
     from_moments: bool = False
+    non_identical: bool = False
 
 
 class Rollouts(NamedTuple):
@@ -168,6 +170,13 @@ def mean_down(data: Rollouts | Averages) -> jax.Array:
     # One u each for x - a itself, its repeats and this product, two for the quotient, half of one for 1 - slack.
     slack = sum_error(data.x.shape[-1], data.x.dtype) + 6 * unit_roundoff(data.x.dtype)
     return quotient(data.total, jnp.maximum(data.num_rollouts, 1)) * (1 - slack)
+
+
+def mean_up(data: Rollouts) -> jax.Array:
+    """At least the exact sample mean of x - a, for the given floats x and a."""
+    # As in ``mean_down``; the rest of the 6 u is for the square of the sum's error.
+    slack = sum_error(data.x.shape[-1], data.x.dtype) + 6 * unit_roundoff(data.x.dtype)
+    return quotient(data.total, jnp.maximum(data.num_rollouts, 1)) * (1 + slack)
 
 
 def standard_deviation_up(data: Rollouts | Averages, mean: jax.Array) -> jax.Array:

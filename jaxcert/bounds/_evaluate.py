@@ -116,7 +116,7 @@ def lower_bounds(bound: Bound, prepared: Prepared, beta: jax.Array) -> jax.Array
 
 def evaluate(bound: Bound, x, beta, low, high, where) -> jax.Array:
     """The bound on prepared arguments, without any check: bad values fail closed (-inf)."""
-    data = _data(bound, x, beta, low, high, where)
+    data = data_of(bound, x, beta, low, high, where)
     lower = bound.lower(data) if bound.solve is None else finish(bound.solve(*bound.lower(data)), data)
     return jnp.where(data.num_rollouts >= bound.min_rollouts, lower, -jnp.inf)
 
@@ -133,14 +133,15 @@ def lower_bounds_at(bound: Bound, x, low, high, where, betas) -> jax.Array:
 @functools.partial(jax.jit, static_argnums=0)
 def _arguments(bound: Bound, x, beta, low, high, where) -> tuple[tuple[jax.Array, ...], Ends]:
     """Of the bound's ``solve`` and of ``finish``."""
-    data = _data(bound, x, beta, low, high, where)
+    data = data_of(bound, x, beta, low, high, where)
     return bound.lower(data), Ends(data.low, data.valid & (data.num_rollouts >= bound.min_rollouts))
 
 
 _finished = jax.jit(finish)
 
 
-def _data(bound: Bound, x, beta, low, high, where) -> Averages | Rollouts:
+def data_of(bound: Bound, x, beta, low, high, where) -> Averages | Rollouts:
+    """What the bound starts from: returns or a summary of them, counted and checked."""
     if isinstance(x, Summary):
         return summarised(x, beta, binary=bound.binary)
     return rollouts(x, beta, low, high, where, binary=bound.binary)

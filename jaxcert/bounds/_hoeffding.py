@@ -57,4 +57,4 @@ def _hoeffding(data: Rollouts | Averages) -> jax.Array:
     return finish(mean_down(data) - radius * (1 + 2 * u), data)
 
 
-HOEFFDING = Bound("hoeffding", _hoeffding, needs_width=True, from_moments=True)
+HOEFFDING = Bound("hoeffding", _hoeffding, needs_width=True, from_moments=True, non_identical=True)

@@ -2,7 +2,7 @@
 
 import dataclasses
 import enum
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
@@ -100,6 +100,9 @@ class Certificate:
     method: str = dataclasses.field(metadata={"static": True})
     simultaneous: bool = dataclasses.field(default=False, kw_only=True, metadata={"static": True})
 
+    # What the thresholds are of.
+    _quantity: ClassVar[str] = "expected return"
+
     def __str__(self) -> str:
         if not _readable(self):
             return repr(self)
@@ -119,13 +122,13 @@ class Certificate:
     def _sentence(self, index: int) -> str:
         safety, shown = float(self.safety[index]), floor_figures(float(self.thresholds[index]))
         if not safety > 0:
-            return f"{self._confident()}: nothing is certified about an expected return of at least {shown}."
+            return f"{self._confident()}: nothing is certified about an {self._quantity} of at least {shown}."
         status = Status(int(self.status[index]))
         note = "" if status in (Status.CERTIFIED, Status.OUT_OF_RANGE) else f" ({status.advice})"
         if status is Status.VACUOUS:  # of a safety level: a threshold with a positive safety says something
             note = " (the lower end of the support: lower the safety, or sample more tasks or rollouts)"
         return (
-            f"{self._confident()}: on a new task from the same distribution, the expected return is at least {shown} "
+            f"{self._confident()}: on a new task from the same distribution, the {self._quantity} is at least {shown} "
             f"with probability at least {floor_to(safety, 4)}.{note}"
         )
 
@@ -151,7 +154,11 @@ def sentence(certificate: Certificate, index: int) -> str:
     return certificate._sentence(index)
 
 
-def _readable(certificate: Certificate) -> bool:
+def holds_values(certificate: Any) -> bool:
+    """Whether all of its leaves are arrays that can be read."""
     leaves: list[Any] = jax.tree.leaves(certificate)
-    arrays = all(isinstance(leaf, jax.Array | np.ndarray) for leaf in leaves)
-    return arrays and is_concrete(leaves) and certificate.thresholds.ndim == 1 and certificate.safety.ndim == 1
+    return all(isinstance(leaf, jax.Array | np.ndarray) for leaf in leaves) and is_concrete(leaves)
+
+
+def _readable(certificate: Certificate) -> bool:
+    return holds_values(certificate) and certificate.thresholds.ndim == 1 and certificate.safety.ndim == 1

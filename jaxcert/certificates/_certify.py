@@ -1,10 +1,11 @@
 """From returns, or from lower bounds, to certificates at given thresholds."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import chex
 
+from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import lower_bounds, lower_bounds_at, prepare, task_shape
 from jaxcert.certificates._arguments import (
     choose,
@@ -18,8 +19,9 @@ from jaxcert.certificates._arguments import (
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._compiled import certify_derived, certify_given
 from jaxcert.certificates._level_choice import Levels, certify_best_level, prepare_choice, refuse_choice
+from jaxcert.certificates._method import Method
 from jaxcert.certificates._registry import METHODS
-from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._prepared import Prepared, Support, probability
 from jaxcert.returns.summaries import Summary
 
 
@@ -96,21 +98,28 @@ def certify(
     chosen = choose("method", method, METHODS)
     per_task = choose_bound(bound, chosen)
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)
+    certificate = certify_prepared(per_task, chosen, prepared, thresholds, beta, delta, validate)
+    return warned(certificate) if validate else certificate
+
+
+def certify_prepared(
+    per_task: Bound, method: Method, prepared: Prepared, thresholds: Any, beta: Any, delta: Any, validate: bool
+) -> Certificate:
+    """``certify`` from returns that are on the device, rounded down."""
     dtype = prepared.low.dtype
     n, thresholds = task_shape(prepared)[-1], prepare_thresholds(thresholds, dtype, validate)
     if isinstance(beta, str | Levels):
-        delta, levels = prepare_choice(chosen, delta, beta, n, dtype, validate)
+        delta, levels = prepare_choice(method, delta, beta, n, dtype, validate)
         lower = lower_bounds_at(per_task, *prepared, levels.betas)
-        return certify_best_level(bound, chosen, lower, thresholds, levels, delta)
-    derive = chosen.from_returns
+        return certify_best_level(per_task.name, method, lower, thresholds, levels, delta)
+    derive = method.from_returns
     beta = beta if derive is None else planned_beta(derive, beta, prepared)
-    delta, beta = prepare_levels(chosen, delta, beta, n, dtype, validate)
+    delta, beta = prepare_levels(method, delta, beta, n, dtype, validate)
     if derive is not None:
         derived = derive.solve(prepared, thresholds, beta, delta)
-        return certify_derived(bound, chosen, derived, thresholds, beta, delta)
+        return certify_derived(per_task.name, method, derived, thresholds, beta, delta)
     lower = lower_bounds(per_task, prepared, beta)
-    certificate = certify_given(bound, chosen, lower, thresholds, beta, delta)
-    return warned(certificate) if validate else certificate
+    return certify_given(per_task.name, method, lower, thresholds, beta, delta)
 
 
 def certify_lower_bounds(

@@ -1,6 +1,7 @@
 """The complete step curve of a certificate."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +41,7 @@ def step_curve(certificate: Certificate) -> Certificate:
     levels = np.unique(lower_bounds[np.isfinite(lower_bounds)])
     if not levels.size:
         raise ValueError("certificate has no finite lower bound, expected at least one for a curve")
-    settings = {"delta": certificate.delta, "beta": certificate.beta}
+    settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta}
     if isinstance(certificate, BandCertificate):
         settings |= {"kind": certificate.method, "num_smallest": certificate.num_smallest, "low": certificate.low}
         curve = certify_lower_bounds_band(certificate.lower_bounds, levels, **settings)

@@ -1,0 +1,197 @@
+"""The next episode on a new task."""
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert.bounds._betting import BETTING
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
+from jaxcert.bounds._evaluate import lower_bounds
+from jaxcert.certificates._arguments import prepare_thresholds
+from jaxcert.certificates._certificate import Status, holds_values
+from jaxcert.certificates._figures import ceil_figures, confidence, floor_figures, floor_to
+from jaxcert.numerics._elementary import quotient
+from jaxcert.numerics._rounding import at_least, complement_up, unit_roundoff
+from jaxcert.returns._checks import check_axes, check_values
+from jaxcert.returns._prepared import Prepared, probability, to_device
+from jaxcert.returns.summaries import Summary
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False)
+class EpisodeCertificate:
+    """Certified probability that the next episode reaches a threshold; a pytree of arrays.
+
+    With probability at least 1 - delta over the sampled tasks and rollouts: one new episode, on a new task from the
+    same distribution, has a return of at least the threshold with probability at least ``safety`` = 1 - ``epsilon``.
+
+    Attributes:
+        thresholds: float[..., t].
+        safety: certified probability, rounded down, float[..., t].
+        epsilon: certified risk, float[..., t].
+        status: codes of ``Status``, int32[..., t].
+        delta: failure probability of each certificate, a scalar.
+        num_tasks: n (static).
+        rollouts: which rollouts of a task it rests on, "all" or "first" (static).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxcert import certify_episode
+        >>> print(certify_episode(jnp.full((200, 1), 0.9), 0.8, delta=0.01))
+        With confidence 0.99: on a new task from the same distribution,
+        the next episode returns at least 0.8 with probability at least 0.9772.
+    """
+
+    thresholds: jax.Array
+    safety: jax.Array
+    epsilon: jax.Array
+    status: jax.Array
+    delta: jax.Array
+    num_tasks: int = dataclasses.field(metadata={"static": True})
+    rollouts: str = dataclasses.field(metadata={"static": True})
+
+    def __str__(self) -> str:
+        if not self._is_single():
+            return repr(self)
+        columns = (np.ravel(column).tolist() for column in (self.thresholds, self.safety, self.status))
+        return "\n".join(self._sentence(*row) for row in zip(*columns, strict=True))
+
+    def __repr__(self) -> str:
+        settings = f"num_tasks={self.num_tasks}, rollouts={self.rollouts!r}"
+        if not self._is_single():
+            return f"{type(self).__name__}(safety of shape {getattr(self.safety, 'shape', None)}, {settings})"
+        thresholds, safety = (
+            ", ".join(map(floor_figures, np.ravel(column).tolist())) for column in (self.thresholds, self.safety)
+        )
+        delta = ceil_figures(float(self.delta))
+        return f"{type(self).__name__}(thresholds=[{thresholds}], safety=[{safety}], delta={delta}, {settings})"
+
+    def _is_single(self) -> bool:
+        """Whether it can be read, and has no batch axes."""
+        return holds_values(self) and self.thresholds.ndim == self.safety.ndim == 1
+
+    def _sentence(self, threshold: float, safety: float, status: int) -> str:
+        start, shown = f"With confidence {confidence(float(self.delta))}", floor_figures(threshold)
+        if not safety > 0:
+            return f"{start}: nothing is certified about a return of at least {shown} of the next episode."
+        note = f" ({Status(status).advice})" if status == Status.INVALID_INPUT else ""
+        return (
+            f"{start}: on a new task from the same distribution, the next episode returns at least {shown} "
+            f"with probability at least {floor_to(safety, 4)}.{note}"
+        )
+
+
+def certify_episode(
+    returns: chex.Array,
+    thresholds: chex.Numeric | Sequence[chex.Numeric],
+    *,
+    delta: chex.Numeric,
+    rollouts: Literal["all", "first"] = "all",
+    where: chex.Array | None = None,
+    validate: bool = True,
+) -> EpisodeCertificate:
+    r"""Certify the return of one new episode on a new task, rather than an expected return.
+
+    At each threshold t, fixed before the data are seen, with p_i the fraction of the rollouts of task i that return at
+    least t, and r the number of tasks whose first rollout does not,
+
+    .. math:: P_{M \sim D,\, G}[G \ge t] \ge L(p_1, \dots, p_n; \delta) \quad \text{("all")}, \qquad
+              P_{M \sim D,\, G}[G \ge t] \ge 1 - U(r; n, \delta) \quad \text{("first")}
+
+    with probability at least 1 - delta, one-sided. L is the betting lower bound on the mean of independent numbers in
+    [0, 1], U the Clopper-Pearson limit, which is exact and is used whenever there is one rollout per task. On all
+    rollouts the certificate is the higher, the more the rollouts of a task differ; if they all agree, "first" is
+    slightly higher.
+
+    Args:
+        returns: float[..., n, m], m rollouts of a fixed policy on each of n i.i.d. tasks; leading axes are batched. No
+            support is needed.
+        thresholds: float[t], or a scalar for one.
+        delta: failure probability of each certificate, in (0, 1); a scalar.
+        rollouts: "all", or the "first" one of each task that ``where`` lets count. To be chosen before the data are
+            seen.
+        where: bool[..., n, m], which rollouts count, fixed before the data are seen; all by default.
+        validate: as in ``certify``. Otherwise, and for traced values, a task with a return that is not finite counts as
+            failed, and an invalid threshold or delta certifies nothing.
+
+    Returns:
+        An ``EpisodeCertificate`` with arrays [..., t].
+
+    Raises:
+        ValueError: for invalid shapes, names or values, as ``certify``, and for a summary.
+
+    Example:
+        >>> import jaxcert
+        >>> print(certify_episode(jaxcert.sample_returns("cheetah"), 500.0, delta=0.01))
+        With confidence 0.99: on a new task from the same distribution,
+        the next episode returns at least 500 with probability at least 0.9548.
+
+    Reference: Schnitzer et al. (2026), section 5.3, for "first"; the page on means and tails, equation (3).
+    """
+    if rollouts not in ("all", "first"):
+        raise ValueError(f"rollouts is {rollouts!r}; expected 'all' or 'first'")
+    prepared = _prepare(returns, where, validate)
+    dtype, (n, m) = prepared.low.dtype, prepared.returns.shape[-2:]
+    delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
+    thresholds = prepare_thresholds(thresholds, dtype, validate)
+    exact = rollouts == "first" or m == 1
+    shares, valid = _shares_reached(prepared, thresholds, first=exact)
+    lower = lower_bounds(CLOPPER_PEARSON if exact else BETTING, shares, delta)
+    fields = _certificates(lower, thresholds, valid)
+    return EpisodeCertificate(**fields, thresholds=thresholds, delta=delta, num_tasks=n, rollouts=rollouts)
+
+
+def _prepare(returns: Any, where: Any, validate: bool) -> Prepared:
+    if isinstance(returns, Summary):
+        raise ValueError("returns are a summary, without single rollouts; the next episode needs an array")
+    # An explicit transfer, which a guard allows.
+    low, high = jax.device_put((np.float32(-np.inf), np.float32(np.inf)))
+    prepared = to_device(returns, low, high, where, certificate=True)
+    if validate:
+        values = returns if isinstance(returns, jax.Array) else np.asarray(returns)
+        check_values(values, -np.inf, np.inf, prepared.where, binary=False)
+        check_axes(prepared.returns, prepared.where)
+    return prepared
+
+
+# Thresholds are taken in blocks of so many that their comparisons take at most about 256 MB.
+_BLOCK_BYTES = 2**28
+
+
+@functools.partial(jax.jit, static_argnames="first")
+def _shares_reached(prepared: Prepared, thresholds: jax.Array, *, first: bool) -> tuple[Prepared, jax.Array]:
+    """At most the fraction of rollouts that reach each threshold, [..., t, n] as numbers in [0, 1]; valid tasks."""
+    x, mask = prepared.returns, prepared.where
+    mask = jnp.ones(x.shape, bool) if mask is None else mask
+    count = jnp.sum(mask, axis=-1, dtype=jnp.int32)
+    valid = jnp.all(jnp.isfinite(x) | ~mask, axis=-1) & (count > 0)
+    if first:
+        mask, count = mask & (jnp.cumsum(mask, axis=-1) == 1), jnp.minimum(count, 1)
+
+    def reached(threshold: jax.Array) -> jax.Array:
+        hits = jnp.sum(at_least(x, threshold) & mask, axis=-1, dtype=jnp.int32)
+        hits, total = jnp.where(valid, hits, 0).astype(x.dtype), jnp.maximum(count, 1).astype(x.dtype)
+        share = quotient(hits, total) * (1 - 4 * unit_roundoff(x.dtype))
+        return jnp.where(hits == total, 1, share)
+
+    block = max(1, _BLOCK_BYTES // x.size)
+    shares = jnp.moveaxis(jax.lax.map(reached, thresholds, batch_size=block), 0, -2)
+    one = jnp.ones_like(prepared.low)
+    return Prepared(shares, jnp.zeros_like(one), one, None), valid
+
+
+@jax.jit
+def _certificates(lower: jax.Array, thresholds: jax.Array, valid: jax.Array) -> dict:
+    """The fields of certificates with these lower bounds, [..., t]; -inf where delta is invalid."""
+    bad = jnp.isneginf(lower) | jnp.broadcast_to(~jnp.isfinite(thresholds), lower.shape)
+    safety = jnp.where(bad, 0, jnp.clip(lower, 0, 1))
+    status = jnp.where(safety > 0, Status.CERTIFIED.value, Status.VACUOUS.value)
+    invalid = bad | ~jnp.all(valid, axis=-1, keepdims=True)
+    status = jnp.where(invalid, Status.INVALID_INPUT.value, status).astype(jnp.int32)
+    return {"safety": safety, "epsilon": complement_up(safety), "status": status}

@@ -1,0 +1,413 @@
+"""Two policies on the same tasks: improvements, differences of means, orders of several."""
+
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from bounds.exact_bounds import Sample, betting
+from compilations import compilations
+from conftest import x64_context
+from flint import arb, fmpq
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import jaxcert
+from jaxcert import Status, certify, certify_improvement, certify_mean_difference, certify_ranking
+from jaxcert.certificates.comparisons._both_policies import prepare_both
+from jaxcert.certificates.comparisons._pairs import paired_differences
+from jaxcert.rollouts.summaries import Histogram
+
+GOOD = {"support": (0.0, 1000.0), "delta": 0.01}
+CHEETAH = jaxcert.sample_returns("cheetah")
+N = 20
+RNG = np.random.default_rng(0)
+A, B = ((1000 * RNG.beta(a, 2, (N, m))).astype(np.float32) for a, m in ((6, 5), (3, 12)))
+MASK_A = np.arange(5) < RNG.integers(1, 6, (N, 1))
+MASK_B = np.arange(12) < RNG.integers(5, 13, (N, 1))
+MASKS = {"where_a": MASK_A, "where_b": MASK_B}
+SUPPORTS = [(0.0, 1.0), (-5.0, 3.0), (1e6, 1e6 + 1), (0.0, 1e-30), (0.1, 0.7)]
+
+
+# --- exact values -------------------------------------------------------------------------------------------------
+
+
+def rational(value: float) -> fmpq:
+    return fmpq(*Fraction(float(value)).as_integer_ratio())
+
+
+def average(values) -> fmpq:
+    return sum(map(rational, values), start=fmpq(0)) / len(values)
+
+
+def inputs(precision: str, m_a: int = 5, m_b: int = 12, size: int = 12):
+    """Returns of both policies of one float type, the ends of their support and masks."""
+    dtype = np.dtype(precision)
+    for index, support in enumerate(SUPPORTS):
+        rng = np.random.default_rng(index)
+        low, high = (
+            np.nextafter(dtype.type(end), dtype.type(side)) for end, side in zip(support, (-1e9, 1e9), strict=True)
+        )
+        low = dtype.type(0) if support[0] == 0 else low
+        data = []
+        for m in (m_a, m_b):
+            share = np.where(rng.random((size, m)) < 0.3, rng.integers(0, 2, (size, m)), rng.beta(5, 2, (size, m)))
+            data.append(np.clip((low + (float(high) - low) * share).astype(dtype), low, high))
+        yield *data, low, high, *(np.arange(m) < rng.integers(1, m + 1, (size, 1)) for m in (m_a, m_b))
+
+
+def test_a_mean_difference_is_never_above_the_exact_one_and_close(precision):
+    for a, b, low, high, mask_a, mask_b in inputs(precision):
+        found = certify_mean_difference(a, b, support=(low, high), delta=0.1, where_a=mask_a, where_b=mask_b)
+        assert found.mean.dtype == a.dtype
+        width = rational(high) - rational(low)
+        values = [average(a[i][mask_a[i]]) - average(b[i][mask_b[i]]) + width for i in range(len(a))]
+        distinct = sorted(set(values))
+        exact = betting(Sample(distinct, [values.count(v) for v in distinct], 2 * width), float(found.delta))
+        gap = exact - arb(rational(found.mean) + width)
+        assert gap >= 0
+        assert gap <= 4e-5 * arb(width) or high < 1e-20
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_paired_differences_are_rounded_down_and_close(masked, precision):
+    for a, b, low, high, mask_a, mask_b in inputs(precision, 6, 6):
+        found = paired_differences(
+            prepare_both(a, b, (low, high), *((mask_a, mask_b) if masked else (None, None)), True)
+        )
+        last = float(np.spacing(max(abs(low), abs(high))))
+        assert rational(found.low) <= rational(low) - rational(high)
+        assert rational(found.high) == -rational(found.low)
+        for x, y, value in zip(*(np.ravel(v).tolist() for v in (a, b, found.returns)), strict=True):
+            gap = rational(x) - rational(y) - rational(value)
+            assert 0 <= gap <= rational(2 * last)
+        assert (found.where is None) != masked
+        assert not masked or np.array_equal(found.where, mask_a & mask_b)
+
+
+def test_side_by_side_never_above_the_exact_bound_and_close(precision):
+    """A lower bound on A minus an upper bound on B, each at half of the level."""
+    for a, b, low, high, mask_a, mask_b in inputs(precision):
+        options = {"support": (low, high), "delta": 0.1, "beta": 0.2, "where_a": mask_a, "where_b": mask_b}
+        found = certify_improvement(a, b, 0.0, **options)
+        half, width = float(found.beta) / 2, rational(high) - rational(low)
+        for i, lower in enumerate(found.lower_bounds):
+            above = betting(Sample.of(a[i][mask_a[i]], low, high), half)
+            left = [rational(high) - rational(v) for v in b[i][mask_b[i]]]
+            distinct = sorted(set(left))
+            below = betting(Sample(distinct, [left.count(v) for v in distinct], width), half)
+            gap = above + below - arb(width) - arb(rational(lower))
+            assert gap >= 0
+            assert gap <= 4e-5 * arb(width) or high < 1e-20
+
+
+def test_integers_are_compared_exactly():
+    a, b = RNG.integers(0, 1000, (2, N, 7)).astype(np.float32)
+    found = paired_differences(prepare_both(a, b, (0, 1000), None, None, True))
+    np.testing.assert_array_equal(found.returns, a - b)
+
+
+@pytest.mark.slow
+def test_an_improvement_is_a_certificate_of_the_differences():
+    a, b = (np.round(x) for x in (A, B[:, :5]))
+    for options in (
+        {},
+        {"beta": 0.3},
+        {"beta": "auto"},
+        {"method": "soft"},
+        {"bound": "hoeffding", "method": "scenario"},
+    ):
+        options = {"support": (0, 1000), "delta": 0.1} | options
+        if options.get("method") == "scenario":
+            options["beta"] = 1e-3
+        wanted = certify(a - b, [-800.0, 0.0, 100.0], **{**options, "support": (-1000, 1000)})
+        found = certify_improvement(a, b, [-800.0, 0.0, 100.0], **options)
+        np.testing.assert_allclose(found.epsilon, wanted.epsilon, rtol=1e-4)
+        assert found.num_violations.tolist() == wanted.num_violations.tolist()
+
+
+# --- figures of docs/two_policies.md --------------------------------------------------------------------------------
+
+
+def handicapped(m: int) -> np.ndarray:
+    """The cheetah with 30 % less, from rollouts of its own."""
+    return 0.7 * CHEETAH[:, ::-1][:, :m]
+
+
+@pytest.mark.parametrize(
+    ("m_a", "m_b", "share", "mean"), [(100, 100, 0.9655, 213.3), (100, 20, 0.6600, 213.0), (20, 20, 0.1202, 213.0)]
+)
+def test_the_cheetah_with_less(m_a, m_b, share, mean):
+    a, b = CHEETAH[:, :m_a], handicapped(m_b)
+    found = certify_improvement(a, b, 100.0, **GOOD)
+    assert float(found.safety[0]) == pytest.approx(share, abs=2e-4)
+    assert float(certify_mean_difference(a, b, **GOOD).mean) == pytest.approx(mean, abs=0.1)
+
+
+def test_pairs_say_more_than_two_bounds():
+    a, b, margins = CHEETAH[:, :20], handicapped(20), [0.0, 50.0, 100.0]
+    paired = certify_improvement(a, b, margins, **GOOD).safety
+    np.testing.assert_allclose(paired, [0.9249, 0.6040, 0.1202], atol=2e-4)
+    lower = certified(a, 0.0)
+    upper = -np.asarray(certified(-b, -1000.0))
+    apart = jaxcert.certify_lower_bounds(lower - upper, margins, delta=0.01, beta=0.05).safety
+    np.testing.assert_allclose(apart, [0.6885, 0.3646, 0], atol=2e-4)
+
+
+def certified(x: np.ndarray, low: float) -> np.ndarray:
+    """Lower bounds at half of the default level."""
+    return np.asarray(jaxcert.bounds.betting(x, 0.025, support=(low, low + 1000.0)))
+
+
+@pytest.mark.slow
+def test_averages_in_fewer_pairs_say_less_than_two_bounds():
+    averages = CHEETAH.reshape(200, 5, 20).mean(axis=1)
+    found = certify_improvement(averages, handicapped(20), 100.0, **GOOD).safety
+    np.testing.assert_allclose(found, [0.1341], atol=2e-4)
+
+
+@pytest.mark.slow
+def test_one_rollout_of_each_by_soft_counts():
+    options = {"method": "soft", **GOOD}
+    few = certify_improvement(CHEETAH[:, :1], handicapped(1), [0.0, 50.0, 100.0], **options).safety
+    np.testing.assert_allclose(few, [0.5228, 0.3790, 0.2481], atol=2e-4)
+
+
+# --- how it moves -------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10**6))
+def test_a_better_policy_certifies_no_less(seed):
+    better = np.where(np.random.default_rng(seed).random(A.shape) < 0.3, np.minimum(A + 200, 1000), A)
+    settings = {"support": (0.0, 1000.0), "delta": 0.1}
+    mean = certify_mean_difference(A, B, **settings).mean
+    assert certify_mean_difference(better, B, **settings).mean >= mean - 1e-2
+    assert certify_mean_difference(A, better, **settings).mean <= certify_mean_difference(A, A, **settings).mean + 1e-2
+
+
+def test_masked_returns_may_be_anything():
+    nan_a, nan_b = np.where(MASK_A, A, np.nan), np.where(MASK_B, B, np.nan)
+    for wanted, found in (
+        (
+            certify_mean_difference(A, B, **MASKS, **GOOD).mean,
+            certify_mean_difference(nan_a, nan_b, **MASKS, **GOOD).mean,
+        ),
+        (
+            certify_improvement(A, B, [-500.0], **MASKS, **GOOD).lower_bounds,
+            certify_improvement(nan_a, nan_b, [-500.0], **MASKS, **GOOD).lower_bounds,
+        ),
+        (
+            certify_improvement(A, A[::-1], [-500.0], where_a=MASK_A, **GOOD).lower_bounds,
+            certify_improvement(nan_a, A[::-1], [-500.0], where_a=MASK_A, **GOOD).lower_bounds,
+        ),
+    ):
+        np.testing.assert_array_equal(wanted, found)
+
+
+@pytest.mark.slow
+def test_types_of_both_policies_may_differ(x64):
+    wide = certify_mean_difference(A.astype(np.float64), B, **GOOD).mean
+    assert wide.dtype == np.float64
+    np.testing.assert_allclose(wide, certify_mean_difference(A, B, **GOOD).mean, atol=0.01)
+    found = certify_improvement(A, B.astype(np.float64), [-500.0], support=(0.1 - 0.1, 1000.0), delta=0.1)
+    assert found.lower_bounds.dtype == np.float64
+    inexact = certify_mean_difference(
+        np.full((N, 1), 0.1), np.full((N, 1), 0.1, np.float32), support=(0.1 - 1e-9, 1.1), delta=0.1
+    )
+    assert np.isfinite(inexact.mean)
+
+
+def test_in_single_precision_the_second_policy_is_rounded_up():
+    with x64_context(False):
+        both = prepare_both(np.full((3, 2), 0.1), np.full((3, 2), 0.1), (0.0, 1.0), None, None, True)
+        assert float(both.a.returns[0, 0]) < 0.1 < float(both.b.returns[0, 0])
+        assert np.all(np.asarray(paired_differences(both).returns) < 0)
+
+
+@pytest.mark.slow
+def test_batches_jit_vmap_and_other_values():
+    a, b = np.stack([A, A[::-1]])[:, None], np.stack([B, B])[:, None]
+    assert certify_improvement(a, b, [0.0, 10.0], **GOOD).safety.shape == (2, 1, 2)
+    assert certify_mean_difference(a, b, **GOOD).mean.shape == (2, 1)
+    mapped = jax.jit(jax.vmap(lambda a, b: certify_mean_difference(a, b, **GOOD).mean))(a[:, 0], b[:, 0])
+    np.testing.assert_allclose(mapped, certify_mean_difference(a, b, **GOOD).mean[:, 0], rtol=1e-4)
+    certify_improvement(A, B, 0.0, **GOOD)
+    assert compilations(lambda: certify_improvement(A / 2, B / 3, 5.0, support=(-1, 2000), delta=0.1)) == 0
+
+
+# --- bad input ----------------------------------------------------------------------------------------------------
+
+
+def changed(x: np.ndarray, value: float) -> np.ndarray:
+    x = x.copy()
+    x[3, 4] = value
+    return x
+
+
+REFUSED = [
+    ({"a": changed(A, np.nan)}, "returns_a: the return of task 3, rollout 4 is nan; expected a finite number"),
+    ({"b": changed(B, 1001.0)}, r"returns_b: the return of task 3, rollout 4 is 1001, outside the support \(0, 1000\)"),
+    ({"a": A[0]}, r"returns_a: returns have shape \(5,\)"),
+    ({"b": B[:7]}, r"returns_a and returns_b have tasks of shapes \(20,\) and \(7,\); expected the same"),
+    ({"b": Histogram.empty(N, support=(0, 1000), num_bins=9)}, "returns_b are a summary"),
+    ({"support": None}, "returns_a: support is None; expected a pair"),
+    ({"support": (0, np.inf)}, "a difference needs a finite upper end"),
+    ({"delta": 2.0}, "delta is 2; expected a probability"),
+    ({"where_a": np.zeros(A.shape, bool)}, "returns_a: task 0 has every rollout masked"),
+    ({"where_b": MASK_B[:, :2]}, "returns_b: where has shape"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), REFUSED)
+def test_bad_input_is_refused(change, message):
+    arguments = {"a": A, "b": B} | GOOD | change
+    a, b = arguments.pop("a"), arguments.pop("b")
+    with pytest.raises(ValueError, match=message):
+        certify_mean_difference(a, b, **arguments)
+    with pytest.raises(ValueError, match=message):
+        certify_improvement(a, b, 0.0, **arguments)
+
+
+def test_what_only_one_of_them_can_have_wrong():
+    with pytest.raises(ValueError, match="bound is 'dkw'; expected one of betting, hoeffding"):
+        certify_mean_difference(A, B, bound="dkw", **GOOD)
+    with pytest.raises(ValueError, match="bound is 'clopper_pearson', which is for binary returns"):
+        certify_improvement(A, B, 0.0, bound="clopper_pearson", **GOOD)
+    with pytest.raises(ValueError, match="returns_a have 5 rollouts per task and returns_b 12; soft needs as many"):
+        certify_improvement(A, B, 0.0, method="soft", **GOOD)
+    with pytest.raises(ValueError, match="returns_b: returns have 1 rollout per task; a difference needs at least 2"):
+        certify_improvement(A, B[:, :1], 0.0, bound="empirical_bernstein", **GOOD)
+    with pytest.raises(ValueError, match=r"thresholds\[1\] is nan"):
+        certify_improvement(A, B, [0.0, np.nan], **GOOD)
+    with pytest.raises(ValueError, match="method is 'best'"):
+        certify_improvement(A, B, 0.0, method="best", **GOOD)
+    with pytest.raises(ValueError, match="beta is 1; expected"):
+        certify_improvement(A, B, 0.0, beta=1.0, **GOOD)
+    apart = {"where_a": np.tile(np.arange(5) < 2, (N, 1)), "where_b": np.tile(np.arange(5) >= 2, (N, 1))}
+    with pytest.raises(ValueError, match="task 0 has too few rollouts that both where_a and where_b let count"):
+        certify_improvement(A, B[:, :5], 0.0, **apart, **GOOD)
+    found = certify_improvement(A, B[:, :5], 0.0, validate=False, **apart, **GOOD)
+    assert (float(found.safety[0]), int(found.status[0])) == (0, Status.INVALID_INPUT)
+    with pytest.warns(UserWarning, match="scenario at beta"):
+        certify_improvement(A, B, 0.0, method="scenario", beta=0.5, **GOOD)
+
+
+@pytest.mark.parametrize("value", [np.nan, 1001.0])
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("m_b", [5, 12])
+def test_impossible_returns_of_either_policy_count_against_it(value, which, m_b):
+    data = [A, B[:, :m_b]]
+    data[which] = changed(data[which], value)
+    found = jax.jit(lambda a, b: certify_improvement(a, b, -900.0, **GOOD))(*data)
+    assert np.flatnonzero(np.isneginf(found.lower_bounds)).tolist() == [3]
+    assert found.status.tolist() == [Status.INVALID_INPUT]
+    mean = jax.jit(lambda a, b: certify_mean_difference(a, b, **GOOD))(*data)
+    assert int(mean.status) == Status.INVALID_INPUT
+    worst_a, worst_b = A.copy(), B[:, :m_b].copy()
+    worst_a[3], worst_b[3] = 0, 1000
+    np.testing.assert_allclose(mean.mean, certify_mean_difference(worst_a, worst_b, **GOOD).mean, rtol=1e-4)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.5, 2.5, np.nan])
+def test_a_traced_delta_that_is_none_certifies_nothing(delta):
+    policies = np.stack([A, 0.9 * A, 0.1 * A])
+    found = jax.jit(lambda d: certify_ranking(policies, support=(0, 1000), delta=d))(jnp.float32(delta))
+    assert not np.any(np.asarray(found.order) & ~np.eye(3, dtype=bool))
+    assert int(found.status) == Status.INVALID_INPUT
+    assert np.all(np.isneginf(found.differences))
+    mean = jax.jit(lambda d: certify_mean_difference(A, B, support=(0, 1000), delta=d))(jnp.float32(delta))
+    assert (float(mean.mean), int(mean.status)) == (-np.inf, Status.INVALID_INPUT)
+
+
+# --- several policies ---------------------------------------------------------------------------------------------
+
+RANKED = np.stack([0.5 * CHEETAH, CHEETAH, 0.98 * CHEETAH[:, ::-1], 0.2 * CHEETAH])
+
+
+def test_an_order_of_four_policies():
+    found = certify_ranking(RANKED, **GOOD)
+    order = np.asarray(found.order).astype(int)
+    np.testing.assert_array_equal(order, [[1, 0, 0, 1], [1, 1, 0, 1], [1, 0, 1, 1], [0, 0, 0, 1]])
+    assert int(found.status) == Status.CERTIFIED
+    assert np.all(np.asarray(found.differences) <= 0)
+    assert str(found) == (
+        "With confidence 0.99: over new tasks from the same distribution, on average,\n"
+        "policy 0 is at least as good as policy 3;\n"
+        "policy 1 is at least as good as policies 0, 3;\n"
+        "policy 2 is at least as good as policies 0, 3."
+    )
+
+
+@pytest.mark.slow
+def test_differences_are_those_of_two_policies_at_a_share_of_delta():
+    found = certify_ranking(RANKED[:, :, :7], **GOOD)
+    for i, j in ((1, 2), (2, 1), (0, 1), (3, 0)):
+        alone = certify_mean_difference(RANKED[i, :, :7], RANKED[j, :, :7], support=(0, 1000), delta=0.01 / 6).mean
+        assert float(found.differences[i, j]) == pytest.approx(min(0, float(alone)), rel=1e-4, abs=1e-2)
+    two = certify_ranking(RANKED[:2, :, :7], **GOOD)
+    alone = certify_mean_difference(RANKED[0, :, :7], RANKED[1, :, :7], **GOOD).mean
+    assert float(two.differences[0, 1]) == pytest.approx(float(alone), rel=1e-5)
+
+
+def test_orders_are_linked_through_others():
+    from jaxcert.certificates.comparisons._ranking import _linked
+
+    chain = np.eye(9, dtype=bool) | np.eye(9, k=1, dtype=bool)
+    np.testing.assert_array_equal(_linked(jnp.asarray(chain)), np.triu(np.ones((9, 9), bool)))
+
+
+def test_policies_with_fewer_rollouts_are_masked():
+    where = np.ones(RANKED.shape, bool)
+    where[3, :, 10:] = False
+    filled = np.where(where, RANKED, np.nan)
+    found = certify_ranking(filled, where=where, **GOOD)
+    np.testing.assert_array_equal(found.order, certify_ranking(RANKED, **GOOD).order)
+
+
+def test_batches_of_rankings_and_bad_returns():
+    x = np.stack([A, 0.9 * A, 0.1 * A])
+    found = certify_ranking(np.stack([x, x[::-1]]), **GOOD)
+    assert found.order.shape == (2, 3, 3)
+    assert "order of shape (2, 3, 3)" in str(found)
+    bad = x.copy()
+    bad[1, 3, 4] = np.nan
+    assert int(jax.jit(lambda x: certify_ranking(x, **GOOD))(bad).status) == Status.INVALID_INPUT
+    with pytest.raises(ValueError, match=r"return of task \(1, 3\), rollout 4 is nan"):
+        certify_ranking(bad, **GOOD)
+    same = certify_ranking(np.stack([A, A]), **GOOD)
+    assert str(same) == "With confidence 0.99: nothing is certified about the order of the policies."
+    assert int(same.status) == Status.VACUOUS
+
+
+@pytest.mark.parametrize(
+    ("returns", "options", "message"),
+    [
+        (A, {}, r"returns have shape \(20, 5\); expected \[..., num_policies, num_tasks, num_rollouts\]"),
+        (A[None], {}, r"returns have shape \(1, 20, 5\)"),
+        (np.stack([A, A]), {"bound": "clopper_pearson"}, "expected one of betting, hoeffding"),
+        (np.stack([A, A]), {"support": (0, np.inf)}, "finite upper end"),
+        (np.stack([A, A]), {"delta": 0.0}, "delta is 0"),
+        (Histogram.empty((2, N), support=(0, 1000), num_bins=9), {}, "returns are a summary"),
+    ],
+)
+def test_a_bad_ranking_is_refused(returns, options, message):
+    with pytest.raises(ValueError, match=message):
+        certify_ranking(returns, **{**GOOD, **options})
+
+
+# --- words --------------------------------------------------------------------------------------------------------
+
+
+def test_sentences():
+    found = certify_improvement(CHEETAH, handicapped(100), [0.0, 900.0], **GOOD)
+    first, second = str(found).splitlines()
+    start = "With confidence 0.99: on a new task from the same distribution, the expected return of policy A minus that"
+    assert first.startswith(f"{start} of policy B is at least 0 with probability at least 0.9")
+    assert "nothing is certified about an expected return of policy A minus that of policy B of at least 900" in second
+    assert repr(found).startswith("ImprovementCertificate(thresholds=[0, 900]")
+    mean = str(certify_mean_difference(CHEETAH, handicapped(100), **GOOD))
+    assert "the expected return of policy A minus that of policy B is at least" in mean
+    vacuous = certify_mean_difference(np.zeros((5, 1)), np.full((5, 1), 1000.0), **GOOD)
+    assert int(vacuous.status) == Status.VACUOUS
