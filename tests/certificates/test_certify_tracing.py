@@ -79,7 +79,8 @@ def test_the_way_of_the_returns_is_short_and_no_argument_is_read_twice():
             jaxcert.certify(returns, [400.0, 500.0], support=(0.0, 1000.0), delta=0.01)
     finally:
         sys.setprofile(None)
-    assert len(seen) <= 20
+    # One of them, from prepared returns on, is shared with comparisons of policies.
+    assert len(seen) <= 21
     assert len({file for file, _ in seen}) <= 6
     # Returns, two ends of the support, delta, beta and thresholds.
     assert calls["require_real"] == 6
