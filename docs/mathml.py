@@ -7,7 +7,9 @@ from typing import Any
 
 import latex2mathml.converter
 
-_MARKED = re.compile(r'<(?P<element>span|div) class="arithmatex">\\[(\[](?P<formula>.*?)\\[)\]]</(?P=element)>', re.DOTALL)
+_MARKED = re.compile(
+    r'<(?P<element>span|div) class="arithmatex">\\[(\[](?P<formula>.*?)\\[)\]]</(?P=element)>', re.DOTALL
+)
 _IN_A_TITLE = re.compile(r"\\\((.*?)\\\)")
 _NUMBER = re.compile(r"\\tag\{([^}]*)\}")
 

@@ -1,5 +1,9 @@
 """Certificates for multi-task reinforcement learning policies, in JAX."""
 
+import importlib
+from types import ModuleType
+from typing import TYPE_CHECKING
+
 from jaxcert import bounds, numerics
 from jaxcert._version import __version__
 from jaxcert.certificates import (
@@ -33,6 +37,14 @@ from jaxcert.certificates import (
 from jaxcert.returns import sample_returns
 from jaxcert.rollouts import AdaptiveCertificate, PolicyCertificate, certify_adaptive, certify_policy
 from jaxcert.sequential import certify_sequential
+
+if TYPE_CHECKING:
+    from jaxcert import baselines as baselines
+    from jaxcert import planning as planning
+    from jaxcert import report as report
+    from jaxcert import sweep as sweep
+    from jaxcert import tasks as tasks
+    from jaxcert import training as training
 
 __all__ = [
     "AdaptiveCertificate",
@@ -71,3 +83,16 @@ __all__ = [
     "sample_returns",
     "scenario_epsilon",
 ]
+
+# Imported when they are first asked for.
+_ROOMS = frozenset({"baselines", "planning", "report", "sweep", "tasks", "training"})
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in _ROOMS:
+        return importlib.import_module(f"jaxcert.{name}")
+    raise AttributeError(f"module 'jaxcert' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_ROOMS})

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+import jaxcert
+
 EXTRAS = {
     "brax",
     "hypothesis",
@@ -83,3 +85,17 @@ def test_a_package_that_is_loaded_is_seen():
 
 def test_importing_starts_no_backend():
     run(f"{IMPORT}\nfrom jax._src import xla_bridge\nassert not xla_bridge._backends")
+
+
+ROOMS = ("baselines", "planning", "report", "sweep", "tasks", "training")
+
+
+def test_rooms_are_imported_when_they_are_asked_for():
+    assert not {"jaxcert.planning", "jaxcert.report", "jaxcert.training"} & set(run("import jaxcert")["loaded"])
+    used = "\n".join(f"assert '{room}' in dir(jaxcert) and jaxcert.{room}.__doc__" for room in ROOMS)
+    run(f"import jaxcert\n{used}")
+
+
+def test_an_unknown_name_is_no_room():
+    with pytest.raises(AttributeError, match="'jaxcert' has no attribute 'rom'"):
+        jaxcert.rom  # noqa: B018
