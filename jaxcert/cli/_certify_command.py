@@ -13,6 +13,7 @@ from jaxcert.certificates import Certificate, floor_figures
 from jaxcert.certificates._registry import METHODS
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._options import Quiet, Strict, level
+from jaxcert.cli._plots import Size, Title, check_size, write_plot
 from jaxcert.planning import Advice, advise
 from jaxcert.report import (
     ReturnsFile,
@@ -20,7 +21,6 @@ from jaxcert.report import (
     check_figure_path,
     plot_certificates,
     read_returns,
-    save_figure,
     step_curve,
     write_certificates,
 )
@@ -74,10 +74,13 @@ def certify_file(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw certified safety there (.png, .svg, .pdf).")
     ] = None,
+    title: Title = None,
+    plot_size: Size = None,
     strict: Strict = False,
     quiet: Quiet = False,
 ) -> None:
     """Certify the returns in FILE."""
+    check_size(plot_size)
     _check_outputs(file, json, plot)
     given: dict[_Fixed, list[float] | None] = {"threshold": threshold, "safety": safety}
     asked: _Asked = {fixed: values for fixed, values in given.items() if values}
@@ -92,7 +95,7 @@ def certify_file(
         if plot:
             points = certificates if asked else {}
             curve = _curve(data, next(iter(certificates.values())), settings) if asked else certificates["threshold"]
-            save_figure(plot, _figure(file, curve, points))
+            write_plot(plot, _figure(title or file.name, curve, points), plot_size)
         if json:
             found = certificates.items()
             write_certificates(
@@ -151,11 +154,11 @@ def _print_advice(certificates: dict[_Fixed, Certificate], advice: dict[_Fixed, 
                 _console.output().print(f"Why not more at {fixed} {floor_figures(value)}: {entry}.")
 
 
-def _figure(file: Path, curve: Certificate, requested: dict[_Fixed, Certificate]) -> Any:
-    """The curve, with the requested points."""
+def _figure(title: str, curve: Certificate, requested: dict[_Fixed, Certificate]) -> Any:
+    """Axes with the curve and the requested points."""
     points = [pair for c in requested.values() for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
-    title = f"{file.name}, {curve.num_tasks} tasks"
-    return plot_certificates({_tables.way(curve): curve}, points=points, title=title)
+    heading = f"{title}, {curve.num_tasks} tasks"
+    return plot_certificates({_tables.way(curve): curve}, points=points, title=heading)
 
 
 def _print(heading: str, asked: _Asked, certificates: dict[_Fixed, Certificate]) -> None:

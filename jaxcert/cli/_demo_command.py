@@ -14,7 +14,8 @@ from jaxcert.certificates import Certificate
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._cases import NAMES, Case, load_case
 from jaxcert.cli._options import Quiet
-from jaxcert.report import check_figure_path, plot_certificates, save_figure
+from jaxcert.cli._plots import write_plot
+from jaxcert.report import check_figure_path, plot_certificates
 
 _SAFETY = 0.9
 _GRID = 501
@@ -46,7 +47,7 @@ def demo(
         figures = [_figure(*pair) for pair in zip(cases, results, strict=True)]
     out.mkdir(exist_ok=True)
     for file, figure in zip(files, figures, strict=True):
-        save_figure(file, figure)
+        write_plot(file, figure)
     _print(_console.output(), cases, results, [] if quiet else files)
 
 

@@ -10,9 +10,10 @@ import typer
 from jaxcert._files import check_output, write_whole
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._options import Quiet
+from jaxcert.cli._plots import write_plot
 from jaxcert.planning import Assumptions, Plan, TaskTable, plan, task_table
 from jaxcert.planning._design import DESIGNS
-from jaxcert.report import check_figure_path, plot_plan, read_returns, save_figure
+from jaxcert.report import check_figure_path, plot_plan, read_returns
 
 _SAFETIES = [0.8, 0.9, 0.95, 0.99]
 
@@ -92,7 +93,7 @@ def plan_file(
         show("planning")
         found = plan(known, support=support, delta=delta, **settings)
         if plot:
-            save_figure(plot, plot_plan(found))
+            write_plot(plot, plot_plan(found))
         _write(json, json_format.loads(found.to_json()))
     _print_plan(found)
 

@@ -1,12 +1,21 @@
 """Readers, writers and plots of certificates; each imports its optional dependencies when it is used."""
 
 from jaxcert.report._curve import step_curve
-from jaxcert.report._plan_plot import plot_plan
-from jaxcert.report._plots import check_figure_path, plot_certificates, save_figure
 from jaxcert.report._readers import ReturnsFile, read_returns
 from jaxcert.report._returns import check_returns_path, write_returns
 from jaxcert.report._sweeps import check_table_path, write_sweep
 from jaxcert.report._writers import certificate_record, write_certificates
+from jaxcert.report.plots import (
+    check_figure_path,
+    plot_bounds,
+    plot_certificates,
+    plot_levels,
+    plot_performance,
+    plot_plan,
+    plot_sweep,
+    plot_training,
+    save_figure,
+)
 
 __all__ = [
     "ReturnsFile",
@@ -14,8 +23,13 @@ __all__ = [
     "check_figure_path",
     "check_returns_path",
     "check_table_path",
+    "plot_bounds",
     "plot_certificates",
+    "plot_levels",
+    "plot_performance",
     "plot_plan",
+    "plot_sweep",
+    "plot_training",
     "read_returns",
     "save_figure",
     "step_curve",

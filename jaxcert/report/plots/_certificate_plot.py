@@ -1,0 +1,84 @@
+"""Certified safety against the threshold, as a picture."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import chex
+import numpy as np
+
+from jaxcert.certificates import Certificate, confidence
+from jaxcert.report.plots._axes import GREY, drawing, dress, styles
+
+
+def plot_certificates(
+    certificates: Certificate | Mapping[str, Certificate],
+    *,
+    exact: tuple[chex.Array, chex.Array] | None = None,
+    points: Sequence[tuple[float, float]] = (),
+    title: str = "",
+    ax: Any = None,
+) -> Any:
+    r"""Draw the certified safety of one or several certificates as step curves.
+
+    Safety does not increase with the threshold, so a certificate at a threshold holds at every lower one as well:
+    between two thresholds a curve shows the value of the upper one. Thresholds may be in any order.
+
+    Args:
+        certificates: one, or several by their label in the legend. All have the same delta; safety is [t], not batched.
+        exact: thresholds [g] in increasing order and the exact safety S(B) [g] there, where it is known.
+        points: (threshold, certified safety) pairs to mark.
+        title: text before the confidence in the title, such as the name of the task distribution.
+        ax: axes of matplotlib to draw in; by default those of a new figure for one column of a paper.
+
+    Returns:
+        The axes; `save_figure` writes their figure.
+
+    Raises:
+        ValueError: no certificate, a batched one, or certificates with different delta.
+        ImportError: matplotlib is missing (`pip install 'jaxcert[plot]'`).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import jaxcert
+        >>> certificate = jaxcert.certify_lower_bounds(
+        ...     jnp.linspace(0.0, 1.0, 50), jnp.linspace(0.0, 1.0, 21), delta=0.01, beta=0.05)
+        >>> plot_certificates({"binomial": certificate}, title="Example").get_title()
+        'Example: certified with confidence 0.99'
+    """
+    named = {"": certificates} if isinstance(certificates, Certificate) else certificates
+    claim = _claim(named)
+    left = min([float(certificate.thresholds.min()) for certificate in named.values()] + [x for x, _ in points])
+    with drawing(ax) as ax:
+        ax.margins(x=0.02)
+        if exact is not None:
+            ax.plot(*exact, color="black", linewidth=0.9, label="exact S(B)")
+        for (label, certificate), style in zip(named.items(), styles(), strict=False):
+            ax.plot(*_steps(certificate, left), drawstyle="steps-pre", label=label or None, **style)
+        if points:
+            ax.plot(*zip(*points, strict=True), "o", color=GREY, markersize=4, zorder=3, label="requested")
+        when = "all at once" if all(one.simultaneous for one in named.values()) else "each fixed beforehand"
+        heading = f"{title}: {claim}" if title else claim.capitalize()
+        dress(ax, title=heading, xlabel=f"threshold B, {when}", ylabel="certified safety 1−ε", legend="lower left")
+        ax.set_ylim(-0.02, 1.02)
+    return ax
+
+
+def _claim(certificates: Mapping[str, Certificate]) -> str:
+    """The title's statement; raises for certificates that cannot be drawn."""
+    if not certificates:
+        raise ValueError("certificates is empty, expected at least one to draw")
+    batched = [label for label, certificate in certificates.items() if certificate.safety.ndim != 1]
+    if batched:
+        raise ValueError(f"certificate {batched[0]!r} is batched, expected safety of shape [t]")
+    deltas = sorted({confidence(float(certificate.delta)) for certificate in certificates.values()})
+    if len(deltas) > 1:
+        raise ValueError(f"certificates have confidence {', '.join(deltas)}, expected the same for all of one plot")
+    return f"certified with confidence {deltas[0]}"
+
+
+def _steps(certificate: Certificate, left: float) -> tuple[np.ndarray, np.ndarray]:
+    """Thresholds in increasing order and the safety there; that of the lowest one extends down to `left`."""
+    thresholds = np.asarray(certificate.thresholds)
+    order = np.argsort(thresholds)
+    safety = np.asarray(certificate.safety)[order]
+    return np.append(left, thresholds[order]), np.append(safety[0], safety)

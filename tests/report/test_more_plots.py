@@ -1,0 +1,153 @@
+"""Plots of sweeps, bounds, performances, plans and training; sizes, and colours for every kind of vision."""
+
+import itertools
+from typing import NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from handmade import make_certificate
+from matplotlib.figure import Figure
+
+import jaxcert
+from jaxcert.report import plot_bounds, plot_certificates, plot_levels, plot_performance, plot_sweep, plot_training
+from jaxcert.report.plots._axes import COLOURS, MARKERS, styles
+from jaxcert.sweep import Grid, sweep
+
+# Machado, Oliveira and Fernandes 2009, severity 1, on linear RGB.
+VISION = {
+    "all cones": np.eye(3),
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}
+TO_XYZ = [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def swept():
+    returns = np.random.default_rng(0).uniform(0.2, 1, (3, 40, 20)).astype(np.float32)
+    grid = Grid((0.6, 0.2, 0.4), bounds=("betting", "hoeffding"), betas=(0.01, 0.1), deltas=(0.01, 0.05))
+    return sweep(returns, grid, support=(0, 1))
+
+
+def as_seen(colour: str, vision: str) -> np.ndarray:
+    """CIE L*a*b* of a colour."""
+    srgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
+    xyz = np.array(TO_XYZ) @ np.clip(VISION[vision] @ linear, 0, 1) / (0.95047, 1, 1.08883)
+    f = np.where(xyz > 216 / 24389, np.cbrt(xyz), (24389 / 27 * xyz + 16) / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("vision", VISION)
+def test_colours_are_told_apart(vision):
+    for one, other in itertools.combinations(COLOURS, 2):
+        assert np.linalg.norm(as_seen(one, vision) - as_seen(other, vision)) >= 30
+
+
+def test_the_simulation_finds_red_beside_green():
+    apart = {v: np.linalg.norm(as_seen("#d1495b", v) - as_seen("#6a994e", v)) for v in VISION}
+    assert apart["all cones"] > 60 > 20 > apart["deuteranopia"]
+
+
+def test_lines_are_told_apart_without_colour():
+    first = list(itertools.islice(styles(), 16))
+    assert len({style["linestyle"] for style in first[:4]}) == 4
+    assert len({(style["color"], style["linestyle"]) for style in first}) == 16
+    assert len(set(MARKERS)) == len(COLOURS)
+
+
+def test_a_new_figure_is_one_column_wide_and_given_axes_are_used():
+    certificate = make_certificate()
+    assert tuple(plot_certificates(certificate).figure.get_size_inches()) == (3.5, 2.5)
+    given = Figure(figsize=(7, 2)).subplots(1, 2)
+    before = plt.get_fignums()
+    assert plot_certificates(certificate, ax=given[1]) is given[1]
+    assert not given[0].lines
+    assert plt.get_fignums() == before
+    assert tuple(given[1].figure.get_size_inches()) == (7, 2)
+
+
+def test_a_band_says_that_its_points_hold_together():
+    returns = np.full((40, 20), 0.9, np.float32)
+    band = jaxcert.certify_band(returns, [0.2, 0.5], support=(0, 1), delta=0.05)
+    assert plot_certificates(band).get_xlabel() == "threshold B, all at once"
+
+
+def test_a_sweep_has_a_curve_and_a_band_for_every_setting(swept):
+    axes = plot_sweep(swept, quantiles=(0, 1), title="a sweep")
+    assert [line.get_label() for line in axes.lines][:3] == [
+        "betting, β = 0.01, δ = 0.01",
+        "betting, β = 0.01, δ = 0.05",
+        "betting, β = 0.1, δ = 0.01",
+    ]
+    np.testing.assert_array_equal(axes.lines[0].get_xdata(), [0.2, 0.4, 0.6])
+    safety = swept.safety[:, 0, 0, 0, 0, 0][:, [1, 2, 0]]
+    np.testing.assert_array_equal(axes.lines[0].get_ydata(), np.median(safety, axis=0))
+    corners = axes.collections[0].get_paths()[0].vertices
+    assert corners[:, 1].max() == pytest.approx(safety.max())
+    assert len(axes.collections) == len(axes.lines) == 8
+
+
+def test_levels_show_the_mean_over_seeds_rounded_down(swept):
+    one = sweep(np.full((40, 20), 0.7, np.float32), Grid(0.4, betas=(None, 0.1), deltas=(0.01, 0.05)), support=(0, 1))
+    axes = plot_levels(one, threshold=0.4)
+    shown = [float(text.get_text()) for text in axes.texts]
+    exact = one.safety[0, 0, 0, 0, :, :, 0].T.ravel()
+    assert np.all(shown <= exact)
+    np.testing.assert_allclose(shown, exact, atol=1e-3)
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["default", "0.1"]
+    with pytest.raises(ValueError, match="several budgets, bounds or methods"):
+        plot_levels(swept, threshold=0.4)
+    with pytest.raises(ValueError, match=r"threshold is 0\.3, expected one of the grid's"):
+        plot_levels(one, threshold=0.3)
+
+
+def test_bounds_are_in_the_order_of_performance():
+    performances, bound = np.array([0.5, 0.1, 0.9]), np.array([0.4, -np.inf, 0.8])
+    black, line = plot_bounds({"betting": bound}, performances=performances).lines
+    np.testing.assert_array_equal(black.get_ydata(), [0.1, 0.5, 0.9])
+    np.testing.assert_array_equal(line.get_ydata(), [np.nan, 0.4, 0.8])
+    (line,) = plot_bounds({"betting": np.array([0.4, 0.1])}).lines
+    np.testing.assert_array_equal(line.get_ydata(), [0.1, 0.4])
+
+
+def test_performance_is_the_share_of_tasks_at_or_above():
+    (line,) = plot_performance(np.array([[0.2, 0.4], [0.9, np.nan]])).lines
+    np.testing.assert_allclose(line.get_xdata(), [0.3, 0.3, 0.9])
+    np.testing.assert_allclose(line.get_ydata(), [1, 0.5, 0])
+
+
+class Recorded(NamedTuple):
+    step: int
+    safety: object
+
+
+def test_training_has_a_line_per_threshold():
+    checkpoints = [Recorded(step, make_certificate()) for step in (100, 200)]
+    axes = plot_training(checkpoints)
+    assert [list(line.get_xdata()) for line in axes.lines] == [[100, 200]] * 3
+    assert axes.lines[0].get_label().startswith("at least ")
+
+
+@pytest.mark.parametrize(
+    ("draw", "words"),
+    [
+        (lambda swept: plot_sweep(swept, quantiles=(0.9, 0.1)), "two shares of the seeds in increasing order"),
+        (lambda _: plot_bounds({}), "expected one"),
+        (lambda _: plot_bounds({"a": np.zeros(3), "b": np.zeros(2)}), r"shapes \[\(3,\), \(2,\)\]"),
+        (lambda _: plot_performance(np.zeros(3)), r"shape \(3,\), expected \[n, m\]"),
+        (lambda _: plot_training([]), "at least one"),
+        (lambda _: plot_training([Recorded(1, None)]), "certificates at thresholds"),
+    ],
+)
+def test_what_cannot_be_drawn(swept, draw, words):
+    with pytest.raises(ValueError, match=words):
+        draw(swept)
