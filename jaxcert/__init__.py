@@ -11,6 +11,7 @@ from jaxcert.certificates import (
     MeanCertificate,
     RankingCertificate,
     ScenarioSolution,
+    ShiftCertificate,
     Status,
     TailCertificate,
     binomial_epsilon,
@@ -26,9 +27,11 @@ from jaxcert.certificates import (
     certify_mean_difference,
     certify_ranking,
     certify_safety_level,
+    certify_shift,
     certify_tail,
     consecutive_successes_threshold,
     scenario_epsilon,
+    shifted_epsilon,
 )
 from jaxcert.returns import sample_returns
 from jaxcert.rollouts import AdaptiveCertificate, PolicyCertificate, certify_adaptive, certify_policy
@@ -45,6 +48,7 @@ __all__ = [
     "PolicyCertificate",
     "RankingCertificate",
     "ScenarioSolution",
+    "ShiftCertificate",
     "Status",
     "TailCertificate",
     "__version__",
@@ -65,9 +69,11 @@ __all__ = [
     "certify_ranking",
     "certify_safety_level",
     "certify_sequential",
+    "certify_shift",
     "certify_tail",
     "consecutive_successes_threshold",
     "numerics",
     "sample_returns",
     "scenario_epsilon",
+    "shifted_epsilon",
 ]
