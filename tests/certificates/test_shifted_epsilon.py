@@ -88,6 +88,18 @@ def test_figures_of_the_docs(name, precision):
     assert round(found, 4) == wanted
 
 
+LARGEST = {"chi2": 0.2681, "kl": 0.0739, "ratio": 4.3931, "total_variation": 0.0772}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_largest_radii_of_the_docs(x64, name):
+    """Up to which the risk is at most 0.1, by the divergence of two laws on two points."""
+    p = 1 - 0.01 ** (1 / 200)
+    radius = float(DISTANCES[name]([mpf(0.1), mpf(0.9)], [mpf(p), 1 - mpf(p)]))
+    assert np.floor(radius * 1e4) / 1e4 == LARGEST[name]
+    np.testing.assert_allclose(shifted_epsilon(p, radius, divergence=name), 0.1, rtol=1e-12)
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("p", [0.0227627790441895, 0.3, 1e-6])
 def test_attained_by_a_reweighting_of_two_points(x64, name, p):
