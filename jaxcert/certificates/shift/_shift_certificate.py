@@ -29,7 +29,7 @@ class ShiftCertificate(Certificate):
         >>> sampled = certify(jnp.full((200, 100), 0.9), 0.8, support=(0, 1), delta=0.01)
         >>> print(certify_shift(sampled, divergence="kl", radius=0.02))
         With confidence 0.99: on a new task from any distribution within KL divergence 0.02 of the sampled one,
-        the expected return is at least 0.8 with probability at least 0.9397.
+        the expected return is at least 0.8 with probability at least 0.9396.
     """
 
     radius: jax.Array
