@@ -11,6 +11,8 @@ from scipy import stats
 import jaxcert
 from jaxcert import ShiftCertificate, Status, certify_lower_bounds, certify_shift, shifted_epsilon
 from jaxcert.certificates.shift import DIVERGENCES
+from jaxcert.planning import advise
+from jaxcert.report import certificate_record, step_curve
 
 CHEETAH = jaxcert.sample_returns("cheetah")
 GOOD = {"support": (0.0, 1000.0), "delta": 0.01}
@@ -229,6 +231,28 @@ def test_refused_certificates():
     ):
         with pytest.raises(ValueError, match=message):
             certify_shift(refused, **KL)
+
+
+def test_what_starts_from_the_lower_bounds_again_refuses_it():
+    found = certify_shift(sampled(), **KL)
+    with pytest.raises(ValueError, match="one of a shift, expected that of the sampled tasks: shift its curve instead"):
+        step_curve(found)
+    with pytest.raises(ValueError, match="one of a shift; expected that of the sampled tasks, and a larger safety"):
+        advise(found, support=(0, 1000), safety=0.9)
+    curve = certify_shift(step_curve(sampled()), **KL)
+    np.testing.assert_array_equal(curve.epsilon[0], found.epsilon[0])
+
+
+def test_a_file_says_how_far_new_tasks_may_be():
+    found = certify_shift(sampled(), **KL)
+    record = certificate_record(found, support=(0, 1000))
+    assert record["settings"]["divergence"] == "kl"
+    assert record["settings"]["radius"] == float(found.radius)
+    assert record["settings"]["performance_shift"] == 0
+    assert "within KL divergence 0.02 of the sampled one" in record["rows"][0]["sentence"]
+    same = certificate_record(certify_shift(sampled(), performance_shift=1.0), support=(0, 1000))["settings"]
+    assert (same["divergence"], same["radius"], same["performance_shift"]) == (None, None, 1)
+    assert "divergence" not in certificate_record(sampled(), support=(0, 1000))["settings"]
 
 
 def test_a_certificate_with_rollouts_is_asked_for_its_own():
