@@ -15,6 +15,7 @@ from jaxcert.certificates import (
     MeanCertificate,
     RankingCertificate,
     ScenarioSolution,
+    ShiftCertificate,
     Status,
     TailCertificate,
     binomial_epsilon,
@@ -30,9 +31,11 @@ from jaxcert.certificates import (
     certify_mean_difference,
     certify_ranking,
     certify_safety_level,
+    certify_shift,
     certify_tail,
     consecutive_successes_threshold,
     scenario_epsilon,
+    shifted_epsilon,
 )
 from jaxcert.returns import sample_returns
 from jaxcert.rollouts import AdaptiveCertificate, PolicyCertificate, certify_adaptive, certify_policy
@@ -57,6 +60,7 @@ __all__ = [
     "PolicyCertificate",
     "RankingCertificate",
     "ScenarioSolution",
+    "ShiftCertificate",
     "Status",
     "TailCertificate",
     "__version__",
@@ -77,11 +81,13 @@ __all__ = [
     "certify_ranking",
     "certify_safety_level",
     "certify_sequential",
+    "certify_shift",
     "certify_tail",
     "consecutive_successes_threshold",
     "numerics",
     "sample_returns",
     "scenario_epsilon",
+    "shifted_epsilon",
 ]
 
 # Imported when they are first asked for.

@@ -30,11 +30,13 @@ from jaxcert import (
     certify_ranking,
     certify_safety_level,
     certify_sequential,
+    certify_shift,
     certify_tail,
     consecutive_successes_threshold,
     numerics,
     rollouts,
     scenario_epsilon,
+    shifted_epsilon,
 )
 from jaxcert.baselines import interval_mdp
 from jaxcert.tasks import bridge_world, simple_grid
@@ -120,6 +122,19 @@ BOUNDS = {
 EPSILONS = {
     "binomial_epsilon": Subject(binomial_epsilon, (np.arange(5), 20, 0.1, 0.01), (np.arange(3, 8), 30, 0.0, 0.2)),
     "scenario_epsilon": Subject(scenario_epsilon, (np.arange(5), 20, 1e-3, 0.01), (np.arange(3, 8), 30, 1e-2, 0.2)),
+}
+SHIFTS = {
+    f"shifted_epsilon-{name}": Subject(
+        functools.partial(shifted_epsilon, divergence=name),
+        (np.array([0.01, 0.1, 0.5]), radii[0]),
+        (np.array([0.02, 0.2, 0.6]), radii[1]),
+    )
+    for name, radii in {
+        "chi2": (0.1, 0.2),
+        "kl": (0.1, 0.2),
+        "ratio": (1.1, 1.2),
+        "total_variation": (0.1, 0.2),
+    }.items()
 }
 TAILS = {
     name: Subject(getattr(numerics, name), (np.arange(5), 20, 0.1), (np.arange(3, 8), 30, 0.3))
@@ -249,6 +264,20 @@ FUNCTIONALS = {
     ),
 }
 CERTIFICATES |= FUNCTIONALS
+
+
+def _shift(returns, beta, delta, radius, performance_shift, thresholds, low, high, **validate):
+    settings = {"support": (low, high), "beta": beta, "delta": delta, "bound": "hoeffding"}
+    before = certify(returns, thresholds, **settings, **validate)
+    shift = {"radius": radius, "performance_shift": performance_shift}
+    return certify_shift(before, divergence="kl", **shift, **validate)
+
+
+CERTIFICATES["certify_shift"] = Subject(
+    _shift,
+    (RETURNS[0], 0.3, 0.4, 0.01, 0.1, LEVELS[0], 0.0, 1.0),
+    (RETURNS[1], 0.2, 0.5, 0.1, 0.2, LEVELS[1], -0.1, 1.1),
+)
 METRICS = {
     "undiscounted_return": _metric(rollouts.undiscounted_return),
     "discounted_return": _metric(rollouts.discounted_return, "discount"),
@@ -358,7 +387,7 @@ INTERVAL_MDP = {
         lambda: (episodes(1), 0.2),
     ),
 }
-SUBJECTS = {**BOUNDS, **EPSILONS, **TAILS, **CERTIFICATES, **METRICS, **TASKS, **WORLD, **INTERVAL_MDP}
+SUBJECTS = {**BOUNDS, **EPSILONS, **SHIFTS, **TAILS, **CERTIFICATES, **METRICS, **TASKS, **WORLD, **INTERVAL_MDP}
 # Certificates and limits take seconds to compile: most of them are left to long runs.
 LONG = {*CERTIFICATES, "probability_intervals", "lower_bound"} - {
     "certify-betting-binomial",
@@ -420,6 +449,7 @@ def test_every_public_function_on_arrays_is_here():
     helpers = {"return_support", "sample_returns"}
     types = {"Chain", "Intervals", "SimpleGridParams", "State", "World", "LARGE", "STANDARD", "ENV", "POLICY"}
     types |= {"EpisodeCertificate", "ImprovementCertificate", "MeanCertificate", "RankingCertificate"}
+    types |= {"ShiftCertificate"}
     types |= {"AdaptiveCertificate", "BridgeWorld", "MultiTaskEnv", "PolicyCertificate", "SimpleGrid", "summaries"}
     of_static_arguments = {"chain", "env", "left_policy", "right_policy"}
     of_policies = {"Policy", "brax_policy", "certify_adaptive", "certify_policy", "collect", "collect_gymnasium"}

@@ -100,6 +100,24 @@ FUNCTIONS = {
         lambda lower, row: jaxcert.certify_lower_bounds(lower, row, delta=0.01, beta=0.05).safety,
         (ROW, ROW),
     ),
+    "certify_shift": (
+        lambda lower, row, radius: (
+            jaxcert.certify_shift(
+                jaxcert.certify_lower_bounds(lower, row, delta=0.01, beta=0.05),
+                divergence="kl",
+                radius=radius,
+                performance_shift=radius,
+            ).safety
+        ),
+        (ROW, ROW, SCALAR),
+    ),
+    **{
+        f"shifted_epsilon, {name}": (
+            lambda risk, radius, name=name: jaxcert.shifted_epsilon(risk, radius, divergence=name),
+            (ROW, SCALAR),
+        )
+        for name in ("chi2", "kl", "ratio", "total_variation")
+    },
     **{name: (bound(name), (X, SCALAR)) for name in bounds.__all__},
     **{name: (epsilon(name), (ROW, SCALAR)) for name in ("binomial_epsilon", "scenario_epsilon")},
     **{

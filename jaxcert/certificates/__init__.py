@@ -29,6 +29,7 @@ from jaxcert.certificates.functionals import (
     certify_mean,
     consecutive_successes_threshold,
 )
+from jaxcert.certificates.shift import ShiftCertificate, certify_shift, shifted_epsilon
 
 __all__ = [
     "BandCertificate",
@@ -39,6 +40,7 @@ __all__ = [
     "MeanCertificate",
     "RankingCertificate",
     "ScenarioSolution",
+    "ShiftCertificate",
     "Status",
     "TailCertificate",
     "binomial_epsilon",
@@ -55,6 +57,7 @@ __all__ = [
     "certify_mean_difference",
     "certify_ranking",
     "certify_safety_level",
+    "certify_shift",
     "certify_tail",
     "confidence",
     "consecutive_successes_threshold",
@@ -62,4 +65,5 @@ __all__ = [
     "floor_to",
     "scenario_epsilon",
     "sentence",
+    "shifted_epsilon",
 ]

@@ -86,15 +86,15 @@ def _log_point_probability(k, n, p, q, excess, factor) -> tuple[jax.Array, jax.A
     """log(b(k; n, p) factor), Loader (2000), "Fast and accurate computation of binomial probabilities"; its error."""
     inner = jnp.where(k > 0, k, 1.0)
     stirling = _stirling_error(n) - _stirling_error(inner) - _stirling_error(n - k)
-    deviance = _deviance(inner, n * p, -excess) + _deviance(n - k, n * q, excess)
+    deviances = deviance(inner, n * p, -excess) + deviance(n - k, n * q, excess)
     size = jnp.sqrt(n / ((n - k) * inner * np.asarray(2 * np.pi, p.dtype)))
     # n log(1 - p), corrected for the rounding of q = 1 - p; XLA simplifies (c + p) - c, but not c - (c - p).
     all_fail = n * (log(q) + ((1 - q) - p) / q)
-    value = jnp.where(k > 0, stirling - deviance, all_fail) + log(jnp.where(k > 0, size, 1) * factor)
+    value = jnp.where(k > 0, stirling - deviances, all_fail) + log(jnp.where(k > 0, size, 1) * factor)
     return value, point_error(value, k, n, excess)
 
 
-def _deviance(x: jax.Array, mean: jax.Array, d: jax.Array) -> jax.Array:
+def deviance(x: jax.Array, mean: jax.Array, d: jax.Array) -> jax.Array:
     """x log(x / mean) + mean - x >= 0 for a d = x - mean of full accuracy."""
     near = jnp.abs(d) < 0.5 * (x + mean)
     # d / (x + mean) or x / mean.

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxcert._validation import check_count, check_finite, check_open_unit, is_concrete
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates import Certificate, Status
+from jaxcert.certificates import Certificate, ShiftCertificate, Status
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._registry import COUNTING
 from jaxcert.planning._most import advice_on_most
@@ -42,7 +42,7 @@ def advise(
         it is about the number of tasks alone, and None where these could do. None for certificates that hold together.
 
     Raises:
-        ValueError: for a batched or traced certificate, or arguments out of range.
+        ValueError: for a batched or traced certificate, one of a shift, or arguments out of range.
 
     Example:
         >>> import jaxcert
@@ -54,6 +54,8 @@ def advise(
     """
     if not is_concrete(certificate.safety) or certificate.safety.ndim != 1:
         raise ValueError("certificate is batched or traced; expected safety of shape [t] with values")
+    if isinstance(certificate, ShiftCertificate):
+        raise ValueError("certificate is one of a shift; expected that of the sampled tasks, and a larger safety")
     wanted = _wanted(safety)
     if certificate.simultaneous:
         return (None,) * certificate.safety.shape[0]

@@ -5,7 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.certificates import BandCertificate, Certificate, certify_lower_bounds, certify_lower_bounds_band
+from jaxcert.certificates import (
+    BandCertificate,
+    Certificate,
+    ShiftCertificate,
+    certify_lower_bounds,
+    certify_lower_bounds_band,
+)
 
 
 def step_curve(certificate: Certificate) -> Certificate:
@@ -23,7 +29,7 @@ def step_curve(certificate: Certificate) -> Certificate:
 
     Raises:
         ValueError: the certificate is batched, no lower bound is finite, or beta was chosen from the data: call
-            `jaxcert.certify` with more thresholds then.
+            `jaxcert.certify` with more thresholds then. For a shift: call `jaxcert.certify_shift` with the curve.
 
     Example:
         >>> import jax.numpy as jnp
@@ -33,6 +39,8 @@ def step_curve(certificate: Certificate) -> Certificate:
         >>> print(step_curve(certificate).num_violations)
         [0 1]
     """
+    if isinstance(certificate, ShiftCertificate):
+        raise ValueError("certificate is one of a shift, expected that of the sampled tasks: shift its curve instead")
     lower_bounds = np.asarray(certificate.lower_bounds)
     if lower_bounds.ndim != 1:
         raise ValueError(f"certificate has lower_bounds of shape {lower_bounds.shape}, expected [n]")

@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxcert._files import write_whole
 from jaxcert._version import __version__
-from jaxcert.certificates import Certificate, Status, sentence
+from jaxcert.certificates import Certificate, ShiftCertificate, Status, sentence
 from jaxcert.certificates._level_choice import AUTO
 from jaxcert.planning import Advice
 from jaxcert.report._readers import ReturnsFile
@@ -94,7 +94,7 @@ def write_certificates(path: str | PathLike[str], records: Sequence[Mapping[str,
 
 
 def _settings(certificate: Certificate, support: tuple[float, float]) -> dict[str, Any]:
-    return {
+    return _shift(certificate) | {
         "bound": certificate.bound,
         "method": certificate.method,
         "beta": AUTO if certificate.beta.ndim else _number(certificate.beta),
@@ -102,6 +102,17 @@ def _settings(certificate: Certificate, support: tuple[float, float]) -> dict[st
         "support": [_number(end) for end in support],
         "num_tasks": certificate.num_tasks,
         "dtype": str(certificate.safety.dtype),
+    }
+
+
+def _shift(certificate: Certificate) -> dict[str, Any]:
+    """By how much new tasks may differ from the sampled ones, for a certificate that allows it."""
+    if not isinstance(certificate, ShiftCertificate):
+        return {}
+    return {
+        "divergence": certificate.divergence,
+        "radius": None if certificate.divergence is None else _number(certificate.radius),
+        "performance_shift": _number(certificate.performance_shift),
     }
 
 

@@ -1,0 +1,147 @@
+"""From a certificate of the sampled tasks to one of tasks that differ from them."""
+
+import dataclasses
+import functools
+from typing import Any
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert.certificates._arguments import choose
+from jaxcert.certificates._certificate import Certificate, Status
+from jaxcert.certificates._interval import IntervalCertificate
+from jaxcert.certificates.shift._divergence import Divergence
+from jaxcert.certificates.shift._registry import DIVERGENCES
+from jaxcert.certificates.shift._shift_certificate import ShiftCertificate
+from jaxcert.certificates.shift._shifted_epsilon import bounded, enlarged, prepare_radius
+from jaxcert.numerics._compensated import add_reward, lower_end, nothing
+from jaxcert.numerics._rounding import complement_down
+
+
+def certify_shift(
+    certificate: Certificate,
+    *,
+    divergence: str | None = None,
+    radius: chex.Numeric | None = None,
+    performance_shift: chex.Numeric | None = None,
+    validate: bool = True,
+) -> ShiftCertificate:
+    r"""What a certificate says about new tasks that differ from the sampled ones by a stated amount.
+
+    If the certificate has the risk epsilon at B for tasks from D, then for every distribution D' within the radius, and
+    every environment in which the policy's performance on a task, J', is at least J - c,
+
+    .. math:: P_{M \sim D'}[J'_M \ge B - c] \ge 1 - \varepsilon', \qquad
+              \varepsilon' = \texttt{shifted\_epsilon}(\varepsilon, \rho),
+
+    in the same event of probability 1 - delta: for all D', radii, divergences and c together, so that they may be
+    chosen after a look at the result. Nothing better holds as a function of epsilon and B.
+
+    Args:
+        certificate: of ``certify``, ``certify_safety_level``, ``certify_band``, ``certify_sequential``,
+            ``certify_improvement`` and the like, also batched. Its thresholds stay as they were fixed, single or all
+            together; those of safety levels stay, and their safety becomes smaller.
+        divergence: "total_variation", "kl", "chi2" or "ratio", as in ``shifted_epsilon``; None for the same
+            distribution.
+        radius: the divergence of D' from D is at most this; a scalar (``jax.vmap`` for several).
+        performance_shift: c >= 0 in the unit of the thresholds, a scalar: J' >= J - c for every task M, or that of the
+            difference if the certificate is one of a difference. The thresholds become B - c, rounded down.
+        validate: raise for invalid values that are concrete; otherwise, and under a transformation, nothing is
+            certified for them.
+
+    Returns:
+        A ``ShiftCertificate`` with arrays of the same shapes.
+
+    Raises:
+        ValueError: for a certificate that does not bound a share of tasks from below alone, another divergence, a
+            radius or performance_shift out of range or with axes, a divergence without a radius or the reverse, and if
+            neither a divergence nor a performance_shift is given.
+
+    Example:
+        >>> import jaxcert
+        >>> returns = jaxcert.sample_returns("cheetah")
+        >>> sampled = jaxcert.certify(returns, 400.0, support=(0, 1000), delta=0.01)
+        >>> shifted = certify_shift(sampled, divergence="ratio", radius=2.0, performance_shift=25.0)
+        >>> print(f"{sampled.safety[0]:.3f} at 400, {shifted.safety[0]:.3f} at {shifted.thresholds[0]:.0f}")
+        0.976 at 400, 0.952 at 375
+
+    Reference: the page on shifted distributions.
+    """
+    _check_certificate(certificate)
+    chosen = _chosen(divergence, radius, performance_shift)
+    dtype = certificate.epsilon.dtype
+    within = lower = jax.device_put(np.zeros((), dtype))
+    if chosen is not None:
+        within = prepare_radius(chosen, _scalar("radius", radius), dtype, validate)
+    if performance_shift is not None:
+        wanted, expected = _scalar("performance_shift", performance_shift), "a finite number of at least 0"
+        lower = bounded("performance_shift", wanted, dtype, 0.0, np.inf, expected, validate)
+    fields = {field.name: getattr(certificate, field.name) for field in dataclasses.fields(Certificate)}
+    arrays = (certificate.thresholds, certificate.safety, certificate.epsilon, certificate.status)
+    fields |= _shifted(chosen, *arrays, within, lower)
+    settings = {"divergence": divergence, "quantity": certificate._quantity}
+    return ShiftCertificate(**fields, **settings, radius=within, performance_shift=lower)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _shifted(divergence: Divergence | None, thresholds, safety, epsilon, status, radius, lower) -> dict[str, jax.Array]:
+    """The fields that change. The risk stays as it is if the distribution does, or the certificate says nothing."""
+    bad = jnp.isnan(radius) | jnp.isnan(lower)
+    if divergence is not None:
+        epsilon = enlarged(divergence, epsilon, radius)
+        safety = jnp.minimum(safety, complement_down(epsilon))
+    epsilon, safety = jnp.where(bad, 1.0, epsilon), jnp.where(bad, 0.0, safety)
+    says_nothing = (epsilon >= 1) & ((status == Status.CERTIFIED.value) | (status == Status.OUT_OF_RANGE.value))
+    status = jnp.where(says_nothing, Status.VACUOUS.value, status)
+    status = jnp.where(bad, Status.INVALID_INPUT.value, status).astype(jnp.int32)
+    return {"thresholds": _lowered(thresholds, lower), "safety": safety, "epsilon": epsilon, "status": status}
+
+
+def _lowered(thresholds: jax.Array, by: jax.Array) -> jax.Array:
+    """The thresholds minus a number, rounded down; as they are if it is 0 or they are not finite."""
+    by = jnp.broadcast_to(by, thresholds.shape)
+    difference = lower_end(add_reward(add_reward(nothing(thresholds), thresholds), -by))
+    return jnp.where((by == 0) | ~jnp.isfinite(thresholds), thresholds, difference)
+
+
+def _chosen(divergence: str | None, radius: Any, performance_shift: Any) -> Divergence | None:
+    if divergence is None and radius is not None:
+        raise ValueError(f"radius is given without a divergence; expected one of {', '.join(DIVERGENCES)}")
+    if divergence is None and performance_shift is None:
+        raise ValueError("nothing is shifted; expected a divergence with its radius, a performance_shift, or both")
+    if divergence is None:
+        return None
+    chosen = choose("divergence", divergence, DIVERGENCES)
+    if radius is None:
+        raise ValueError(f"divergence is {divergence!r} without a radius; expected {chosen.expected}")
+    return chosen
+
+
+def _scalar(name: str, value: Any) -> Any:
+    if np.ndim(value):
+        raise ValueError(f"{name} has shape {np.shape(value)}; expected a scalar (use jax.vmap for several)")
+    return value
+
+
+def _check_certificate(certificate: Any) -> None:
+    if isinstance(certificate, ShiftCertificate):
+        raise ValueError("certificate is one of a shift already; apply all of it to the certificate of the tasks")
+    if isinstance(certificate, IntervalCertificate):
+        raise ValueError(
+            "certificate is an IntervalCertificate, whose upper end would be lost; apply shifted_epsilon to its "
+            "epsilon and to its safety_upper"
+        )
+    if isinstance(certificate, Certificate):
+        return
+    if isinstance(getattr(certificate, "certificate", None), Certificate):
+        raise ValueError(f"certificate is {_kind(certificate)} with rollouts; expected its .certificate")
+    raise ValueError(
+        f"certificate is {_kind(certificate)}; expected one of a share of new tasks, such as that of certify"
+    )
+
+
+def _kind(value: Any) -> str:
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"

@@ -1,0 +1,261 @@
+"""Certificates for new tasks that differ from the sampled ones."""
+
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+import jaxcert
+from jaxcert import ShiftCertificate, Status, certify_lower_bounds, certify_shift, shifted_epsilon
+from jaxcert.certificates.shift import DIVERGENCES
+from jaxcert.planning import advise
+from jaxcert.report import certificate_record, step_curve
+
+CHEETAH = jaxcert.sample_returns("cheetah")
+GOOD = {"support": (0.0, 1000.0), "delta": 0.01}
+NAMES = sorted(DIVERGENCES)
+RADII = {"chi2": 0.04, "kl": 0.02, "ratio": 2.0, "total_variation": 0.02}
+KL = {"divergence": "kl", "radius": 0.02}
+
+
+LOWER = np.linspace(400, 900, 200)
+
+
+def sampled():
+    """No violation at 400, many at 600, and nothing but violations at 950."""
+    return certify_lower_bounds(LOWER, [400.0, 600.0, 950.0], delta=0.01, beta=0.05)
+
+
+# --- what it says -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_risk_is_that_within_the_radius_and_the_rest_stays(name):
+    before = sampled()
+    found = certify_shift(before, divergence=name, radius=RADII[name])
+    np.testing.assert_array_equal(found.epsilon, shifted_epsilon(before.epsilon, RADII[name], divergence=name))
+    assert np.all(np.asarray(found.safety) <= 1 - np.asarray(found.epsilon, float))
+    for kept in ("thresholds", "lower_bounds", "num_violations", "num_valid", "beta", "delta"):
+        np.testing.assert_array_equal(getattr(found, kept), getattr(before, kept))
+    assert (found.num_tasks, found.bound, found.method, found.simultaneous) == (200, "given", "binomial", False)
+    np.testing.assert_array_equal(found.status, np.where(found.epsilon < 1, Status.CERTIFIED, Status.VACUOUS))
+
+
+SENTENCES = {
+    "chi2": "from any distribution within chi-squared divergence 0.04 of the sampled one, the",
+    "kl": "from any distribution within KL divergence 0.02 of the sampled one, the",
+    "ratio": "from any distribution with a density of at most 2 times the sampled one, the",
+    "total_variation": "from any distribution within total variation distance 0.02 of the sampled one, the",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_sentence_says_which_distributions(name):
+    text = str(certify_shift(sampled(), divergence=name, radius=RADII[name])).splitlines()
+    assert text[0].startswith(f"With confidence 0.99: on a new task {SENTENCES[name]} expected return is at least 400 ")
+    assert text[2] == "With confidence 0.99: nothing is certified about an expected return of at least 950."
+
+
+def test_the_sentence_says_how_much_worse_the_environment_may_be(precision):
+    found = certify_shift(sampled(), **KL, performance_shift=25.0)
+    assert str(found).splitlines()[0] == (
+        "With confidence 0.99: on a new task from any distribution within KL divergence 0.02 of the sampled one, in an "
+        "environment that lowers the expected return by at most 25, the expected return is at least 375 with "
+        "probability at least 0.9396."
+    )
+    same = certify_shift(sampled(), performance_shift=25.0)
+    assert "on a new task from the same distribution, in an environment that lowers" in str(same)
+    assert repr(same).startswith("ShiftCertificate(thresholds=[375, 575, 925], safety=[0.9760")
+    np.testing.assert_array_equal(same.safety, sampled().safety)
+
+
+def test_a_certificate_that_comes_to_nothing_says_so():
+    found = certify_shift(sampled(), divergence="ratio", radius=10.0)
+    np.testing.assert_array_equal(found.status, [Status.CERTIFIED, Status.VACUOUS, Status.VACUOUS])
+    assert "nothing is certified about an expected return of at least 600." in str(found)
+
+
+# --- certificates of every kind -----------------------------------------------------------------------------------
+
+
+def test_of_a_band_all_thresholds_hold_together():
+    band = jaxcert.certify_lower_bounds_band(LOWER, None, delta=0.01, beta=0.05)
+    found = certify_shift(band, **KL)
+    assert type(found) is ShiftCertificate
+    assert found.simultaneous
+    np.testing.assert_array_equal(found.epsilon, shifted_epsilon(band.epsilon, 0.02, divergence="kl"))
+    assert str(found).startswith("With confidence 0.99 for all together: on a new task from any distribution within KL")
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_of_safety_levels_the_safety_becomes_smaller(together):
+    levels = jaxcert.certify_safety_level(CHEETAH, [0.5, 0.9, 0.999], **GOOD, simultaneous=together)
+    found = certify_shift(levels, divergence="ratio", radius=1.5)
+    np.testing.assert_array_equal(found.thresholds, levels.thresholds)
+    np.testing.assert_allclose(found.safety, [0.25, 0.85, 0.9985], rtol=1e-6)
+    assert found.simultaneous == together
+    assert "no more than the lower end of the support" in str(found).splitlines()[2]
+    np.testing.assert_array_equal(found.status, levels.status)
+
+
+def test_of_an_improvement_it_speaks_of_the_difference():
+    better = jaxcert.certify_improvement(CHEETAH, 0.5 * CHEETAH, 100.0, **GOOD)
+    text = str(certify_shift(better, **KL, performance_shift=10.0))
+    assert "lowers the expected return of policy A minus that of policy B by at most 10, the expected return" in text
+    assert "of policy B is at least 90 with" in text
+
+
+@pytest.mark.slow
+def test_of_a_sequential_certificate_and_of_the_other_methods():
+    one_by_one = jaxcert.certify_sequential(CHEETAH, 400.0, **GOOD)
+    others = [jaxcert.certify(CHEETAH, 400.0, **GOOD, **option) for option in ({"method": "soft"}, {"beta": "auto"})]
+    for before in (one_by_one, *others):
+        assert 0.8 < certify_shift(before, **KL).safety[0] < before.safety[0]
+
+
+def test_of_batches_and_of_several_radii(precision):
+    lower = np.stack([np.linspace(0, 1, 50), np.linspace(0.5, 1, 50)]).astype(precision)
+    before = certify_lower_bounds(lower, [0.1, 0.4], delta=0.1, beta=0.05)
+    found = certify_shift(before, **KL)
+    assert found.safety.shape == (2, 2)
+    assert "safety of shape (2, 2)" in str(found)
+    radii = jnp.asarray([0.0, 0.02, 0.1], precision)
+    several = jax.jit(jax.vmap(lambda radius: certify_shift(before, divergence="kl", radius=radius)))(radii)
+    assert several.safety.shape == (3, 2, 2)
+    np.testing.assert_array_equal(several.epsilon[1], found.epsilon)
+    np.testing.assert_array_equal(several.epsilon[0], before.epsilon)
+
+
+# --- soundness ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_fails_no_more_often_than_delta_on_the_worst_distribution(name):
+    """Bad tasks pass with probability beta, good ones always, and D' has as many bad ones as the radius allows."""
+    n, beta, delta, risk, repetitions = 60, 0.2, 0.1, 0.12, 4000
+    rng = np.random.default_rng(3)
+    bad = rng.random((repetitions, n)) < risk
+    lower = np.where(bad & (rng.random(bad.shape) >= beta), 0.0, 1.0).astype(np.float32)
+    found = certify_shift(certify_lower_bounds(lower, 0.5, delta=delta, beta=beta), divergence=name, radius=RADII[name])
+    # At most the worst D' by as much as the bound is rounded up, which only adds failures.
+    worst = float(shifted_epsilon(risk, RADII[name], divergence=name))
+    failures = int(np.sum(np.asarray(found.epsilon) < worst))
+    assert failures <= stats.binom.isf(1e-4, repetitions, delta)
+    assert failures > 0.3 * delta * repetitions
+
+
+def test_a_safety_level_holds_for_a_distribution_with_more_bad_tasks():
+    """J uniform on [0, 1] under D, and on [0, 1/2] under D', whose density is twice that of D at most."""
+    n, delta, repetitions = 60, 0.1, 1000
+    performance = np.random.default_rng(4).random((repetitions, n, 1)).astype(np.float32)
+    found = certify_shift(
+        jaxcert.certify_safety_level(
+            np.repeat(performance, 40, axis=-1), 0.8, support=(0, 1), delta=delta, beta=1e-3, bound="hoeffding"
+        ),
+        divergence="ratio",
+        radius=2.0,
+    )
+    below = np.minimum(2 * np.asarray(found.thresholds, float), 1)
+    assert np.sum(below > 1 - np.asarray(found.safety, float)) <= stats.binom.isf(1e-4, repetitions, delta)
+    np.testing.assert_allclose(found.safety, 0.6, rtol=1e-6)
+
+
+def test_thresholds_move_down_by_at_least_the_shift(precision):
+    rng, dtype = np.random.default_rng(5), np.dtype(precision)
+    tiny = float(np.finfo(dtype).tiny)
+    shifts = [0.1, 1e-9, 25.0, 1e9, 1.5 * tiny]
+    thresholds = np.concatenate([1000 * rng.random(50), [0.0, tiny, -3.0, 1e-20]]).astype(dtype)
+    before = certify_lower_bounds(np.full(20, 1e6, dtype), thresholds, delta=0.1, beta=0.05)
+    for shift in shifts:
+        found = np.asarray(certify_shift(before, performance_shift=shift).thresholds)
+        used = Fraction(float(np.asarray(certify_shift(before, performance_shift=shift).performance_shift)))
+        assert used >= Fraction(shift)
+        for b, moved in zip(thresholds, found, strict=True):
+            exact = Fraction(float(b)) - used
+            assert Fraction(float(moved)) <= exact
+            assert float(exact) - float(moved) <= 2 * abs(np.spacing(dtype.type(float(exact)))) + 64 * tiny
+    np.testing.assert_array_equal(certify_shift(before, performance_shift=0.0).thresholds, thresholds)
+
+
+# --- bad arguments ------------------------------------------------------------------------------------------------
+
+
+def test_what_is_bad_under_a_tracer_certifies_nothing(precision):
+    before = sampled()
+    for name, bad in (("kl", -0.1), ("kl", np.nan), ("ratio", 0.5), ("total_variation", 1.5)):
+        found = jax.jit(lambda radius, name=name: certify_shift(before, divergence=name, radius=radius))(bad)
+        assert (float(found.epsilon[0]), float(found.safety[0])) == (1, 0)
+        assert int(found.status[0]) == Status.INVALID_INPUT
+        assert "nothing is certified" in str(found)
+    found = jax.jit(lambda c: certify_shift(before, performance_shift=c))(-1.0)
+    assert (float(found.safety[0]), int(found.status[0])) == (0, Status.INVALID_INPUT)
+    assert certify_shift(before, performance_shift=np.nan, validate=False).safety[0] == 0
+
+
+def test_bad_data_stay_bad():
+    before = jaxcert.certify(np.full((20, 5), 2.0), 0.5, support=(0, 1), delta=0.1, validate=False)
+    assert int(certify_shift(before, **KL).status[0]) == Status.INVALID_INPUT
+
+
+REFUSED = [
+    ({}, "nothing is shifted; expected a divergence with its radius, a performance_shift, or both"),
+    ({"radius": 0.1}, "radius is given without a divergence; expected one of chi2, kl, ratio, total_variation"),
+    ({"divergence": "ratio"}, "divergence is 'ratio' without a radius; expected a finite number of at least 1"),
+    ({"divergence": "js", "radius": 0.1}, "divergence is 'js'; expected one of chi2, kl, ratio, total_variation"),
+    ({"divergence": "kl", "radius": -0.1}, "radius is -0.1; expected a finite number of at least 0"),
+    ({"divergence": "kl", "radius": [0.1, 0.2]}, r"radius has shape \(2,\); expected a scalar \(use jax.vmap"),
+    ({"performance_shift": -1.0}, "performance_shift is -1; expected a finite number of at least 0"),
+    ({"performance_shift": [1.0]}, r"performance_shift has shape \(1,\); expected a scalar"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), REFUSED)
+def test_refused_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        certify_shift(sampled(), **options)
+
+
+def test_refused_certificates():
+    interval = jaxcert.certify_interval(CHEETAH, 400.0, **GOOD, complete=True)
+    mean = jaxcert.certify_mean(CHEETAH, **GOOD)
+    episode = jaxcert.certify_episode(CHEETAH, 400.0, delta=0.01)
+    for refused, message in (
+        (certify_shift(sampled(), **KL), "one of a shift already"),
+        (interval, "an IntervalCertificate, whose upper end would be lost"),
+        (mean, "a MeanCertificate; expected one of a share of new tasks"),
+        (episode, "an EpisodeCertificate; expected one of a share of new tasks"),
+        (0.0228, "a float; expected one of a share of new tasks"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            certify_shift(refused, **KL)
+
+
+def test_what_starts_from_the_lower_bounds_again_refuses_it():
+    found = certify_shift(sampled(), **KL)
+    with pytest.raises(ValueError, match="one of a shift, expected that of the sampled tasks: shift its curve instead"):
+        step_curve(found)
+    with pytest.raises(ValueError, match="one of a shift; expected that of the sampled tasks, and a larger safety"):
+        advise(found, support=(0, 1000), safety=0.9)
+    curve = certify_shift(step_curve(sampled()), **KL)
+    np.testing.assert_array_equal(curve.epsilon[0], found.epsilon[0])
+
+
+def test_a_file_says_how_far_new_tasks_may_be():
+    found = certify_shift(sampled(), **KL)
+    record = certificate_record(found, support=(0, 1000))
+    assert record["settings"]["divergence"] == "kl"
+    assert record["settings"]["radius"] == float(found.radius)
+    assert record["settings"]["performance_shift"] == 0
+    assert "within KL divergence 0.02 of the sampled one" in record["rows"][0]["sentence"]
+    same = certificate_record(certify_shift(sampled(), performance_shift=1.0), support=(0, 1000))["settings"]
+    assert (same["divergence"], same["radius"], same["performance_shift"]) == (None, None, 1)
+    assert "divergence" not in certificate_record(sampled(), support=(0, 1000))["settings"]
+
+
+def test_a_certificate_with_rollouts_is_asked_for_its_own():
+    found = jaxcert.PolicyCertificate(sampled(), returns=jnp.ones((200, 5)), tasks=None, deterministic=None)
+    with pytest.raises(ValueError, match=r"a PolicyCertificate with rollouts; expected its \.certificate"):
+        certify_shift(found, **KL)
