@@ -43,6 +43,7 @@ from jaxcert.sequential import certify_sequential
 
 if TYPE_CHECKING:
     from jaxcert import baselines as baselines
+    from jaxcert import diagnostics as diagnostics
     from jaxcert import planning as planning
     from jaxcert import report as report
     from jaxcert import sweep as sweep
@@ -91,7 +92,7 @@ __all__ = [
 ]
 
 # Imported when they are first asked for.
-_ROOMS = frozenset({"baselines", "planning", "report", "sweep", "tasks", "training"})
+_ROOMS = frozenset({"baselines", "diagnostics", "planning", "report", "sweep", "tasks", "training"})
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -87,7 +87,7 @@ def test_importing_starts_no_backend():
     run(f"{IMPORT}\nfrom jax._src import xla_bridge\nassert not xla_bridge._backends")
 
 
-ROOMS = ("baselines", "planning", "report", "sweep", "tasks", "training")
+ROOMS = ("baselines", "diagnostics", "planning", "report", "sweep", "tasks", "training")
 
 
 def test_rooms_are_imported_when_they_are_asked_for():

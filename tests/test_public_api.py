@@ -20,6 +20,7 @@ DOCUMENTED = [
     "jaxcert",
     "jaxcert.baselines.interval_mdp",
     "jaxcert.bounds",
+    "jaxcert.diagnostics",
     "jaxcert.numerics",
     "jaxcert.planning",
     "jaxcert.report",

@@ -1,0 +1,87 @@
+"""Checks of what was declared: support, bound and delta."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from jaxcert import bounds
+from jaxcert.certificates import certify_safety_level, floor_figures
+from jaxcert.diagnostics._finding import Finding
+from jaxcert.diagnostics._sample import Sample
+
+# A range of returns that is a smaller part of the support may cost much.
+_NARROW = 0.25
+_BETA, _SAFETY = 0.05, 0.9
+
+
+def edge_of_support(sample: Sample) -> Iterator[Finding]:
+    """Returns that vary continuously, and lie on an end of the support."""
+    counts = {f"{end:g}": int(np.sum(sample.values == end)) for end in sample.support}
+    on_the_edge = " and ".join(f"{count} are exactly {end}" for end, count in counts.items() if count)
+    if sample.is_continuous and on_the_edge and len(np.unique(sample.values)) > 20:
+        yield Finding(
+            "edge-of-support",
+            f"of {sample.values.size} returns, {on_the_edge}: clipped to the support? It has to contain every return "
+            "that was possible, before any clipping.",
+        )
+
+
+def wide_support(sample: Sample) -> Iterator[Finding]:
+    """A support far wider than the returns, and what it costs."""
+    (low, high), (least, most) = sample.support, (sample.values.min(), sample.values.max())
+    width = most - least
+    if not np.isfinite(high) or sample.bound == "clopper_pearson" or not 0 < width < _NARROW * (high - low):
+        return
+    narrow = (max(low, float(least - width)), min(high, float(most + width)))
+    gain = np.mean(_lower_bounds(sample, sample.bound, narrow) - _lower_bounds(sample, sample.bound, sample.support))
+    if gain > 0.02 * width:
+        yield Finding(
+            "wide-support",
+            f"all returns lie in [{least:g}, {most:g}], the support is [{low:g}, {high:g}]. With [{narrow[0]:g}, "
+            f"{narrow[1]:g}], the lower bounds of the tasks would be {gain:.3g} higher on average. If a narrower "
+            "support follows from the environment, declare it; one read off these returns is not valid.",
+        )
+
+
+def weaker_bound(sample: Sample) -> Iterator[Finding]:
+    """Returns that are all 0 or 1, with a bound for returns in between."""
+    binary = sample.support == (0.0, 1.0) and np.all((sample.values == 0) | (sample.values == 1))
+    if not binary or sample.bound == "clopper_pearson" or sample.method == "soft":
+        return
+    settings: dict[str, Any] = {"support": sample.support, "delta": min(sample.delta, 0.5), "where": _where(sample)}
+    now, then = (
+        float(certify_safety_level(_filled(sample), _SAFETY, bound=bound, **settings).thresholds[0])
+        for bound in (sample.bound, "clopper_pearson")
+    )
+    gain = f": on {_SAFETY:.0%} of new tasks it would certify {floor_figures(then)} instead of {floor_figures(now)}"
+    yield Finding(
+        "weaker-bound",
+        f"all returns are 0 or 1, and the bound is {sample.bound}. If they can be nothing else, "
+        f'bound="clopper_pearson" is made for them{gain if then > now else ""}. Settle that beforehand.',
+    )
+
+
+def large_delta(sample: Sample) -> Iterator[Finding]:
+    """A confidence in place of a failure probability."""
+    if sample.delta > 0.5:
+        yield Finding(
+            "large-delta",
+            f"delta is {sample.delta:g}, the confidence only {1 - sample.delta:.3g}: delta is the probability of "
+            f"failure; for a confidence of {sample.delta:g}, give {1 - sample.delta:.3g}.",
+        )
+
+
+def _lower_bounds(sample: Sample, bound: str, support: tuple[float, float]) -> np.ndarray:
+    lower = getattr(bounds, bound)
+    return np.asarray(lower(_filled(sample), _BETA, support=support, where=_where(sample)), float)
+
+
+def _where(sample: Sample) -> np.ndarray | None:
+    present = ~np.isnan(sample.returns)
+    return None if present.all() else present
+
+
+def _filled(sample: Sample) -> np.ndarray:
+    """Returns with a number in place of those that are missing."""
+    return np.where(np.isnan(sample.returns), sample.support[0], sample.returns)

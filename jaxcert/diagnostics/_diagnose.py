@@ -1,0 +1,69 @@
+"""All checks of a set of returns."""
+
+import chex
+import numpy as np
+
+from jaxcert._validation import as_numbers
+from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._arguments import choose
+from jaxcert.certificates._registry import METHODS
+from jaxcert.diagnostics._finding import Finding
+from jaxcert.diagnostics._registry import CHECKS
+from jaxcert.diagnostics._sample import Sample
+
+
+def diagnose(
+    returns: chex.Array,
+    *,
+    support: tuple[float, float],
+    delta: float = 0.05,
+    bound: str = "betting",
+    method: str = "binomial",
+    where: chex.Array | None = None,
+) -> tuple[Finding, ...]:
+    """Look for the usual mistakes in returns and settings.
+
+    A certificate is worth what its assumptions are worth. No check of the data can prove them, but many mistakes leave
+    a trace: the same seeds in every task, copied rows, returns that were clipped. Nothing found means that little. Each
+    statistical check reports about one correct data set in three million.
+
+    Run it for a report, not to choose data or settings: a task that is left out because of what is found here makes the
+    certificate wrong.
+
+    Args:
+        returns: float[n, m], as for ``certify``.
+        support: (a, b), as for ``certify``.
+        delta: failure probability, as for ``certify``.
+        bound: as for ``certify``.
+        method: as for ``certify``.
+        where: bool[n, m], which rollouts count; all by default.
+
+    Returns:
+        What was found, in a fixed order; empty if nothing was.
+
+    Raises:
+        ValueError: for returns that are not [n, m], not finite or outside the support, or an unknown name.
+
+    Example:
+        >>> import numpy as np
+        >>> seeds = np.random.default_rng(0).uniform(0, 0.2, (1, 50))  # the same seeds in all tasks
+        >>> skill = np.random.default_rng(1).uniform(0.2, 0.8, (40, 1))
+        >>> [found.name for found in diagnose(skill + seeds, support=(0, 1))]
+        ['common-seeds']
+
+    Reference: the page on usual mistakes.
+    """
+    choose("bound", bound, BOUNDS)
+    choose("method", method, METHODS)
+    values = as_numbers("returns", returns)
+    if values.ndim != 2 or not values.size:
+        raise ValueError(f"returns has shape {values.shape}; expected [n, m]")
+    present = np.ones(values.shape, bool) if where is None else np.broadcast_to(np.asarray(where, bool), values.shape)
+    low, high = map(float, support)
+    wrong = present & ~((values >= low) & (values <= high) & np.isfinite(values))
+    if wrong.any():
+        task, rollout = np.argwhere(wrong)[0]
+        raise ValueError(f"returns[{task}, {rollout}] is {values[task, rollout]:g}; expected a number in the support")
+    kept = np.where(present, values, np.nan)[present.any(axis=1)]
+    sample = Sample(kept, (low, high), bound, method, float(delta))
+    return tuple(finding for check in CHECKS.values() for finding in check(sample))

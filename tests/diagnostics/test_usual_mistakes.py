@@ -1,0 +1,150 @@
+"""Every usual mistake is found, with what it costs; sound data are left in peace."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jaxcert
+from jaxcert.diagnostics import diagnose
+from jaxcert.diagnostics._registry import CHECKS
+
+PAGE = Path(__file__).parents[2] / "docs" / "usual_mistakes.md"
+
+
+def sound(n: int = 60, m: int = 40, seed: int = 0) -> np.ndarray:
+    """Independent tasks and rollouts, in (0, 1)."""
+    rng = np.random.default_rng(seed)
+    return rng.beta(5, rng.uniform(1, 6, (n, 1)), (n, m))
+
+
+def names(returns, **settings) -> list[str]:
+    return [found.name for found in diagnose(returns, **{"support": (0, 1), **settings})]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sound_data_are_left_in_peace(seed):
+    rng = np.random.default_rng(seed)
+    tails = np.minimum(rng.exponential(rng.uniform(0.01, 0.05, (40, 1)), (40, 25)), 0.99)
+    rare = (rng.random((50, 100)) < 0.02).astype(float)
+    counts = rng.binomial(6, 0.5, (30, 20)) / 8 + 0.1
+    steps = rng.integers(20, 500, (60, 40)) / 500  # lengths of episodes
+    for returns in (sound(seed=seed), tails, counts, steps, sound(n=12, m=2, seed=seed), sound(n=3, m=5, seed=seed)):
+        assert names(returns) == []
+    assert names(rare, bound="clopper_pearson") == []
+    where = rng.random((60, 40)) < rng.uniform(0.2, 1, (60, 1))
+    assert names(np.where(where, sound(seed=seed), np.nan), where=where) == []
+
+
+@pytest.mark.parametrize("name", ["cheetah", "walker"])
+def test_the_samples_are_left_in_peace(name):
+    assert names(jaxcert.sample_returns(name), support=(0, 1000)) == []
+
+
+def test_statistics_are_normal_for_sound_data(monkeypatch):
+    """At a distance of two standard deviations instead of five, about as many alarms as a normal law gives."""
+    monkeypatch.setattr("jaxcert.diagnostics._dependence._TOO_FAR", 2.0)
+    found = [name for seed in range(400) for name in names(sound(n=15, m=8, seed=seed))]
+    assert 2 <= found.count("common-seeds") <= 24
+    assert 6 <= found.count("trend") <= 36
+
+
+def test_the_same_seeds_in_every_task():
+    luck = np.random.default_rng(1).uniform(-0.1, 0.1, (1, 40))
+    assert names(sound() + luck, support=(-1, 2)) == ["common-seeds"]
+    hits = np.random.default_rng(2).random((60, 1)) * 0.5 + 0.25 > np.random.default_rng(3).random((1, 40))
+    assert "common-seeds" in names(hits.astype(float), bound="clopper_pearson")
+
+
+def test_repeated_tasks():
+    returns = sound()
+    returns[7] = returns[3]
+    (found,) = diagnose(returns, support=(0, 1))
+    assert str(found).startswith("1 of 60 tasks have exactly the returns of another one")
+    assert str(found).endswith("[equal-tasks]")
+
+
+def test_repeated_rollouts():
+    returns = sound()
+    returns[:, 20:] = returns[:, :20]
+    (found,) = diagnose(returns, support=(0, 1))
+    assert found.name == "repeated-rollouts"
+    assert "1200 of 2400 rollouts" in found.message
+
+
+def test_seeds_that_do_not_reach_the_environment():
+    assert names(np.repeat(sound()[:, :1], 10, axis=1)) == ["constant-tasks"]
+    assert names(np.repeat([[0.0], [1.0]] * 20, 10, axis=1), bound="clopper_pearson") == ["constant-tasks"]
+    assert names(np.ones((40, 10)), bound="clopper_pearson") == []  # a policy that never fails
+
+
+@pytest.mark.parametrize(("slope", "word"), [(0.2, "rise"), (-0.2, "fall")])
+def test_a_trend(slope, word):
+    (found,) = diagnose(sound() * 0.6 + 0.2 + np.linspace(0, slope, 40), support=(-0.5, 1.5))
+    assert found.name == "trend"
+    assert found.message.startswith(f"returns {word} with the number of the rollout")
+
+
+def test_clipped_returns():
+    (found,) = diagnose(np.minimum(sound(), 0.8), support=(0, 0.8))
+    assert re.match(r"of 2400 returns, \d+ are exactly 0\.8: clipped to the support\?", found.message)
+
+
+def test_a_support_far_wider_than_the_returns_and_its_cost():
+    returns = sound()
+    (found,) = diagnose(returns, support=(0, 100), bound="hoeffding")
+    assert found.name == "wide-support"
+    narrow = (0.0, float(2 * returns.max() - returns.min()))
+    wide, tight = (jaxcert.bounds.hoeffding(returns, 0.05, support=ends).mean() for ends in ((0, 100), narrow))
+    assert f"would be {tight - wide:.3g} higher on average" in found.message
+    assert names(returns, support=(0, np.inf)) == []
+
+
+def test_a_weaker_bound_for_zeros_and_ones():
+    hits = (np.random.default_rng(0).random((100, 20)) < 0.9).astype(float)
+    (found,) = diagnose(hits, support=(0, 1), bound="hoeffding", delta=0.01)
+    settings = {"support": (0, 1), "delta": 0.01}
+    then, now = (
+        float(jaxcert.certify_safety_level(hits, 0.9, bound=bound, **settings).thresholds[0])
+        for bound in ("clopper_pearson", "hoeffding")
+    )
+    assert then > now
+    figures = re.search(r"would certify ([0-9.]+) instead of ([0-9.]+)\.", found.message)
+    assert [float(figures[1]), float(figures[2])] == pytest.approx([then, now], abs=1e-6)
+    assert names(hits, bound="clopper_pearson") == []
+    assert names(hits, support=(0, 2)) == []
+
+
+def test_a_confidence_in_place_of_delta():
+    (found,) = diagnose(sound(), support=(0, 1), delta=0.99)
+    assert "for a confidence of 0.99, give 0.01" in found.message
+
+
+def test_findings_come_in_the_order_of_the_registry():
+    returns = np.minimum(sound(), 0.8)
+    returns[7] = returns[3]
+    found = names(returns, support=(0, 0.8), delta=0.9)
+    assert found == ["large-delta", "equal-tasks", "edge-of-support"]
+    assert sorted(found, key=list(CHECKS).index) == found
+
+
+@pytest.mark.parametrize(
+    ("returns", "settings", "words"),
+    [
+        (np.ones(3), {}, r"shape \(3,\); expected \[n, m\]"),
+        (np.full((2, 2), 2.0), {}, r"returns\[0, 0\] is 2; expected a number in the support"),
+        (np.full((2, 2), np.nan), {}, r"returns\[0, 0\] is nan"),
+        (np.ones((2, 2)), {"bound": "best"}, "bound is 'best'"),
+        (np.ones((2, 2)), {"method": "best"}, "method is 'best'"),
+    ],
+)
+def test_bad_input(returns, settings, words):
+    with pytest.raises(ValueError, match=words):
+        diagnose(returns, **{"support": (0, 1), **settings})
+
+
+def test_every_check_has_its_section():
+    if not PAGE.exists():
+        pytest.skip("needs the checkout")
+    assert re.findall(r"^## ([a-z-]+)$", PAGE.read_text(), re.MULTILINE) == list(CHECKS)
