@@ -22,8 +22,8 @@ def equal_tasks(sample: Sample) -> Iterator[Finding]:
         if repeated:
             yield Finding(
                 "equal-tasks",
-                f"{repeated} of {len(sample.returns)} tasks have exactly the returns of another one: the same task with "
-                "the same seeds, or data that were copied. Certificates need tasks sampled independently.",
+                f"{repeated} of {len(sample.returns)} tasks have exactly the returns of another one: the same task and "
+                "the same seeds, or copied data? Certificates need tasks sampled independently.",
             )
 
 
