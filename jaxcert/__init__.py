@@ -30,7 +30,7 @@ from jaxcert.certificates import (
     consecutive_successes_threshold,
     scenario_epsilon,
 )
-from jaxcert.returns import sample_returns
+from jaxcert.returns import Returns, from_frame, from_lists, from_xarray, sample_returns
 from jaxcert.rollouts import AdaptiveCertificate, PolicyCertificate, certify_adaptive, certify_policy
 from jaxcert.sequential import certify_sequential
 
@@ -44,6 +44,7 @@ __all__ = [
     "MeanCertificate",
     "PolicyCertificate",
     "RankingCertificate",
+    "Returns",
     "ScenarioSolution",
     "Status",
     "TailCertificate",
@@ -67,6 +68,9 @@ __all__ = [
     "certify_sequential",
     "certify_tail",
     "consecutive_successes_threshold",
+    "from_frame",
+    "from_lists",
+    "from_xarray",
     "numerics",
     "sample_returns",
     "scenario_epsilon",
