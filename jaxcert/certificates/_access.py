@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._extras import import_extra
@@ -68,7 +69,10 @@ class ByThreshold(Plain):
         if not isinstance(index, slice):
             index = self._one(index)
         names = [*self._per_threshold, *(["beta"] if self._beta_by_threshold else [])]
-        return dataclasses.replace(self, **{name: getattr(self, name)[..., index] for name in names})
+        # Places as data: a slice would be compiled anew for each.
+        places = np.arange(len(self), dtype=np.int32)[index]
+        parts: dict[str, Any] = {name: jnp.take(getattr(self, name), places, axis=-1, mode="clip") for name in names}
+        return dataclasses.replace(self, **parts)
 
     def at(self, threshold: float) -> Self:
         """The certificate at a threshold, which must be one of those certified, as a number of their type.

@@ -1,4 +1,4 @@
-"""What a rollout is worth: its return, from rewards or events; supports, summaries, and the samples shipped here."""
+"""What a rollout is worth: from rewards, events, frames or lists; supports, summaries, and the samples shipped here."""
 
 from jaxcert.returns import summaries
 from jaxcert.returns._frames import from_frame, from_xarray
