@@ -120,13 +120,13 @@ def _codes(column: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 def _codes_of_objects(column: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
     entries = column.tolist()
-    empty = np.fromiter(map(_is_empty, entries), bool, len(entries))
-    _check_rows(empty, name, column, "an entry")
     seen: dict[Any, int] = {}
     try:
         codes = np.fromiter((seen.setdefault(entry, len(seen)) for entry in entries), np.int64, len(entries))
     except TypeError as error:
         raise ValueError(f"column {name} holds {entries[0]!r:.40}, expected integers or text") from error
+    empty = np.fromiter(map(_is_empty, seen), bool, len(seen))
+    _check_rows(empty[codes], name, column, "an entry")
     return codes, np.fromiter(seen, object, len(seen))
 
 
