@@ -37,7 +37,7 @@ from jaxcert.certificates import (
     scenario_epsilon,
     shifted_epsilon,
 )
-from jaxcert.returns import sample_returns
+from jaxcert.returns import Returns, from_frame, from_lists, from_xarray, sample_returns
 from jaxcert.rollouts import AdaptiveCertificate, PolicyCertificate, certify_adaptive, certify_policy
 from jaxcert.sequential import certify_sequential
 
@@ -60,6 +60,7 @@ __all__ = [
     "MeanCertificate",
     "PolicyCertificate",
     "RankingCertificate",
+    "Returns",
     "ScenarioSolution",
     "ShiftCertificate",
     "Status",
@@ -85,6 +86,9 @@ __all__ = [
     "certify_shift",
     "certify_tail",
     "consecutive_successes_threshold",
+    "from_frame",
+    "from_lists",
+    "from_xarray",
     "numerics",
     "sample_returns",
     "scenario_epsilon",

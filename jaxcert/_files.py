@@ -64,11 +64,12 @@ def _place_new(temporary: Path, target: Path) -> None:
 
 
 def check_suffix(path: str | os.PathLike[str], suffixes: Collection[str]) -> str:
-    """The suffix of the path in lower case, if it is one of these."""
-    suffix = Path(path).suffix
-    if suffix.lower() not in suffixes:
-        raise ValueError(f"{path}: suffix {suffix!r}, expected one of {', '.join(suffixes)}")
-    return suffix.lower()
+    """The suffix of the path in lower case, if it is one of these, which may be double ones such as `.csv.gz`."""
+    name = Path(path).name.lower()
+    for suffix in suffixes:
+        if name.endswith(suffix) and len(name) > len(suffix):
+            return suffix
+    raise ValueError(f"{path}: suffix {Path(path).suffix!r}, expected one of {', '.join(suffixes)}")
 
 
 def read_arrays(content: bytes, required: Sequence[str], others: Sequence[str] | None = None) -> dict[str, np.ndarray]:

@@ -87,6 +87,7 @@ def _with_files():
     task, episode = np.indices(returns.shape).reshape(2, -1)
     table = pandas.DataFrame({"task_id": task, "episode_id": episode, "total_return": np.ravel(returns)})
     table.to_parquet("returns.parquet")
+    Path("scores.csv").write_text("world;score\nhill;0,5\nhill;1,0\nmaze;0,75\nmaze;0,25\n")
     for block in blocks("docs/sweeps.md"):
         if block.language == "toml":
             Path("sweep.toml").write_text(block.text)

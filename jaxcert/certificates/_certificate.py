@@ -1,13 +1,10 @@
-"""The certificate: its statement, its inputs, and its status, with what to do about it."""
+"""The certificate: its statement, its inputs, and its status."""
 
 import dataclasses
-import enum
-from typing import Any
 
 import jax
-import numpy as np
 
-from jaxcert._validation import is_concrete
+from jaxcert.certificates._access import ByThreshold, holds_values, listed
 from jaxcert.certificates._figures import (
     ceil_figures,
     confidence,
@@ -16,48 +13,21 @@ from jaxcert.certificates._figures import (
     floor_to,
     level_figures,
 )
-
-
-class Status(enum.IntEnum):
-    """Outcome of one certificate. The certificate holds whatever its status; some say nothing.
-
-    Example:
-        >>> print(Status.VACUOUS.advice)
-        nothing is certified at this threshold: lower it, or sample more tasks or rollouts
-    """
-
-    CERTIFIED = 0
-    VACUOUS = 1
-    INFEASIBLE = 2
-    INVALID_INPUT = 3
-    OUT_OF_RANGE = 4
-
-    @property
-    def advice(self) -> str:
-        """One line on what the status means and what to change."""
-        return _ADVICE[self]
-
-
-_ADVICE = {
-    Status.CERTIFIED: "the certificate holds as stated",
-    Status.VACUOUS: "nothing is certified at this threshold: lower it, or sample more tasks or rollouts",
-    Status.INFEASIBLE: "the scenario certificate has no solution: choose beta at most delta / num_tasks, or more tasks",
-    Status.INVALID_INPUT: "some values were not finite, outside the support or out of range, and counted against the "
-    "certificate: call outside of jit and vmap to have them named",
-    Status.OUT_OF_RANGE: "beta > sqrt(2 delta) / num_tasks, where the scenario theorem alone may not be sound: the "
-    "value reported is the larger of it and the binomial certificate, which holds",
-}
+from jaxcert.certificates._status import Status
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False)
-class Certificate:
+class Certificate(ByThreshold):
     """Certified safety of a policy at one or several thresholds; a pytree of arrays.
 
     At each threshold B, fixed before the data were seen: with probability at least 1 - delta over the sampled tasks and
     rollouts, a new task from the same distribution has an expected return of at least B with probability at least
     ``safety`` = 1 - ``epsilon``. If ``simultaneous``, it does so at all thresholds together with probability at least
     1 - delta.
+
+    ``certificate[3]``, ``certificate[1:4]`` and ``certificate.at(0.5)`` are the certificates at some of the thresholds,
+    again with an axis of thresholds; ``to_frame()`` is a table, ``to_dict()`` and ``to_json()`` give plain values.
 
     Attributes:
         thresholds: B, float[..., t].
@@ -100,6 +70,8 @@ class Certificate:
     method: str = dataclasses.field(metadata={"static": True})
     simultaneous: bool = dataclasses.field(default=False, kw_only=True, metadata={"static": True})
 
+    _per_threshold = ("thresholds", "safety", "epsilon", "num_violations", "num_valid", "status")
+
     @property
     def _quantity(self) -> str:
         """What the thresholds are of."""
@@ -113,8 +85,7 @@ class Certificate:
     def __str__(self) -> str:
         if not _readable(self):
             return repr(self)
-        sentences = [sentence(self, i) for i in range(self.thresholds.shape[0])]
-        return "\n".join(sentences)
+        return listed(self._sentence, len(self))
 
     def __repr__(self) -> str:
         shape = getattr(self.safety, "shape", None)
@@ -159,12 +130,6 @@ def sentence(certificate: Certificate, index: int) -> str:
         With confidence 0.9: nothing is certified about an expected return of at least 0.5.
     """
     return certificate._sentence(index)
-
-
-def holds_values(certificate: Any) -> bool:
-    """Whether all of its leaves are arrays that can be read."""
-    leaves: list[Any] = jax.tree.leaves(certificate)
-    return all(isinstance(leaf, jax.Array | np.ndarray) for leaf in leaves) and is_concrete(leaves)
 
 
 def _readable(certificate: Certificate) -> bool:

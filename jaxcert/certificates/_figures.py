@@ -1,6 +1,7 @@
 """Figures in decimal digits, each on its safe side."""
 
 import decimal
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -55,14 +56,14 @@ def ceil_figures(value: float, figures: int = 6) -> str:
     return _figures(value, figures, decimal.ROUND_CEILING)
 
 
-def figures_row(values: Any) -> str:
-    """Performances or safeties, each rounded down.
+def figures_row(values: Any, shown: Callable[[float], str] = floor_figures) -> str:
+    """Performances or safeties, each rounded down, or numbers shown in another way.
 
     Example:
         >>> figures_row(np.array([0.52048677, 500.0]))
         '[0.5204867, 500]'
     """
-    text: Any = {"float_kind": lambda value: floor_figures(float(value))}
+    text: Any = {"float_kind": lambda value: shown(float(value))}
     return np.array2string(np.asarray(values), threshold=6, separator=", ", formatter=text)
 
 

@@ -58,6 +58,8 @@ class IntervalCertificate(Certificate):
     num_below: jax.Array
     upper_bounds: jax.Array
 
+    _per_threshold = (*Certificate._per_threshold, "safety_upper", "num_below")
+
     def _sentence(self, index: int) -> str:
         safety, upper = float(self.safety[index]), float(self.safety_upper[index])
         threshold, start = self.thresholds[index], self._confident()

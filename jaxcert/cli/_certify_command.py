@@ -12,7 +12,7 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate, floor_figures
 from jaxcert.certificates._registry import METHODS
 from jaxcert.cli import _console, _tables
-from jaxcert.cli._options import Quiet, Strict, level
+from jaxcert.cli._options import EpisodeColumn, Quiet, Strict, TaskColumn, ValueColumn, level
 from jaxcert.cli._plots import Size, Title, check_size, write_plot
 from jaxcert.planning import Advice, advise
 from jaxcert.report import (
@@ -35,8 +35,8 @@ def certify_file(
         Path,
         typer.Argument(
             metavar="FILE",
-            help=".npz with an array 'returns' [num_tasks, num_rollouts] (and a boolean array 'where'), or .parquet or"
-            " .csv with the columns task_id, episode_id, total_return.",
+            help=".npz with an array 'returns' [num_tasks, num_rollouts] (and a boolean array 'where'), .npy with that "
+            "array, or .parquet, .csv or .csv.gz with the columns task_id, episode_id, total_return.",
         ),
     ],
     support: Annotated[
@@ -70,6 +70,9 @@ def certify_file(
             metavar="S", help="Safety wanted at the thresholds: where it is missed, say why (not for auto or soft)."
         ),
     ] = None,
+    task_column: TaskColumn = "task_id",
+    episode_column: EpisodeColumn = "episode_id",
+    value_column: ValueColumn = "total_return",
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result there.")] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw certified safety there (.png, .svg, .pdf).")
@@ -87,7 +90,8 @@ def certify_file(
     settings = {"support": support, "delta": delta, "beta": beta, "bound": bound, "method": method}
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show(f"reading {file}")
-        data = read_returns(file, strict=strict)
+        columns = {"task": task_column, "episode": episode_column or None, "value": value_column}
+        data = read_returns(file, strict=strict, **columns)
         show(f"certifying {len(data.returns)} tasks")
         certificates = _certified(data, asked, settings)
         advice = _advice(data, support, wanted, {fixed: certificates[fixed] for fixed in asked})

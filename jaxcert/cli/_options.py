@@ -12,9 +12,17 @@ Strict = Annotated[
     typer.Option(
         "--strict",
         help="Refuse a file in which some tasks have fewer rollouts than others. A task "
-        "without any row cannot be noticed.",
+        "without any row cannot be noticed. Nor a CSV file without a line ending at its end.",
     ),
 ]
+TaskColumn = Annotated[
+    str,
+    typer.Option("--task-column", metavar="NAME", help="Column of the tasks, in a table."),
+]
+EpisodeColumn = Annotated[
+    str, typer.Option("--episode-column", metavar="NAME", help="Column of the episodes, in a table; '' if it has none.")
+]
+ValueColumn = Annotated[str, typer.Option("--value-column", metavar="NAME", help="Column of the returns, in a table.")]
 Stochastic = Annotated[
     bool, typer.Option("--stochastic", help="Sample actions instead of taking the mode of their distribution.")
 ]

@@ -9,7 +9,7 @@ import typer
 
 from jaxcert._files import check_output, write_whole
 from jaxcert.cli import _console, _tables
-from jaxcert.cli._options import Quiet
+from jaxcert.cli._options import EpisodeColumn, Quiet, TaskColumn, ValueColumn
 from jaxcert.cli._plots import write_plot
 from jaxcert.planning import Assumptions, Plan, TaskTable, plan, task_table
 from jaxcert.planning._design import DESIGNS
@@ -57,6 +57,9 @@ def plan_file(
         float | None, typer.Option(metavar="P", help="Failure probability of a lower bound, for the table.")
     ] = None,
     max_violations: Annotated[int, typer.Option(min=0, metavar="K", help="Columns of the table.")] = 3,
+    task_column: TaskColumn = "task_id",
+    episode_column: EpisodeColumn = "episode_id",
+    value_column: ValueColumn = "total_return",
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result there.")] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw what each number of rollouts leads to (.png, .svg, .pdf).")
@@ -89,7 +92,7 @@ def plan_file(
         raise ValueError("--beta is for the table; with a pilot, beta belongs to the plan")
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show("reading")
-        known = _known(pilot, assume)
+        known = _known(pilot, assume, task=task_column, episode=episode_column or None, value=value_column)
         show("planning")
         found = plan(known, support=support, delta=delta, **settings)
         if plot:
@@ -117,14 +120,14 @@ def _only(safety: list[float] | None) -> float | None:
     return safety[0] if safety else None
 
 
-def _known(pilot: Path | None, assume: tuple[float, float, float] | None) -> Any:
+def _known(pilot: Path | None, assume: tuple[float, float, float] | None, **columns: Any) -> Any:
     if pilot is not None and assume is not None:
         raise ValueError("PILOT and --assume are both given; expected one of them")
     if assume is not None:
         mean, of_tasks, of_rollouts = assume
         return Assumptions(mean, of_tasks, of_rollouts or None)
     assert pilot is not None
-    data = read_returns(pilot)
+    data = read_returns(pilot, **columns)
     if data.where is not None and not np.all(data.where):
         raise ValueError(f"{pilot}: some tasks have fewer rollouts than others; expected as many of each in a pilot")
     return data.returns

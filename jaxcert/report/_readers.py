@@ -6,65 +6,48 @@ import warnings
 from os import PathLike
 from pathlib import Path
 
-import numpy as np
-
 from jaxcert._files import check_suffix
-from jaxcert.report._archive import read_archive
-from jaxcert.report._episodes import read_csv, read_parquet
+from jaxcert.report._archive import read_archive, read_npy
+from jaxcert.report._episodes import read_csv, read_parquet, unpacked
+from jaxcert.returns import Returns
+from jaxcert.returns._rows import Columns, check_missing
 
-_READERS = {".npz": read_archive, ".parquet": read_parquet, ".csv": read_csv}
-_AT_RANDOM = (
-    "certificates hold only if whether a rollout is missing does not depend on its outcome; otherwise count it as the "
-    "worst return, the lower end of the support"
-)
+_ARRAYS = {".npz": read_archive, ".npy": read_npy}
+_TABLES = {".parquet": read_parquet, ".csv": read_csv, ".csv.gz": read_csv}
+_MAYBE_CUT = "its last line has no line ending: if the file was cut short, its last number may be, too"
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class ReturnsFile:
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class ReturnsFile(Returns):
     """The returns that a file holds, and which file it was.
 
     Attributes:
         path: the file.
         sha256: the SHA-256 of its content, in hexadecimal digits.
-        returns: float32 or float64 [n, m], one row per task. Missing rollouts are NaN.
-        where: bool [n, m], False where a rollout is missing; None if none is.
     """
 
     path: Path
     sha256: str
-    returns: np.ndarray
-    where: np.ndarray | None
-
-    @property
-    def num_rollouts(self) -> np.ndarray:
-        """The number of rollouts of each task, int [n]."""
-        if self.where is None:
-            return np.full(self.returns.shape[0], self.returns.shape[1])
-        return self.where.sum(axis=1)
-
-    @property
-    def missing(self) -> str:
-        """How many tasks lack rollouts that others have, and how many are missing, in words; empty for none."""
-        counts, most = self.num_rollouts, self.returns.shape[1]
-        short = int((counts < most).sum())
-        if not short:
-            return ""
-        return (
-            f"{short} of {len(counts)} tasks have fewer than {most} rollouts, {int((most - counts).sum())} of "
-            f"{counts.size * most} are missing"
-        )
 
 
-def read_returns(path: str | PathLike[str], *, strict: bool = False) -> ReturnsFile:
+def read_returns(
+    path: str | PathLike[str],
+    *,
+    strict: bool = False,
+    task: str = "task_id",
+    episode: str | None = "episode_id",
+    value: str = "total_return",
+) -> ReturnsFile:
     """Read the returns of a set of tasks; the file's suffix gives its type.
 
     `.npz`: an array `returns` [n, m] and, optionally, a boolean array `where` [n, m] that is False where a
-    rollout is missing; other arrays are ignored. Nothing is ever unpickled.
+    rollout is missing; other arrays are ignored. `.npy`: the array of returns. Nothing is ever unpickled.
 
-    `.parquet`, `.csv`: one row per rollout, with the columns `task_id`, `episode_id` and `total_return`; other
-    columns are ignored. Rows may stand in any order and tasks may have different numbers of rollouts. Tasks are
-    numbered in the order in which they first appear, and a task's rollouts in the order of their rows. A CSV file
-    must end with a line ending: without it, a last value that was cut short would go unnoticed.
+    `.parquet`, `.csv`, `.csv.gz`: one row per rollout, with a column of tasks, one of episodes, and one of returns;
+    other columns are ignored. Rows may stand in any order and tasks may have different numbers of rollouts. Tasks are
+    numbered in the order in which they first appear, and a task's rollouts in the order of their rows. A CSV file has
+    commas, or semicolons or tabs and then decimal points or decimal commas; it may begin with a byte order mark.
+    Without a line ending at its end, a last number that was cut short would go unnoticed: a warning says so.
 
     Missing rollouts are harmless only if whether a rollout is missing does not depend on its outcome. A policy whose
     worst episodes crash, run out of time or are not recorded looks better than it is: count such an episode as the
@@ -75,21 +58,25 @@ def read_returns(path: str | PathLike[str], *, strict: bool = False) -> ReturnsF
 
     Args:
         path: the file.
-        strict: refuse a file in which some tasks have fewer rollouts than others.
+        strict: refuse a file in which some tasks have fewer rollouts than others, or that may be cut short.
+        task: the column of tasks.
+        episode: the column of episodes, each once per task; None if there is none.
+        value: the column of returns.
 
     Returns:
-        The returns, the mask of missing rollouts, and the file's digest.
+        The returns, the mask of missing rollouts, the labels of the tasks, and the file's digest.
 
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: it is not a regular file, has another suffix, is empty or cut short, or its type does not match its
-            suffix; `returns` is missing, not numeric or not [n, m]; columns are missing or occur twice; there are no
-            rows; an entry is empty, not a number or not finite; a pair of task and episode occurs twice; with `strict`,
-            rollouts are missing. Each message names the file, the place and what was expected.
-        ImportError: a `.parquet` or `.csv` file without pyarrow (`pip install 'jaxcert[io]'`).
+            suffix; `returns` is missing, not numeric or not [n, m]; columns are missing or occur twice, or are named
+            for a file of arrays; there are no rows; an entry is empty, not a number or not finite; a pair of task and
+            episode occurs twice; with `strict`, rollouts are missing or the file may be cut short. Each message names
+            the file, the place and what was expected.
+        ImportError: a `.parquet`, `.csv` or `.csv.gz` file without pyarrow (`pip install 'jaxcert[io]'`).
 
     Warns:
-        UserWarning: without `strict`, some tasks have fewer rollouts than others.
+        UserWarning: without `strict`, some tasks have fewer rollouts than others, or a CSV file may be cut short.
 
     Example:
         >>> import pathlib, tempfile
@@ -102,17 +89,26 @@ def read_returns(path: str | PathLike[str], *, strict: bool = False) -> ReturnsF
     """
     path = Path(path)
     content = _content(path)
-    reader = _READERS[check_suffix(path, _READERS)]
+    kind = check_suffix(path, [*_ARRAYS, *_TABLES])
     try:
-        returns, where = reader(content)
+        text = unpacked(content) if kind == ".csv.gz" else content
+        found = _read(kind, text, Columns(task, episode, value))
     except ValueError as error:
         raise ValueError(f"{path}: {' '.join(str(error).split())}") from error
-    file = ReturnsFile(path, hashlib.sha256(content).hexdigest(), returns, where)
-    if file.missing and strict:
-        raise ValueError(f"{path}: {file.missing}; expected as many of every task")
-    if file.missing:
-        warnings.warn(f"{path}: {file.missing}: {_AT_RANDOM}", UserWarning, stacklevel=2)
-    return file
+    if kind.startswith(".csv") and not text.endswith((b"\n", b"\r")):
+        if strict:
+            raise ValueError(f"{path}: {_MAYBE_CUT}; expected a line ending")
+        warnings.warn(f"{path}: {_MAYBE_CUT}", UserWarning, stacklevel=2)
+    check_missing(found, strict=strict, place=f"{path}: ")
+    return ReturnsFile(found.returns, found.where, found.tasks, path, hashlib.sha256(content).hexdigest())
+
+
+def _read(kind: str, content: bytes, columns: Columns) -> Returns:
+    if kind in _TABLES:
+        return _TABLES[kind](content, columns)
+    if columns != Columns():
+        raise ValueError(f"has arrays and no columns {', '.join(map(str, columns))}; expected a table for these")
+    return _ARRAYS[kind](content)
 
 
 def _content(path: Path) -> bytes:

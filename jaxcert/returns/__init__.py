@@ -1,6 +1,8 @@
-"""What a rollout is worth: its return, from rewards or events; supports, summaries, and the samples shipped here."""
+"""What a rollout is worth: from rewards, events, frames or lists; supports, summaries, and the samples shipped here."""
 
 from jaxcert.returns import summaries
+from jaxcert.returns._frames import from_frame, from_xarray
+from jaxcert.returns._lists import from_lists
 from jaxcert.returns._metrics import (
     discounted_return,
     shifted_return,
@@ -9,11 +11,16 @@ from jaxcert.returns._metrics import (
     undiscounted_return,
 )
 from jaxcert.returns._reach import reach, reach_avoid
+from jaxcert.returns._rows import Returns
 from jaxcert.returns._samples import sample_returns
 from jaxcert.returns._support import return_support
 
 __all__ = [
+    "Returns",
     "discounted_return",
+    "from_frame",
+    "from_lists",
+    "from_xarray",
     "reach",
     "reach_avoid",
     "return_support",

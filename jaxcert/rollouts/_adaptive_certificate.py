@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxcert.certificates._access import OfCertificate
 from jaxcert.certificates._binomial import binomial_epsilon
 from jaxcert.numerics._rounding import complement_down
 from jaxcert.sequential import SequentialCertificate, SequentialState
@@ -26,8 +27,8 @@ from jaxcert.sequential import SequentialCertificate, SequentialState
     ],
     meta_fields=["deterministic"],
 )
-@dataclasses.dataclass(frozen=True)
-class AdaptiveCertificate:
+@dataclasses.dataclass(frozen=True, repr=False)
+class AdaptiveCertificate(OfCertificate):
     """A certificate with the rollouts behind it, at one moment of an adaptive run.
 
     The returns are no sample of a fixed size, since each was asked for because of those before: ``certify`` does not
@@ -56,10 +57,6 @@ class AdaptiveCertificate:
     rollout_task: jax.Array
     rollout_return: jax.Array
     deterministic: bool | None
-
-    def __str__(self) -> str:
-        """The sentences of the certificate."""
-        return str(self.certificate)
 
     def growth(self, index: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """How the certificate grew: rollouts taken in, and the safety certified from then on.

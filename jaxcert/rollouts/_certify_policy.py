@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert._validation import check_count, is_concrete
+from jaxcert.certificates._access import OfCertificate
 from jaxcert.certificates._arguments import warned
 from jaxcert.certificates._certificate import Certificate, Status
 from jaxcert.certificates._certify import certify
@@ -27,8 +28,8 @@ from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, key_ap
     data_fields=["certificate", "returns", "tasks"],
     meta_fields=["deterministic"],
 )
-@dataclasses.dataclass(frozen=True)
-class PolicyCertificate:
+@dataclasses.dataclass(frozen=True, repr=False)
+class PolicyCertificate(OfCertificate):
     """A certificate with the returns and tasks behind it.
 
     Attributes:
@@ -42,10 +43,6 @@ class PolicyCertificate:
     returns: jax.Array
     tasks: Any
     deterministic: bool | None
-
-    def __str__(self) -> str:
-        """The sentences of the certificate."""
-        return str(self.certificate)
 
 
 def certify_policy(

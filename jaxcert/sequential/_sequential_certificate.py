@@ -31,6 +31,8 @@ class SequentialCertificate(Certificate):
 
     num_rollouts_used: jax.Array
 
+    _per_threshold = (*Certificate._per_threshold, "num_rollouts_used")
+
 
 def certificate_of(state: SequentialState, delta: jax.Array) -> SequentialCertificate:
     """The certificate at this moment, for a delta of the state's type."""

@@ -13,8 +13,11 @@ from jaxcert._validation import check_finite, check_open_unit, is_count
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._registry import COUNTING
 
+# Values of an axis that are printed in full.
+_MOST = 8
 
-@dataclasses.dataclass(frozen=True, init=False)
+
+@dataclasses.dataclass(frozen=True, init=False, repr=False)
 class Grid:
     """Settings of a sweep; every combination of them is certified, for every seed.
 
@@ -71,11 +74,22 @@ class Grid:
         check_open_unit("deltas", self.deltas)
         check_open_unit("betas", [0.5 if beta is None else beta for beta in self.betas])
 
+    def __repr__(self) -> str:
+        axes = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return f"Grid({', '.join(f'{name}={_shown(values)}' for name, values in axes.items())})"
+
     @property
     def num_settings(self) -> int:
         """Certificates per seed."""
         axes = (self.budgets or (None,), self.thresholds, self.bounds, self.methods, self.betas, self.deltas)
         return math.prod(map(len, axes))
+
+
+def _shown(values: tuple | None) -> str:
+    """The values, or the ends of many."""
+    if values is None or len(values) <= _MOST:
+        return repr(values)
+    return f"({values[0]!r}, {values[1]!r}, ..., {values[-1]!r}; {len(values)} in all)"
 
 
 def _entries(name: str, values: Any) -> tuple:
@@ -96,7 +110,8 @@ def _number(name: str, value: Any) -> float:
     if isinstance(value, str | bytes | bool) or np.ndim(value) != 0:
         raise ValueError(f"{name} of the grid holds {value!r}; expected numbers")
     try:
-        return float(value)
+        # In single precision, the decimal that was meant: 0.05, not 0.05000000074505806.
+        return float(str(value) if getattr(value, "dtype", np.float64) != np.float64 else value)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} of the grid holds {value!r}; expected numbers") from None
 

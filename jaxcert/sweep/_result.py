@@ -29,7 +29,7 @@ class SeedStatistics(NamedTuple):
     std: np.ndarray
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class SweepResult:
     """Certificates of a whole grid, on the host.
 
@@ -56,6 +56,12 @@ class SweepResult:
     num_violations: np.ndarray
     num_valid: np.ndarray
     status: np.ndarray
+
+    def __repr__(self) -> str:
+        axes = zip(self.coordinates(), self.epsilon.shape, strict=True)
+        sizes = ", ".join(f"{name}: {size}" for name, size in axes)
+        certified = float(np.mean(self.status == Status.CERTIFIED)) if self.status.size else 0.0
+        return f"SweepResult({self.epsilon.size} certificates, {sizes}; {100 * certified:.3g} % certified)"
 
     def over_seeds(self, field: str = "safety") -> SeedStatistics:
         """Mean and standard deviation of one array over seeds, computed in float64."""
@@ -91,7 +97,7 @@ class SweepResult:
         labels = {**self.coordinates(), "num_tasks": ("budget", sizes[:, 0]), "num_rollouts": ("budget", sizes[:, 1])}
         return xarray.Dataset(variables, labels, attrs={"support": list(self.support)})
 
-    def to_dataframe(self) -> "pandas.DataFrame":
+    def to_frame(self) -> "pandas.DataFrame":
         """One row per certificate, seeds slowest and thresholds fastest; needs the extra "io".
 
         ``beta`` is the grid's value, or the default in use; bound, method and status are categories.
@@ -108,18 +114,19 @@ class SweepResult:
         return {"bound": self.grid.bounds, "method": self.grid.methods, "status": status}
 
     def columns(self, seeds: slice = slice(None)) -> dict[str, np.ndarray]:
-        """The rows of ``to_dataframe``, for some seeds, with codes for the categories."""
+        """The rows of ``to_frame``, for some seeds, with codes for the categories."""
         shape = self.epsilon[seeds].shape
         sizes = np.asarray(self.budgets, np.int32)
         seed, budget, bound, method, beta, delta, threshold = np.ogrid[tuple(slice(size) for size in shape)]
         given = self.coordinates()["beta"][beta]
+        used = self.beta.astype(str).astype(np.float64)  # 0.05 where single precision holds 0.05000000074505806
         columns = {
             "seed": np.arange(len(self.epsilon), dtype=np.int32)[seeds][seed],
             "num_tasks": sizes[budget, 0],
             "num_rollouts": sizes[budget, 1],
             "bound": bound.astype(np.int8),
             "method": method.astype(np.int8),
-            "beta": np.where(np.isnan(given), self.beta[budget, method, beta, delta], given),
+            "beta": np.where(np.isnan(given), used[budget, method, beta, delta], given),
             "delta": np.asarray(self.grid.deltas)[delta],
             "threshold": np.asarray(self.grid.thresholds)[threshold],
             **{name: getattr(self, name)[seeds] for name in field_types(self.epsilon.dtype)},

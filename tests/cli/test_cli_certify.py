@@ -1,5 +1,6 @@
 """`jaxcert certify`: its output and files, against the library."""
 
+import gzip
 import hashlib
 import json
 import os
@@ -211,3 +212,18 @@ def test_a_stdout_that_knows_ascii_only(samples, tmp_path):
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "\\u03b5.npz: 12 tasks" in done.stdout
+
+
+def test_columns_of_other_names_and_a_packed_table(tmp_path):
+    """As a spreadsheet in Europe writes them: the same certificate as from the array."""
+    returns = np.random.default_rng(0).uniform(0, 1, size=(30, 8)).round(3)
+    rows = [f"w{task};{value}".replace(".", ",") for task, row in enumerate(returns) for value in row]
+    (tmp_path / "r.csv.gz").write_bytes(gzip.compress("\n".join(["world;score", *rows, ""]).encode()))
+    np.save(tmp_path / "r.npy", returns)
+    settings = ("--support", 0, 1, "--delta", 0.1, "--threshold", 0.2)
+    columns = ("--task-column", "world", "--episode-column", "", "--value-column", "score")
+    status, out, err = command("certify", tmp_path / "r.csv.gz", *settings, *columns)
+    assert (status, err) == (0, "")
+    assert out.splitlines()[1:] == command("certify", tmp_path / "r.npy", *settings).out.splitlines()[1:]
+    message = refused("certify", tmp_path / "r.csv.gz", *settings, *columns[:2], *columns[4:])
+    assert "has no column episode_id; found 'world', 'score'" in message

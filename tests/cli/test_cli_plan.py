@@ -135,3 +135,14 @@ def test_a_narrow_terminal_cuts_nothing_off_a_plan():
     assert "…" not in out
     assert max(map(len, out.splitlines())) <= 80
     assert all(str(option.design.num_tasks) in out for option in found.options)
+
+
+def test_a_pilot_with_columns_of_other_names(tmp_path):
+    rows = [f"{task},{value}" for task, values in enumerate(PILOT) for value in values]
+    (tmp_path / "pilot.csv").write_text("\n".join(["world,score", *rows, ""]))
+    columns = ("--task-column", "world", "--episode-column", "", "--value-column", "score")
+    wish = ("--delta", 0.05, "--safety", 0.8, "--budget", 300, "--max-rollouts", 8)
+    status, out, err = command("plan", tmp_path / "pilot.csv", *SUPPORT, *wish, *columns)
+    assert (status, err) == (0, "")
+    np.save(tmp_path / "pilot.npy", PILOT)
+    assert command("plan", tmp_path / "pilot.npy", *SUPPORT, *wish).out == out

@@ -56,7 +56,7 @@ def changed(folder: Path, old: str, new: str) -> Path:
 
 
 def check_table(path: Path) -> None:
-    wanted = sweep(RETURNS, GRID, support=(0, 1), max_bytes=12_000).to_dataframe()
+    wanted = sweep(RETURNS, GRID, support=(0, 1), max_bytes=12_000).to_frame()
     table = parquet.read_table(path) if path.suffix == ".parquet" else csv.read_csv(path)
     assert table.column_names == list(wanted)
     for name, column in wanted.items():

@@ -1,6 +1,7 @@
 """Files of returns: what is read, and what is refused with which message."""
 
 import csv
+import gzip
 import hashlib
 import io
 import pickle
@@ -31,6 +32,12 @@ def saved(folder: Path, name: str, content: bytes | str) -> Path:
 def archive(**arrays) -> bytes:
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def single(array: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array)
     return buffer.getvalue()
 
 
@@ -133,9 +140,69 @@ def encoded(rows: list[tuple], kind: str) -> bytes:
 def test_same_returns_from_every_format(tmp_path):
     returns = np.random.default_rng(0).normal(size=(7, 4))
     rows = [(task, episode, float(returns[task, episode])) for task in range(7) for episode in range(4)]
-    files = {"r.csv": encoded(rows, "csv"), "r.parquet": encoded(rows, "parquet"), "r.npz": archive(returns=returns)}
+    text = encoded(rows, "csv")
+    files = {
+        "r.csv": text,
+        "r.csv.gz": gzip.compress(text),
+        "r.parquet": encoded(rows, "parquet"),
+        "r.npz": archive(returns=returns),
+        "r.npy": single(returns),
+    }
     for name, content in files.items():
-        np.testing.assert_array_equal(read_returns(saved(tmp_path, name, content)).returns, returns)
+        data = read_returns(saved(tmp_path, name, content))
+        np.testing.assert_array_equal(data.returns, returns)
+        np.testing.assert_array_equal(data.tasks.astype(int), np.arange(7))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "task_id;episode_id;total_return\na;1;0,5\na;2;-1,25e1\n",
+        "\ufefftask_id;episode_id;total_return\r\na;1;0.5\r\na;2;-12.5\r\n",
+        'note;task_id;episode_id;total_return\n"1,2,3";a;1;,5\n"";a;2;-12,5\n',
+        "task_id\tepisode_id\ttotal_return\na\t1\t0,5\na\t2\t-12,5\n",
+    ],
+)
+def test_semicolons_tabs_and_decimal_commas(tmp_path, text):
+    np.testing.assert_array_equal(read_returns(saved(tmp_path, "r.csv", text)).returns, [[0.5, -12.5]])
+
+
+def test_decimal_commas_are_not_guessed(tmp_path):
+    header = HEADER.replace(",", ";")
+    refused(saved(tmp_path, "a.csv", header + "a;1;0,5\na;2;0.5\n"), "decimal points and commas")
+    refused(saved(tmp_path, "b.csv", header + "a;1;1.234,5\n"), "decimal points and commas")
+    refused(saved(tmp_path, "c.csv", HEADER + 'a,1,"0,5"\n'), "row 1", "'0,5'")
+
+
+def test_a_csv_without_a_line_ending_is_read_with_a_warning(tmp_path):
+    path = saved(tmp_path, "r.csv", SIX_ROWS.rstrip())
+    with pytest.warns(UserWarning, match="if the file was cut short, its last number may be, too"):
+        np.testing.assert_array_equal(read_returns(path).returns[:, 1], [0.5, 0.75, 0.5])
+    with pytest.raises(ValueError, match=r"its last line has no line ending.*expected a line ending"):
+        read_returns(path, strict=True)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_columns_of_other_names(tmp_path, kind):
+    rows = {"env": ["a", "a", "b", "b"], "try": [0, 1, 0, 1], "reward": [1.0, 2.0, 3.0, 4.0]}
+    text = "env,try,reward\na,0,1\na,1,2\nb,0,3\nb,1,4\n"
+    path = saved(tmp_path, f"r.{kind}", text if kind == "csv" else parquet(rows))
+    for episode in ("try", None):
+        data = read_returns(path, task="env", episode=episode, value="reward")
+        np.testing.assert_array_equal(data.returns, [[1, 2], [3, 4]])
+        assert data.tasks.tolist() == ["a", "b"]
+    with pytest.raises(ValueError, match="has no column episode_id; found 'env', 'try', 'reward'"):
+        read_returns(path, task="env", value="reward")
+    arrays = saved(tmp_path, "r.npz", archive(returns=np.ones((2, 2))))
+    with pytest.raises(ValueError, match="has arrays and no columns env, episode_id, total_return"):
+        read_returns(arrays, task="env")
+
+
+def test_bad_npy(tmp_path):
+    refused(saved(tmp_path, "a.npy", single(np.ones(3))), "its array has shape (3,)", "[num_tasks, num_rollouts]")
+    refused(saved(tmp_path, "b.npy", single(np.ones((2, 2)) * 1j)), "dtype complex128")
+    refused(saved(tmp_path, "c.npy", SIX_ROWS), "not an .npy file")
+    refused(saved(tmp_path, "d.npy", single(np.ones((2, 2))) + b"x"), "goes on after its array")
 
 
 @SOME_ARE_MISSING
@@ -184,7 +251,6 @@ def test_csv_with_byte_order_mark_quotes_and_crlf(tmp_path):
         (HEADER + ",1,1\n", ["row 1", "task_id is empty"]),
         (HEADER + "a,,1\n", ["row 1", "episode_id is empty"]),
         (HEADER + "a,1,1\nb,1\n", ["cannot be read as CSV", "Expected 3 columns, got 2"]),
-        (HEADER + "a,1,1\nb,1,1", ["no line ending", "cut short"]),
         ("\n", ["cannot be read as CSV"]),
     ],
 )
@@ -207,10 +273,10 @@ GOOD = {"task_id": [1, 1, 2], "episode_id": [0, 1, 0], "total_return": [1.0, 2.0
         ({"total_return": [1.0, 2.0, float("inf")]}, ["row 3", "inf"]),
         ({"total_return": [float("nan"), 2.0, 3.0]}, ["row 1", "nan"]),
         ({"total_return": ["1", "x", "2"]}, ["row 2", "'x'"]),
-        ({"total_return": [[1.0], [2.0], [3.0]]}, ["total_return has type list", "expected numbers"]),
+        ({"total_return": [[1.0], [2.0], [3.0]]}, ["row 1", "total_return is ", "expected a finite number"]),
         ({"task_id": [1, None, 2]}, ["row 2", "task_id is empty"]),
         ({"task_id": [1.0, float("nan"), 2.0]}, ["row 2", "task_id is nan"]),
-        ({"task_id": [[1], [1], [2]]}, ["task_id has type list"]),
+        ({"task_id": [[1], [1], [2]]}, ["column task_id holds", "expected integers or text"]),
         ({"episode_id": [0, 0, 0]}, ["rows 1 and 2", "task_id 1, episode_id 0"]),
     ],
 )
@@ -265,6 +331,7 @@ def test_pickled_objects_are_never_loaded(tmp_path):
     assert _Trap.opened  # the trap works
     _Trap.opened = False
     refused(saved(tmp_path, "r.npz", archive(returns=trapped)), "pickled objects", "never loaded")
+    refused(saved(tmp_path, "r.npy", single(trapped)), "pickled objects", "never loaded")
     refused(saved(tmp_path, "w.npz", archive(returns=np.ones((1, 1)), where=trapped)), "pickled objects")
     data = read_returns(saved(tmp_path, "extra.npz", archive(returns=np.ones((1, 1)), extra=trapped)))
     assert data.returns.tolist() == [[1.0]]
@@ -272,7 +339,7 @@ def test_pickled_objects_are_never_loaded(tmp_path):
 
 
 def test_what_is_no_file_of_returns(tmp_path):
-    refused(saved(tmp_path, "r.txt", "1 2 3"), "suffix '.txt'", ".npz, .parquet, .csv")
+    refused(saved(tmp_path, "r.txt", "1 2 3"), "suffix '.txt'", ".npz, .npy, .parquet, .csv, .csv.gz")
     refused(saved(tmp_path, "r.npz", SIX_ROWS), "not an .npz file")
     refused(saved(tmp_path, "r.csv", b""), "is empty")
     (tmp_path / "folder.npz").mkdir()
@@ -281,19 +348,30 @@ def test_what_is_no_file_of_returns(tmp_path):
         read_returns(tmp_path / "none.csv")
 
 
-@pytest.mark.parametrize("name", ["r.npz", "r.parquet"])
+@pytest.mark.parametrize("name", ["r.npz", "r.npy", "r.parquet", "r.csv.gz"])
 def test_every_cut_of_a_binary_file_is_refused(tmp_path, name):
-    whole = archive(returns=np.ones((3, 4))) if name == "r.npz" else parquet(GOOD)
+    whole = {
+        "r.npz": archive(returns=np.ones((3, 4))),
+        "r.npy": single(np.ones((3, 4))),
+        "r.parquet": parquet(GOOD),
+        "r.csv.gz": gzip.compress(SIX_ROWS.encode()),
+    }[name]
     for length in range(1, len(whole), 7):
         refused(saved(tmp_path, name, whole[:length]))
 
 
 @SOME_ARE_MISSING
-def test_every_cut_of_a_csv_is_refused_or_ends_with_a_row(tmp_path):
+def test_every_cut_of_a_csv_is_refused_or_warned_of_or_ends_with_a_row(tmp_path):
     for length in range(1, len(SIX_ROWS)):
         path = saved(tmp_path, "r.csv", SIX_ROWS[:length])
+        row = SIX_ROWS[:length].splitlines()[-1]
         if SIX_ROWS[length - 1] == "\n" and length > len(HEADER):
             assert read_returns(path).num_rollouts.sum() == SIX_ROWS[:length].count("\n") - 1
+        elif length > len(HEADER) and re.fullmatch(r".,.,-?(\d+\.?\d*|\.\d+)(e-\d)?", row):
+            with pytest.warns(UserWarning, match=r"r\.csv: its last line has no line ending: if"):
+                read_returns(path)
+            with pytest.raises(ValueError, match="expected a line ending"):
+                read_returns(path, strict=True)
         else:
             refused(path)
 

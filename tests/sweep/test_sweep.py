@@ -227,7 +227,7 @@ def test_unknown_fields_are_refused(result):
 
 def test_rows(result):
     pytest.importorskip("pandas")
-    frame = result.to_dataframe()
+    frame = result.to_frame()
     assert len(frame) == result.safety.size
     place = (1, 0, 1, 0, 1, 0, 33)
     row = frame.iloc[np.ravel_multi_index(place, result.safety.shape)]
@@ -236,5 +236,31 @@ def test_rows(result):
     assert (row.bound, row.method, row.delta) == ("hoeffding", "binomial", 0.1)
     assert row.beta == 0.2
     assert row.threshold == GRID.thresholds[33]
-    assert frame.beta.iloc[0] == np.float32(0.05)
+    assert frame.beta.iloc[0] == 0.05  # not what single precision holds
     assert row.status == jaxcert.Status(result.status[place]).name.lower()
+
+
+def test_labels_are_the_numbers_that_were_given():
+    """Although they are held in single precision, or were given in it."""
+    pytest.importorskip("xarray")
+    betas, thresholds = np.array([0.05, 0.2], np.float32), jnp.asarray([0.1, 0.7], jnp.float32)
+    grid = Grid(thresholds, betas=betas, deltas=jnp.float32(0.01))
+    assert (grid.thresholds, grid.betas, grid.deltas) == ((0.1, 0.7), (0.05, 0.2), (0.01,))
+    found = sweep(X, grid, support=(0, 1))
+    picked = found.to_xarray().sel(beta=0.05, delta=0.01, threshold=0.7).isel(seed=0, budget=0, bound=0)
+    assert picked.safety.values == found.safety[0, 0, 0, 0, 0, 0, 1]
+    assert found.to_frame().beta.unique().tolist() == [0.05, 0.2]
+    same = jaxcert.certify(X[0], 0.7, support=(0, 1), delta=0.01, beta=0.05)
+    assert float(same.safety[0]) == float(picked.safety.values[0])
+
+
+def test_a_large_result_and_a_large_grid_are_printed_in_one_line(result):
+    grid = Grid(np.linspace(0, 1, 10_000), betas=[None, 0.1])
+    assert repr(grid) == (
+        "Grid(thresholds=(0.0, 0.00010001000100010001, ..., 1.0; 10000 in all), bounds=('betting',), "
+        "methods=('binomial',), betas=(None, 0.1), deltas=(0.01,), budgets=None)"
+    )
+    assert str(result) == repr(result)
+    assert repr(result).startswith(f"SweepResult({result.epsilon.size} certificates, seed: ")
+    assert "threshold: " in repr(result)
+    assert len(repr(result)) < 200

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Ends, finish
+from jaxcert.certificates._access import ByThreshold, holds_values, listed
 from jaxcert.certificates._arguments import as_row
 from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._compiled import bad_levels
@@ -25,7 +25,7 @@ from jaxcert.returns._prepared import probability
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class TailCertificate:
+class TailCertificate(ByThreshold):
     """What the worst share of new tasks can be relied on for; a pytree of arrays.
 
     With probability at least 1 - delta over the sampled tasks and rollouts, for all shares v and the band together:
@@ -55,10 +55,12 @@ class TailCertificate:
     status: jax.Array
     delta: jax.Array
 
+    _per_threshold = ("shares", "quantiles", "cvar", "status")
+
     def __str__(self) -> str:
         if not _readable(self):
             return repr(self)
-        return "\n".join(_sentence(self, i) for i in range(self.shares.size))
+        return listed(lambda i: _sentence(self, i), self.shares.size)
 
     def __repr__(self) -> str:
         if not _readable(self):
@@ -69,9 +71,7 @@ class TailCertificate:
 
 
 def _readable(certificate: TailCertificate) -> bool:
-    leaves = jax.tree.leaves(certificate)
-    arrays = all(isinstance(leaf, jax.Array | np.ndarray) for leaf in leaves)
-    return arrays and is_concrete(leaves) and certificate.quantiles.ndim == 1
+    return holds_values(certificate) and certificate.quantiles.ndim == 1
 
 
 def _sentence(certificate: TailCertificate, index: int) -> str:

@@ -10,8 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._bound import Bound
+from jaxcert.certificates._access import Plain, holds_values
 from jaxcert.certificates._arguments import choose
-from jaxcert.certificates._certificate import Status, holds_values
+from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._figures import ceil_figures, confidence
 from jaxcert.certificates.comparisons._both_policies import BothPolicies, average_differences, prepare_policies
 from jaxcert.certificates.functionals._task_averages import OVER_TASKS, mean_over_tasks
@@ -22,7 +23,7 @@ from jaxcert.returns._prepared import Support, probability
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False)
-class RankingCertificate:
+class RankingCertificate(Plain):
     """Which of several policies are at least as good as which others; a pytree of arrays.
 
     With probability at least 1 - delta over the sampled tasks and rollouts, all of it holds at once: the mean expected

@@ -13,9 +13,10 @@ import numpy as np
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._evaluate import lower_bounds
+from jaxcert.certificates._access import ByThreshold, holds_values, listed
 from jaxcert.certificates._arguments import prepare_thresholds
-from jaxcert.certificates._certificate import Status, holds_values
-from jaxcert.certificates._figures import ceil_figures, confidence, floor_figures, floor_to
+from jaxcert.certificates._certificate import Status
+from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures, floor_to
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import at_least, complement_up, unit_roundoff
 from jaxcert.returns._checks import check_axes, check_values
@@ -25,7 +26,7 @@ from jaxcert.returns.summaries import Summary
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False)
-class EpisodeCertificate:
+class EpisodeCertificate(ByThreshold):
     """Certified probability that the next episode reaches a threshold; a pytree of arrays.
 
     With probability at least 1 - delta over the sampled tasks and rollouts: one new episode, on a new task from the
@@ -56,21 +57,22 @@ class EpisodeCertificate:
     num_tasks: int = dataclasses.field(metadata={"static": True})
     rollouts: str = dataclasses.field(metadata={"static": True})
 
+    _per_threshold = ("thresholds", "safety", "epsilon", "status")
+
     def __str__(self) -> str:
         if not self._is_single():
             return repr(self)
         columns = (np.ravel(column).tolist() for column in (self.thresholds, self.safety, self.status))
-        return "\n".join(self._sentence(*row) for row in zip(*columns, strict=True))
+        rows = list(zip(*columns, strict=True))
+        return listed(lambda i: self._sentence(*rows[i]), len(rows))
 
     def __repr__(self) -> str:
         settings = f"num_tasks={self.num_tasks}, rollouts={self.rollouts!r}"
         if not self._is_single():
             return f"{type(self).__name__}(safety of shape {getattr(self.safety, 'shape', None)}, {settings})"
-        thresholds, safety = (
-            ", ".join(map(floor_figures, np.ravel(column).tolist())) for column in (self.thresholds, self.safety)
-        )
+        thresholds, safety = figures_row(self.thresholds), figures_row(self.safety)
         delta = ceil_figures(float(self.delta))
-        return f"{type(self).__name__}(thresholds=[{thresholds}], safety=[{safety}], delta={delta}, {settings})"
+        return f"{type(self).__name__}(thresholds={thresholds}, safety={safety}, delta={delta}, {settings})"
 
     def _is_single(self) -> bool:
         """Whether it can be read, and has no batch axes."""

@@ -7,13 +7,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.certificates._certificate import Status, holds_values
-from jaxcert.certificates._figures import ceil_figures, confidence, floor_figures
+from jaxcert.certificates._access import Plain, holds_values, listed
+from jaxcert.certificates._certificate import Status
+from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False)
-class MeanCertificate:
+class MeanCertificate(Plain):
     """A certified mean over new tasks, all of them or the worst; a pytree of arrays.
 
     With probability at least 1 - delta over the sampled tasks and rollouts: the mean of the quantity over tasks from
@@ -51,16 +52,16 @@ class MeanCertificate:
         if not self._is_single():
             return repr(self)
         columns = (np.ravel(column).tolist() for column in (self.mean, self.alpha, self.status))
-        return "\n".join(self._sentence(*row) for row in zip(*columns, strict=True))
+        rows = list(zip(*columns, strict=True))
+        return listed(lambda i: self._sentence(*rows[i]), len(rows))
 
     def __repr__(self) -> str:
         settings = f"num_tasks={self.num_tasks}, bound={self.bound!r}, quantity={self.quantity!r}"
         if not self._is_single():
             return f"{type(self).__name__}(mean of shape {getattr(self.mean, 'shape', None)}, {settings})"
-        mean = ", ".join(map(floor_figures, np.ravel(self.mean).tolist()))
-        alpha = ", ".join(map(ceil_figures, np.ravel(self.alpha).tolist()))
+        mean, alpha = figures_row(np.ravel(self.mean)), figures_row(np.ravel(self.alpha), ceil_figures)
         delta = ceil_figures(float(self.delta))
-        return f"{type(self).__name__}(mean=[{mean}], alpha=[{alpha}], delta={delta}, {settings})"
+        return f"{type(self).__name__}(mean={mean}, alpha={alpha}, delta={delta}, {settings})"
 
     def _is_single(self) -> bool:
         """Whether it can be read, and has no batch axes."""

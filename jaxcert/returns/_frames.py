@@ -1,0 +1,147 @@
+"""Returns from tables and labelled arrays in memory, whose packages are not imported here."""
+
+from typing import Any
+
+import numpy as np
+
+from jaxcert.returns._rows import Columns, Returns, arrange, check_missing, padded
+
+
+def from_frame(
+    frame: Any,
+    *,
+    task: str = "task_id",
+    episode: str | None = "episode_id",
+    value: str = "total_return",
+    strict: bool = False,
+) -> Returns:
+    """Returns from a frame with one row per rollout, of pandas, Polars or pyarrow.
+
+    Rows may stand in any order and tasks may have different numbers of rollouts. Tasks are numbered in the order in
+    which they first appear, and a task's rollouts in the order of their rows. Other columns are ignored. A crashed
+    episode must not be left out: see ``jaxcert.report.read_returns`` on missing rollouts.
+
+    Args:
+        frame: the table; a pandas or Polars DataFrame, or a pyarrow Table.
+        task: the column of tasks, of integers, text or anything else that tells them apart.
+        episode: the column of episodes, each once per task, so that rows read twice are noticed; None if there is none.
+        value: the column of returns: numbers, booleans, or numbers as text.
+        strict: refuse a frame in which some tasks have fewer rollouts than others.
+
+    Returns:
+        A ``Returns``, whose ``returns`` [n, m] and ``where`` go into ``jaxcert.certify``.
+
+    Raises:
+        ValueError: a column is missing or occurs twice; there are no rows; an entry is empty, not a number or not
+            finite; a pair of task and episode occurs twice; with ``strict``, rollouts are missing.
+
+    Warns:
+        UserWarning: without ``strict``, some tasks have fewer rollouts than others.
+
+    Example:
+        >>> import pandas
+        >>> frame = pandas.DataFrame({"env": ["a", "a", "b", "b"], "success": [True, False, True, True]})
+        >>> from_frame(frame, task="env", episode=None, value="success").returns
+        array([[1., 0.],
+               [1., 1.]])
+    """
+    found = arrange_table(frame, Columns(task, episode, value))
+    check_missing(found, strict=strict)
+    return found
+
+
+def arrange_table(table: Any, names: Columns) -> Returns:
+    """The returns of the rows of a table of pandas, Polars or pyarrow."""
+    _check_table(table, names)
+    task, episode, value = (None if name is None else _column(table[name]) for name in names)
+    assert task is not None
+    assert value is not None
+    return arrange(names, task, episode, value)
+
+
+def _column(series: Any) -> np.ndarray:
+    """The entries as an array; of objects if some are empty, which are None then."""
+    empty = np.asarray(series.isna() if hasattr(series, "isna") else series.is_null(), bool)
+    values = series.to_numpy()
+    if empty.any():
+        values = values.astype(object)
+        values[empty] = None
+    return values
+
+
+def _check_table(table: Any, wanted: Columns) -> None:
+    if hasattr(table, "collect"):
+        raise ValueError("the frame is lazy; expected one with values: call collect()")
+    if not hasattr(table, "columns"):
+        raise ValueError(f"has type {type(table).__name__}, expected a frame of pandas, Polars or pyarrow")
+    index = getattr(getattr(table, "index", None), "names", ())
+    indexed = [name for name in wanted if name is not None and name in index]
+    hint = f"; {', '.join(indexed)} is in the index: call reset_index()" if indexed else ""
+    check_names(list(getattr(table, "column_names", table.columns)), wanted, hint)
+
+
+def check_names(names: list[Any], columns: Columns, hint: str = "") -> None:
+    """Check that every wanted column occurs once."""
+    wanted = [name for name in columns if name is not None]
+    missing = [name for name in wanted if name not in names]
+    twice = [name for name in wanted if names.count(name) > 1]
+    found = ", ".join(repr(name)[:42] for name in names[:12]) + (", ..." if len(names) > 12 else "")
+    if missing:
+        raise ValueError(f"has no column {', '.join(missing)}; found {found or 'none'}{hint}")
+    if twice:
+        raise ValueError(f"has more than one column {', '.join(twice)}; found {found}")
+
+
+def from_xarray(array: Any, *, task: str = "task", episode: str = "episode", strict: bool = False) -> Returns:
+    """Returns from an xarray DataArray with a dimension of tasks and one of episodes; NaN is a missing rollout.
+
+    NaN as the return of an episode that was run, but diverged or crashed, is no missing rollout: put the lower end of
+    the support in its place before.
+
+    Args:
+        array: the DataArray; select one value along any other dimension before.
+        task: the dimension of tasks; its coordinate, if there is one, labels them.
+        episode: the dimension of episodes.
+        strict: refuse an array in which some tasks have fewer rollouts than others.
+
+    Returns:
+        A ``Returns``, whose ``returns`` [n, m] and ``where`` go into ``jaxcert.certify``.
+
+    Raises:
+        ValueError: it is no DataArray of numbers with these two dimensions; a return is infinite; a task has no
+            rollout; with ``strict``, rollouts are missing.
+
+    Warns:
+        UserWarning: without ``strict``, some tasks have fewer rollouts than others.
+
+    Example:
+        >>> import xarray
+        >>> array = xarray.DataArray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dims=("seed", "world"))
+        >>> from_xarray(array, task="world", episode="seed").returns.shape
+        (3, 2)
+    """
+    values = _checked_values(array, task, episode)
+    labels = np.asarray(array.coords[task].values) if task in array.coords else np.arange(len(values))
+    tasks, episodes = np.nonzero(~np.isnan(values))
+    without = np.setdiff1d(np.arange(len(values)), tasks)
+    if without.size:
+        raise ValueError(f"{task} {labels[without[0]]} has no rollout; expected at least one")
+    found = padded(tasks, values[tasks, episodes].astype(np.float64), labels)
+    check_missing(found, strict=strict)
+    return found
+
+
+def _checked_values(array: Any, task: str, episode: str) -> np.ndarray:
+    """The array [n, m], finite or NaN."""
+    if not hasattr(array, "values") or not hasattr(array, "transpose") or callable(array.values):
+        raise ValueError(f"has type {type(array).__name__}, expected an xarray DataArray")
+    if sorted(map(str, array.dims)) != sorted([task, episode]):
+        found = ", ".join(map(str, array.dims))
+        raise ValueError(f"has the dimensions {found or 'none'}; expected {task} and {episode}")
+    values = np.asarray(array.transpose(task, episode).values)
+    if values.dtype.kind not in "biuf" or values.size == 0:
+        raise ValueError(f"has dtype {values.dtype} and shape {values.shape}, expected numbers of tasks and episodes")
+    if np.isinf(values).any():
+        row, column = np.argwhere(np.isinf(values))[0]
+        raise ValueError(f"{task} {row}, {episode} {column} is {values[row, column]}, expected a finite number")
+    return values

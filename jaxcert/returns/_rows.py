@@ -1,0 +1,173 @@
+"""Returns [n, m] with a mask, from one row per rollout: the one place that makes them, for files and for frames."""
+
+import dataclasses
+import decimal
+import numbers
+import re
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+_AT_RANDOM = (
+    "certificates hold only if whether a rollout is missing does not depend on its outcome; otherwise count it as the "
+    "worst return, the lower end of the support"
+)
+# float() also accepts nan, inf, +5 and 1_000; here only decimal and exponent notation is accepted.
+_NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+
+
+class Columns(NamedTuple):
+    """Names of the columns of a table with one row per rollout; that of episodes may be absent."""
+
+    task: str = "task_id"
+    episode: str | None = "episode_id"
+    value: str = "total_return"
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Returns:
+    """Returns of a set of tasks, some of which may have fewer rollouts than others.
+
+    Attributes:
+        returns: float32 or float64 [n, m], one row per task. Missing rollouts are NaN.
+        where: bool [n, m], False where a rollout is missing; None if none is.
+        tasks: the label of each task, [n].
+
+    Example:
+        >>> import jaxcert
+        >>> data = jaxcert.from_lists({"push": [1, 0, 1], "pull": [1, 1, 1]})
+        >>> data
+        Returns(2 tasks, 3 rollouts each)
+        >>> found = jaxcert.certify(data.returns, 0.1, support=(0, 1), delta=0.1, where=data.where)
+    """
+
+    returns: np.ndarray
+    where: np.ndarray | None
+    tasks: np.ndarray
+
+    @property
+    def num_rollouts(self) -> np.ndarray:
+        """The number of rollouts of each task, int [n]."""
+        if self.where is None:
+            return np.full(self.returns.shape[0], self.returns.shape[1])
+        return self.where.sum(axis=1)
+
+    @property
+    def missing(self) -> str:
+        """How many tasks lack rollouts that others have, and how many are missing, in words; empty for none."""
+        counts, most = self.num_rollouts, self.returns.shape[1]
+        short = int((counts < most).sum())
+        if not short:
+            return ""
+        return (
+            f"{short} of {len(counts)} tasks have fewer than {most} rollouts, {int((most - counts).sum())} of "
+            f"{counts.size * most} are missing"
+        )
+
+    def __repr__(self) -> str:
+        counts = self.num_rollouts
+        rollouts = f"{counts.max()} rollouts each" if not self.missing else f"{counts.min()} to {counts.max()} rollouts"
+        return f"{type(self).__name__}({len(counts)} tasks, {rollouts})"
+
+
+def check_missing(found: Returns, *, strict: bool, place: str = "", stacklevel: int = 3) -> None:
+    """Warn of missing rollouts, or refuse them."""
+    if found.missing and strict:
+        raise ValueError(f"{place}{found.missing}; expected as many of every task")
+    if found.missing:
+        warnings.warn(f"{place}{found.missing}: {_AT_RANDOM}", UserWarning, stacklevel=stacklevel)
+
+
+def arrange(names: Columns, task: np.ndarray, episode: np.ndarray | None, value: np.ndarray) -> Returns:
+    """The returns of rows; tasks in the order in which they first appear, a task's rollouts in the order of rows."""
+    if len(task) == 0:
+        raise ValueError("has no rows, expected one per rollout")
+    tasks, labels = _codes(task, names.task)
+    episodes = None if episode is None else _codes(episode, f"{names.episode}")[0]
+    totals = _numbers(value, names.value)
+    if episode is not None and episodes is not None:
+        _check_pairs(names, tasks, episodes, task, episode)
+    return padded(tasks, totals, labels)
+
+
+def padded(tasks: np.ndarray, totals: np.ndarray, labels: np.ndarray) -> Returns:
+    """Returns [n, m] with m the largest number of rollouts, from the index of each rollout's task.
+
+    Missing rollouts are NaN, so that a forgotten mask gives an error, not a wrong result.
+    """
+    counts = np.bincount(tasks, minlength=len(labels))
+    order = np.argsort(tasks, kind="stable")
+    rows, starts = tasks[order], np.cumsum(counts) - counts
+    columns = np.arange(len(tasks)) - starts[rows]
+    returns = np.full((len(counts), int(counts.max())), np.nan)
+    returns[rows, columns] = totals[order]
+    return Returns(returns, None if counts.min() == counts.max() else ~np.isnan(returns), labels)
+
+
+def _codes(column: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """The index of each entry in order of first appearance, int64 [rows], and the entries in that order."""
+    if column.dtype == object:
+        return _codes_of_objects(column, name)
+    empty = np.isnan(column) if column.dtype.kind in "fc" else np.isnat(column) if column.dtype.kind in "mM" else None
+    _check_rows(np.zeros(len(column), bool) if empty is None else empty, name, column, "an entry")
+    values, first, inverse = np.unique(column, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return place[inverse.reshape(-1)], values[order]
+
+
+def _codes_of_objects(column: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
+    entries = column.tolist()
+    seen: dict[Any, int] = {}
+    try:
+        codes = np.fromiter((seen.setdefault(entry, len(seen)) for entry in entries), np.int64, len(entries))
+    except TypeError as error:
+        raise ValueError(f"column {name} holds {entries[0]!r:.40}, expected integers or text") from error
+    empty = np.fromiter(map(_is_empty, seen), bool, len(seen))
+    _check_rows(empty[codes], name, column, "an entry")
+    return codes, np.fromiter(seen, object, len(seen))
+
+
+def _is_empty(entry: Any) -> bool:
+    return entry is None or (isinstance(entry, str) and not entry) or (isinstance(entry, float) and np.isnan(entry))
+
+
+def _numbers(column: np.ndarray, name: str) -> np.ndarray:
+    """The returns, finite float64 [rows]."""
+    if column.dtype.kind in "biuf":
+        numbers = column.astype(np.float64)
+    else:
+        numbers = np.fromiter(map(_number, column.tolist()), np.float64, len(column))
+    _check_rows(~np.isfinite(numbers), name, column, "a finite number")
+    return numbers
+
+
+def _number(entry: Any) -> float:
+    """The entry as a number, NaN if it is none."""
+    if isinstance(entry, str):
+        text = entry.strip()
+        return float(text) if _NUMBER.fullmatch(text) else np.nan
+    return float(entry) if isinstance(entry, numbers.Real | decimal.Decimal | np.bool_) else np.nan
+
+
+def _check_rows(wrong: np.ndarray, name: str, column: np.ndarray, expected: str) -> None:
+    """Name the first row where `wrong` holds; the first row, after a header, is row 1."""
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        value = column[row].item() if isinstance(column[row], np.generic) else column[row]
+        shown = "empty" if value is None or (isinstance(value, str) and not value) else repr(value)[:40]
+        raise ValueError(f"row {row + 1}: {name} is {shown}, expected {expected}")
+
+
+def _check_pairs(
+    names: Columns, tasks: np.ndarray, episodes: np.ndarray, task: np.ndarray, episode: np.ndarray
+) -> None:
+    """Check that each (task, episode) occurs once."""
+    pairs, first, inverse = np.unique(tasks * (episodes.max() + 1) + episodes, return_index=True, return_inverse=True)
+    if len(pairs) == len(tasks):
+        return
+    again = int(np.flatnonzero(first[inverse] != np.arange(len(tasks)))[0])
+    pair = f"{names.task} {task[again]}, {names.episode} {episode[again]}"
+    raise ValueError(f"rows {first[inverse[again]] + 1} and {again + 1} both are {pair}; expected each pair once")

@@ -1,0 +1,216 @@
+"""Parts of certificates, and certificates as tables and plain values."""
+
+import dataclasses
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import pytest
+
+import jaxcert
+import jaxcert.training  # every kind of certificate is a subclass of Certificate by then
+from jaxcert import Certificate, certify_lower_bounds
+from jaxcert.tasks import simple_grid
+
+RETURNS = np.random.default_rng(0).uniform(0, 1, (60, 20)).astype(np.float32)
+SETTINGS = {"support": (0, 1), "delta": 0.05}
+THRESHOLDS = [0.1, 0.3, 0.7]
+# Fields of certificates that have no axis of thresholds, although they may have others.
+WHOLE = {"lower_bounds", "upper_bounds", "beta", "delta", "level", "low", "radius", "performance_shift"}
+
+
+def kinds() -> dict:
+    """Each kind of certificate with thresholds."""
+    one, other = jnp.asarray(RETURNS), jnp.asarray(RETURNS[::-1] * 0.5)
+    policy = {"num_tasks": 20, "delta": 0.1}
+    run = (simple_grid.ENV, simple_grid.POLICY, jax.random.key(0), THRESHOLDS)
+    return {
+        "plain": jaxcert.certify(one, THRESHOLDS, **SETTINGS),
+        "auto": jaxcert.certify(one, THRESHOLDS, beta="auto", **SETTINGS),
+        "soft": jaxcert.certify(one, THRESHOLDS, method="soft", **SETTINGS),
+        "band": jaxcert.certify_band(one, THRESHOLDS, **SETTINGS),
+        "interval": jaxcert.certify_interval(one, THRESHOLDS, complete=True, **SETTINGS),
+        "improvement": jaxcert.certify_improvement(one, other, THRESHOLDS, **SETTINGS),
+        "shift": jaxcert.certify_shift(jaxcert.certify(one, THRESHOLDS, **SETTINGS), divergence="kl", radius=0.02),
+        "sequential": jaxcert.certify_sequential(one, THRESHOLDS, **SETTINGS),
+        "episode": jaxcert.certify_episode(one, THRESHOLDS, delta=0.05),
+        "policy": jaxcert.certify_policy(*run, num_rollouts=10, **policy),
+        "adaptive": jaxcert.certify_adaptive(*run, max_rollouts=10, **policy),
+    }
+
+
+@pytest.fixture(scope="module")
+def certificates():
+    return kinds()
+
+
+NAMES = [
+    "plain",
+    "auto",
+    "soft",
+    "band",
+    "interval",
+    "improvement",
+    "shift",
+    "sequential",
+    "episode",
+    "policy",
+    "adaptive",
+]
+EVERY = pytest.mark.parametrize("name", NAMES)
+
+
+def subclasses(kind: type) -> list[type]:
+    return [kind, *(each for below in kind.__subclasses__() for each in subclasses(below))]
+
+
+@pytest.mark.parametrize("kind", subclasses(Certificate), ids=lambda kind: kind.__name__)
+def test_every_array_is_known_to_have_an_axis_of_thresholds_or_none(kind):
+    """One that is forgotten in `_per_threshold` would not be cut with the others."""
+    arrays = {field.name for field in dataclasses.fields(kind) if not field.metadata.get("static")}
+    assert arrays == set(kind._per_threshold) | (arrays & WHOLE)
+
+
+@EVERY
+def test_a_part_says_what_the_whole_says_there(certificates, name):
+    whole = certificates[name]
+    sentences = str(whole).splitlines()
+    assert len(whole) == len(sentences) == 3
+    for i, line in enumerate(sentences):
+        assert str(whole[i]) == str(whole[i - 3]) == line
+        assert len(whole[i]) == 1
+        assert str(whole.at(THRESHOLDS[i])) == line
+    assert str(whole[1:]).splitlines() == sentences[1:]
+    assert str(whole[::-1]).splitlines() == sentences[::-1]
+    assert [str(part) for part in whole] == sentences
+    assert type(whole[0]) is type(whole[:2])
+
+
+@EVERY
+def test_a_part_has_the_arrays_at_its_thresholds_and_the_others_whole(certificates, name):
+    whole = getattr(certificates[name], "certificate", certificates[name])
+    part = whole[1]
+    for field in dataclasses.fields(whole):
+        cut, full = getattr(part, field.name), getattr(whole, field.name)
+        if field.name in whole._per_threshold or (field.name == "beta" and np.ndim(full)):
+            full = full[..., 1:2]
+        np.testing.assert_array_equal(cut, full)
+
+
+@EVERY
+def test_the_table_has_the_numbers_that_were_given(certificates, name):
+    frame = certificates[name].to_frame()
+    assert frame.threshold.tolist() == THRESHOLDS
+    assert frame.delta.unique().tolist() == [0.1 if name in ("policy", "adaptive") else 0.05]
+    if name in ("plain", "band", "interval", "improvement"):
+        assert frame.beta.unique().tolist() == [0.05]
+    np.testing.assert_array_equal(frame.safety, getattr(certificates[name], "certificate", certificates[name]).safety)
+    assert isinstance(frame.status.dtype, pd.CategoricalDtype)
+    assert set(frame.status) <= {"certified", "vacuous"}
+    assert list(frame.columns[:3]) == ["threshold", "safety", "epsilon"]
+
+
+@EVERY
+def test_plain_values_are_those_held_and_survive_json(certificates, name):
+    whole = getattr(certificates[name], "certificate", certificates[name])
+    values = certificates[name].to_dict()
+    assert list(values) == [field.name for field in dataclasses.fields(whole)]
+    assert values["thresholds"] == THRESHOLDS
+    assert values["safety"] == np.asarray(whole.safety).tolist()
+    assert all(status in ("certified", "vacuous") for status in values["status"])
+    assert json.loads(certificates[name].to_json()) == values
+    assert "\n" in certificates[name].to_json(indent=2)
+
+
+def test_the_kinds_of_certificate_without_thresholds():
+    mean = jaxcert.certify_mean(RETURNS, **SETTINGS)
+    assert mean.to_dict()["mean"] == float(mean.mean)
+    assert mean.to_dict()["status"] == "certified"
+    ranking = jaxcert.certify_ranking(np.stack([RETURNS, RETURNS * 0.2]), **SETTINGS)
+    assert json.loads(ranking.to_json())["order"] == np.asarray(ranking.order).tolist()
+    tail = jaxcert.certify_tail(jaxcert.certify_band(RETURNS, None, **SETTINGS), [0.1, 0.3])
+    assert list(tail.to_frame().columns) == ["share", "quantile", "cvar", "status", "delta"]
+    assert tail.to_frame().share.tolist() == [0.1, 0.3]
+    assert str(tail.at(0.3)) == str(tail).splitlines()[1]
+    with pytest.raises(ValueError, match=r"0.2 is none of the 2 shares; near ones are 0.1, 0.3"):
+        tail.at(0.2)
+
+
+def test_what_is_not_finite_is_null_in_json():
+    found = certify_lower_bounds(np.array([-np.inf, 0.5]), [0.2], delta=0.1, beta=0.05)
+    assert found.to_dict()["lower_bounds"] == [-np.inf, 0.5]
+    assert json.loads(found.to_json())["lower_bounds"] == [None, 0.5]
+
+
+@pytest.mark.parametrize("given", [0.7, np.float32(0.7), np.float64(0.7), jnp.float32(0.7)])
+@pytest.mark.parametrize("held", [[0.1, 0.7], np.array([0.1, 0.7], np.float32), jnp.asarray([0.1, 0.7])])
+def test_at_finds_a_threshold_as_a_number_of_its_type(precision, held, given):
+    if precision == "float64" and np.asarray(given).dtype != np.asarray(held).dtype:
+        return
+    found = certify_lower_bounds(np.linspace(0, 1, 50), held, delta=0.1, beta=0.05)
+    assert str(found.at(given)) == str(found[1])
+    assert str(found.at(found.thresholds[1])) == str(found[1])
+
+
+def test_a_threshold_that_was_not_certified():
+    found = certify_lower_bounds(np.linspace(0, 1, 50), [0.1, 0.3, 0.5, 0.7, 0.9], delta=0.1, beta=0.05)
+    with pytest.raises(ValueError, match=r"^0.62 is none of the 5 thresholds; near ones are 0.5, 0.7, 0.9$"):
+        found.at(0.62)
+    with pytest.raises(ValueError, match="expected a number"):
+        found.at([0.1, 0.3])
+    with pytest.raises(IndexError, match="index is 5; the certificate has 5 thresholds"):
+        found[5]
+    with pytest.raises(TypeError, match="expected an integer or a slice"):
+        found[0.5]
+    with pytest.raises(TypeError, match="expected an integer or a slice"):
+        found["safety"]
+
+
+def test_parts_under_transformations():
+    lower = jnp.linspace(0, 1, 50)
+
+    @jax.jit
+    def second(lower):
+        return certify_lower_bounds(lower, [0.1, 0.3], delta=0.1, beta=0.05)[1]
+
+    whole = certify_lower_bounds(lower, [0.1, 0.3], delta=0.1, beta=0.05)
+    assert jax.tree.all(jax.tree.map(np.array_equal, second(lower), whole[1]))
+    many = jax.vmap(lambda lower: certify_lower_bounds(lower, [0.1, 0.3], delta=0.1, beta=0.05))(
+        jnp.stack([lower, lower / 2])
+    )
+    assert many[1].safety.shape == (2, 1)
+    assert many[1].beta.shape == many.beta.shape
+    assert many.to_dict()["status"] == [["certified", "certified"]] * 2
+    with pytest.raises(ValueError, match="certificate is batched"):
+        many.to_frame()
+    with pytest.raises(ValueError, match="expected a number, and"):
+        many.at(0.1)
+    with pytest.raises(ValueError, match="has no values here; expected it outside of jit"):
+        jax.jit(lambda lower: certify_lower_bounds(lower, 0.1, delta=0.1, beta=0.05).to_json())(lower)
+
+
+def test_many_thresholds_are_printed_briefly():
+    levels = np.linspace(0, 1, 10_000)
+    found = certify_lower_bounds(np.linspace(0, 1, 50), levels, delta=0.1, beta=0.05)
+    lines = str(found).splitlines()
+    assert lines[:5] == [str(found[i]) for i in range(5)]
+    assert lines[5] == "... 9990 more ..."
+    assert lines[-1] == str(found[-1])
+    assert len(lines) == 11
+    levels = levels[1:-1:50]
+    episode = jaxcert.certify_episode(RETURNS, levels, delta=0.1)
+    tail = jaxcert.certify_tail(jaxcert.certify_band(RETURNS, None, **SETTINGS), levels)
+    cvar = jaxcert.certify_cvar(RETURNS, levels, support=(0, 1), delta=0.1, cap=1.0)
+    for each in (found, episode, tail, cvar):
+        assert len(str(each)) < 4000
+        assert len(repr(each)) < 500
+    assert len(str(found[:20]).splitlines()) == 20
+
+
+def test_results_of_rollouts_are_printed_as_their_certificate(certificates):
+    for name in ("policy", "adaptive"):
+        found = certificates[name]
+        assert repr(found) == f"{type(found).__name__}({found.certificate!r})"
+        assert jax.tree.structure(found) == jax.tree.structure(jax.tree.map(lambda leaf: leaf, found))
