@@ -2,6 +2,7 @@
 
 import json
 from types import SimpleNamespace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -159,6 +160,6 @@ def test_returns_that_are_refused(changed, message):
 
 
 def test_a_summary_is_refused():
-    summary = Moments.empty(4, support=(0.0, 1.0))
+    summary: Any = Moments.empty(4, support=(0.0, 1.0))
     with pytest.raises(ValueError, match="summary, without single rollouts; the plug-in estimate needs an array"):
         certify_plug_in(summary, 0.5, delta=0.1)
