@@ -15,6 +15,7 @@ from conftest import x64_context
 
 import jaxcert
 from jaxcert import (
+    baselines,
     binomial_epsilon,
     bounds,
     certify,
@@ -388,12 +389,31 @@ INTERVAL_MDP = {
     ),
 }
 SUBJECTS = {**BOUNDS, **EPSILONS, **SHIFTS, **TAILS, **CERTIFICATES, **METRICS, **TASKS, **WORLD, **INTERVAL_MDP}
+BASELINES = {
+    "certify_known_performances": Subject(
+        lambda known, thresholds, delta, **validate: baselines.certify_known_performances(
+            known, thresholds, delta=delta, **validate
+        ),
+        (WORST[0], LEVELS[0], 0.1),
+        (WORST[1], LEVELS[1], 0.2),
+    ),
+    "certify_plug_in": Subject(
+        lambda x, thresholds, delta, where, **validate: baselines.certify_plug_in(
+            x, thresholds, delta=delta, where=where, **validate
+        ),
+        (RETURNS[0], LEVELS[0] + 0.4, 0.1, MASKS[0]),
+        (RETURNS[1], LEVELS[1] + 0.2, 0.2, MASKS[1]),
+    ),
+}
+SUBJECTS = {**BOUNDS, **EPSILONS, **TAILS, **CERTIFICATES, **METRICS, **TASKS, **WORLD, **INTERVAL_MDP}
+SUBJECTS |= BASELINES
 # Certificates and limits take seconds to compile: most of them are left to long runs.
 LONG = {*CERTIFICATES, "probability_intervals", "lower_bound"} - {
     "certify-betting-binomial",
     "certify_safety_level-betting-binomial",
     "certify_lower_bounds-binomial",
 }
+LONG |= set(BASELINES)
 # Those of which every argument can be an array; elsewhere Python numbers have to get to the device.
 ARRAYS_ONLY = {name for name in {**BOUNDS, **CERTIFICATES} if name.startswith(("certify", *NAMES, "dkw"))}
 ARRAYS_ONLY -= {
@@ -404,6 +424,7 @@ ARRAYS_ONLY -= {
     "certify_safety_level-together",
     *(name for name in CERTIFICATES if name.startswith("certify_lower_bounds")),
 }
+ARRAYS_ONLY |= set(BASELINES)
 
 
 def cases() -> list:
@@ -456,6 +477,8 @@ def test_every_public_function_on_arrays_is_here():
     of_policies = {"Policy", "brax_policy", "certify_adaptive", "certify_policy", "collect", "collect_gymnasium"}
     files = {"adaptive_facts", "load_adaptive", "save_adaptive"}
     rooms = (bounds, rollouts, simple_grid, bridge_world, interval_mdp)
+    rooms += (baselines,)
+    types |= {"PlugInEstimate", "interval_mdp"}
     public = {name for room in rooms for name in room.__all__} - helpers - types - of_static_arguments
     public |= {name for name in jaxcert.__all__ if inspect.isfunction(inspect.unwrap(getattr(jaxcert, name)))} - helpers
     assert public - of_policies - files <= here

@@ -4,7 +4,7 @@ import enum
 
 
 class Status(enum.IntEnum):
-    """Outcome of one certificate. The certificate holds whatever its status; some say nothing.
+    """Outcome of one certificate. The certificate holds whatever its status, but for UNSOUND; some say nothing.
 
     Example:
         >>> print(Status.VACUOUS.advice)
@@ -16,6 +16,7 @@ class Status(enum.IntEnum):
     INFEASIBLE = 2
     INVALID_INPUT = 3
     OUT_OF_RANGE = 4
+    UNSOUND = 5
 
     @property
     def advice(self) -> str:
@@ -31,4 +32,5 @@ _ADVICE = {
     "certificate: call outside of jit and vmap to have them named",
     Status.OUT_OF_RANGE: "beta > sqrt(2 delta) / num_tasks, where the scenario theorem alone may not be sound: the "
     "value reported is the larger of it and the binomial certificate, which holds",
+    Status.UNSOUND: "no certificate: an estimate for comparison, which holds with no stated confidence",
 }

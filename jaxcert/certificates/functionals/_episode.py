@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import chex
 import jax
@@ -19,9 +19,8 @@ from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures, floor_to
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import at_least, complement_up, unit_roundoff
-from jaxcert.returns._checks import check_axes, check_values
-from jaxcert.returns._prepared import Prepared, probability, to_device
-from jaxcert.returns.summaries import Summary
+from jaxcert.returns._prepared import Prepared, probability
+from jaxcert.returns._without_support import prepare_without_support
 
 
 @jax.tree_util.register_dataclass
@@ -138,7 +137,7 @@ def certify_episode(
     """
     if rollouts not in ("all", "first"):
         raise ValueError(f"rollouts is {rollouts!r}; expected 'all' or 'first'")
-    prepared = _prepare(returns, where, validate)
+    prepared = prepare_without_support(returns, where, validate, needed_by="the next episode")
     dtype, (n, m) = prepared.low.dtype, prepared.returns.shape[-2:]
     delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
     thresholds = prepare_thresholds(thresholds, dtype, validate)
@@ -147,19 +146,6 @@ def certify_episode(
     lower = lower_bounds(CLOPPER_PEARSON if exact else BETTING, shares, delta)
     fields = _certificates(lower, thresholds, valid)
     return EpisodeCertificate(**fields, thresholds=thresholds, delta=delta, num_tasks=n, rollouts=rollouts)
-
-
-def _prepare(returns: Any, where: Any, validate: bool) -> Prepared:
-    if isinstance(returns, Summary):
-        raise ValueError("returns are a summary, without single rollouts; the next episode needs an array")
-    # An explicit transfer, which a guard allows.
-    low, high = jax.device_put((np.float32(-np.inf), np.float32(np.inf)))
-    prepared = to_device(returns, low, high, where, certificate=True)
-    if validate:
-        values = returns if isinstance(returns, jax.Array) else np.asarray(returns)
-        check_values(values, -np.inf, np.inf, prepared.where, binary=False)
-        check_axes(prepared.returns, prepared.where)
-    return prepared
 
 
 # Thresholds are taken in blocks of so many that their comparisons take at most about 256 MB.

@@ -1,0 +1,1 @@
+"""How much of what known performances would certify is certified from rollouts."""

@@ -1,0 +1,102 @@
+"""What would be certified if averages of rollouts were performances: no certificate."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import chex
+import jax
+import jax.numpy as jnp
+
+from jaxcert.baselines._known_performances import no_failure
+from jaxcert.certificates import Certificate, Status, confidence, floor_figures, floor_to
+from jaxcert.certificates._arguments import prepare_thresholds
+from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._compiled import certify_given
+from jaxcert.returns._prepared import Prepared, probability
+from jaxcert.returns._without_support import prepare_without_support
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class PlugInEstimate(Certificate):
+    """The form of a ``Certificate`` with what is none: ``status`` is ``UNSOUND`` throughout, or ``INVALID_INPUT``.
+
+    ``lower_bounds`` are averages of rollouts, which no lower bounds are, and ``safety`` is not certified.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxcert.baselines import certify_plug_in
+        >>> print(certify_plug_in(jnp.full((200, 100), 0.9), 0.8, delta=0.01))
+        No certificate: if the average return of each task were its expected return, then with confidence 0.99,
+        on a new task from the same distribution, it would be at least 0.8 with probability at least 0.9772.
+    """
+
+    def _sentence(self, index: int) -> str:
+        shown, safety = floor_figures(float(self.thresholds[index])), floor_to(float(self.safety[index]), 4)
+        invalid = int(self.status[index]) == Status.INVALID_INPUT
+        note = f" ({Status.INVALID_INPUT.advice})" if invalid else ""
+        return (
+            "No certificate: if the average return of each task were its expected return, then with confidence "
+            f"{confidence(float(self.delta))},\non a new task from the same distribution, it would be at least {shown} "
+            f"with probability at least {safety}.{note}"
+        )
+
+
+def certify_plug_in(
+    returns: chex.Array,
+    thresholds: chex.Numeric | Sequence[chex.Numeric],
+    *,
+    delta: chex.Numeric,
+    where: chex.Array | None = None,
+    validate: bool = True,
+) -> PlugInEstimate:
+    r"""What is claimed if rollouts are not accounted for. Unsound: this certifies nothing, and is for comparison.
+
+    With k the number of tasks whose average return is below B,
+
+    .. math:: \hat\varepsilon(B) = U(k; n, \delta), \qquad P[\mathrm{Bin}(n, U) \le k] = \delta,
+
+    as if averages were expected returns. An average exceeds B by chance where J does not, so the failure probability
+    can be anything up to 1: with few rollouts, or where many tasks have a J just below B. More tasks make that worse.
+
+    Args:
+        returns: float[..., n, m], as in ``certify``; no summary, and no support is needed.
+        thresholds: float[t], or a scalar for one.
+        delta: the failure probability that it would have, in (0, 1); a scalar.
+        where: bool[..., n, m], which rollouts count; all by default. At least one per task.
+        validate: as in ``certify``. Otherwise, and for traced values, a task with a return that is not finite counts as
+            a violation, and the status says so.
+
+    Returns:
+        A ``PlugInEstimate`` with arrays [..., t], ``bound`` "plug_in" and beta 0.
+
+    Raises:
+        ValueError: for invalid shapes or values, as ``certify``, and for a summary.
+
+    Example:
+        >>> import jaxcert
+        >>> estimate = certify_plug_in(jaxcert.sample_returns("cheetah")[:, :2], 500.0, delta=0.01)
+        >>> print(f"{estimate.safety[0]:.3f}, {jaxcert.Status(int(estimate.status[0])).name}")
+        0.936, UNSOUND
+
+    Reference: the page on tightness.
+    """
+    prepared = prepare_without_support(returns, where, validate, needed_by="the plug-in estimate")
+    dtype = prepared.returns.dtype
+    delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
+    thresholds = prepare_thresholds(thresholds, dtype, validate)
+    found = certify_given("plug_in", BINOMIAL, _averages(prepared), thresholds, no_failure(dtype), delta)
+    fields = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
+    return PlugInEstimate(**{**fields, "status": _without_claim(found.status)})
+
+
+@jax.jit
+def _averages(prepared: Prepared) -> jax.Array:
+    """The average of each task, to nearest; -inf for one with returns that are not finite, or with none."""
+    mean = jnp.mean(prepared.returns, axis=-1, where=prepared.where)
+    return jnp.where(jnp.isfinite(mean), mean, -jnp.inf)
+
+
+@jax.jit
+def _without_claim(status: jax.Array) -> jax.Array:
+    return jnp.where(status == Status.INVALID_INPUT.value, status, Status.UNSOUND.value).astype(jnp.int32)

@@ -1,0 +1,106 @@
+"""The table of tightness: what it certifies is what the library does, and a run gives the numbers that are shown."""
+
+import csv
+import re
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from benchmarks.tightness import __main__ as tightness
+from benchmarks.tightness import ways
+from benchmarks.tightness.ways import DELTA, PLUG_IN, SAFETIES, SOFT, Way
+from benchmarks.tightness.worlds import WORLDS, draw
+from jaxcert import binomial_epsilon, certify, certify_safety_level
+
+DOCS = Path(__file__).parents[2] / "docs" / "tightness.md"
+# The world and size that are run again, in few ways: each is compiled.
+WORLD, SIZE = "simple grid", tightness.SIZES[0]
+CHOSEN = (Way("clopper_pearson", "binomial"), Way("hoeffding", "scenario"), SOFT, PLUG_IN)
+
+
+def committed() -> list[tightness.Row]:
+    with tightness.RESULTS.open() as file:
+        kinds = tightness.Row.__annotations__
+        return [tightness.Row(*(kind(row[name]) for name, kind in kinds.items())) for row in csv.DictReader(file)]
+
+
+@pytest.fixture(autouse=True)
+def _as_on_the_command_line():
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        yield
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_returns_average_to_the_performance_that_is_known(name):
+    known, returns = draw(WORLDS[name], jax.random.key(0), 6, 40_000)
+    assert returns.shape == (6, 40_000)
+    assert float(returns.min()) >= 0
+    assert float(returns.max()) <= 1
+    assert WORLDS[name].binary == (set(np.unique(returns).tolist()) <= {0.0, 1.0})
+    error = np.asarray(returns).std(axis=1) / 200
+    assert np.all(np.abs(np.asarray(returns).mean(axis=1) - np.asarray(known)) < 4.5 * error)
+
+
+def test_a_run_gives_the_committed_numbers():
+    """Other versions of JAX may draw or round a little differently."""
+    shown = {row[:-2]: row for row in committed()}
+    rows = tightness.of_world(WORLD, *SIZE, CHOSEN)
+    assert len(rows) == len(CHOSEN) * len(SAFETIES)
+    for row in rows:
+        assert shown[row[:-2]][-2:] == pytest.approx(row[-2:], rel=1e-3, abs=1e-5)
+
+
+def test_each_way_is_that_of_the_library():
+    returns = tightness.drawn(WORLDS[WORLD], *SIZE)[1]
+    found = {way: np.asarray(ways.certified(returns, way)) for way in CHOSEN}
+    for column, safety in enumerate(SAFETIES):
+        for way in CHOSEN[:2]:
+            wanted = certify_safety_level(returns, safety, support=(0.0, 1.0), delta=DELTA, **way._asdict())
+            assert np.array_equal(found[way][:, column], np.asarray(wanted.thresholds)[:, 0])
+    reached = jnp.asarray(found[SOFT][0])
+    settings = {"support": (0.0, 1.0), "delta": DELTA, "method": "soft"}
+    at, above = (certify(returns[0], reached + step, **settings).safety for step in (0, 2.0**-16))
+    assert np.all((np.asarray(reached) == 0) | (np.asarray(at) >= SAFETIES))
+    assert np.all(np.asarray(above) < SAFETIES)
+    averages = ways.certified_if_known(jnp.mean(returns, axis=-1))
+    np.testing.assert_allclose(found[PLUG_IN], averages, rtol=1e-6)
+
+
+def test_known_performances_certify_an_order_statistic():
+    known = tightness.drawn(WORLDS[WORLD], *SIZE)[0]
+    risks = np.asarray(binomial_epsilon(np.arange(SIZE[0]), SIZE[0], 0.0, DELTA))
+    ordered = np.pad(np.sort(np.asarray(known), axis=-1), ((0, 0), (1, 0)))  # 0 where no k is allowed
+    wanted = ordered[:, [int(np.sum(risks <= 1 - safety)) for safety in SAFETIES]]
+    assert np.array_equal(ways.certified_if_known(known), wanted)
+
+
+def test_only_the_plug_in_estimate_often_exceeds_what_known_performances_certify():
+    known, returns = tightness.drawn(WORLDS[WORLD], *SIZE)
+    best = np.asarray(ways.certified_if_known(known))
+    for way in CHOSEN:
+        above = np.mean(np.asarray(ways.certified(returns, way))[:, :3] > best[:, :3])
+        assert (above > 0.1) == (way == PLUG_IN), way
+
+
+def test_on_average_less_is_certified_than_known_performances_would():
+    rows = committed()
+    samples = [("cheetah", 200, 100), ("walker", 200, 90)]
+    places = [(name, *size) for name in WORLDS for size in tightness.SIZES]
+    assert {row[:3] for row in rows} == {*places, *samples}
+    in_world = {name: len(ways.ways(binary=world.binary)) for name, world in WORLDS.items()}
+    assert len(rows) == len(SAFETIES) * (sum(3 * number for number in in_world.values()) + 2 * 10)
+    assert [row for row in rows if row.method != PLUG_IN.method and row.certified > row.known] == []
+
+
+def test_the_page_shows_the_committed_numbers():
+    """Every line of its tables is one of the file."""
+    blocks: dict[tuple, list[tightness.Row]] = {}
+    for row in committed():
+        blocks.setdefault(row[:3], []).append(row)
+    lines = {line for block in blocks.values() for line in tightness.table(block)}
+    shown = re.findall(r"^\|.*\|$", DOCS.read_text(), re.MULTILINE)
+    assert len(shown) > 20
+    assert [line for line in shown if line not in lines] == []
