@@ -68,7 +68,7 @@ def _by_method(method: str, beta: float) -> Counted:
 
 def _auto(p: jax.Array) -> jax.Array:
     delta, levels = prepare_choice(BINOMIAL, DELTA, "auto", N, np.dtype(np.float32), True)
-    lower = jnp.where(p <= levels.betas[:, None, None], jnp.float32(THRESHOLD), 0)
+    lower = jnp.where(p[None] <= levels.betas[:, None, None], jnp.float32(THRESHOLD), 0)
     wanted = jnp.asarray([THRESHOLD], jnp.float32)
     return certify_best_level("given", BINOMIAL, lower, wanted, levels, delta).epsilon[..., 0]
 

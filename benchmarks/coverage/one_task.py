@@ -47,15 +47,13 @@ def cells(bounds: dict[str, Bound] | None = None) -> Iterator[Cell]:
     """For every bound, by default all in the registry."""
     for bound in (BOUNDS if bounds is None else bounds).values():
         for beta in BETAS:
-            cases = {
-                f"{case}, beta = {beta}": law for case, law in laws(beta).items() if law.binary or not bound.binary
-            }
-            for case, law in cases.items():
-                yield _cell(bound, case, law, beta)
-            yield _cell(bound, f"worst case, unequal m, beta = {beta}", barely(beta, NUM_ROLLOUTS), beta, masked=True)
+            for case, law in laws(beta).items():
+                if law.binary or not bound.binary:
+                    yield _cell(bound, case, law, beta)
+            yield _cell(bound, "worst case, unequal m", barely(beta, NUM_ROLLOUTS), beta, masked=True)
             if not bound.binary:
-                yield _cell(bound, f"even, unequal m, beta = {beta}", EVEN, beta, masked=True)
-                yield _cell(bound, f"large returns, beta = {beta}", RARE_FAILURES, beta, support=(LOW, HIGH))
+                yield _cell(bound, "even, unequal m", EVEN, beta, masked=True)
+                yield _cell(bound, "large returns", RARE_FAILURES, beta, support=(LOW, HIGH))
 
 
 def _cell(bound: Bound, case: str, law: Law, beta: float, *, masked=False, support=(0.0, 1.0)) -> Cell:

@@ -138,4 +138,4 @@ def _draw(key: jax.Array, table: jax.Array, risk: jax.Array, *, size: int) -> ja
     first, second = jax.random.split(key)
     bad = happens(first, (size, NUM_TASKS, 1), risk)
     row = jnp.where(bad, 0, table.shape[-1])
-    return jnp.take(table.reshape(-1), row + numbers(second, (2, size, NUM_TASKS, NUM_ROLLOUTS)))
+    return jnp.take(table.reshape(-1), row[None] + numbers(second, (2, size, NUM_TASKS, NUM_ROLLOUTS)))
