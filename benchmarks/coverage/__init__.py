@@ -1,0 +1,1 @@
+"""How often bounds and certificates fail, by simulation where the truth is exact."""

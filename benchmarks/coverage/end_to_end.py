@@ -1,0 +1,172 @@
+"""Certificates from returns: each kind is an entry in ``KINDS``, and is simulated in every world."""
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import jaxcert
+from benchmarks.coverage.cell import Cell
+from benchmarks.coverage.worlds import BETA, DELTA, WORLDS, Data, World, draw
+from jaxcert.certificates._registry import METHODS
+
+SHARE = 0.3  # of the worst tasks
+EPISODE = 0.5  # a return in [0, 1]
+Wrong = Callable[[World, Data], np.ndarray]
+
+
+class Kind(NamedTuple):
+    """A certificate: its name, and in which repetitions it says too much, bool[size]; or what is no certificate."""
+
+    name: str
+    wrong: Wrong
+    sound: bool = True
+
+
+def _options(world: World, data: Data, **more: Any) -> dict[str, Any]:
+    size = data.returns.shape[1]
+    return {"support": world.support, "delta": DELTA, "where": data.mask(size), "validate": False} | more
+
+
+def _below(risk: Any, world: World) -> np.ndarray:
+    """Whether a certified risk, [size, 1], is too small."""
+    return np.asarray(risk, np.float64)[:, 0] < world.risk
+
+
+# --- one policy -----------------------------------------------------------------------------------------------------
+
+
+def certify(world: World, data: Data, call: Any = jaxcert.certify, **options: Any) -> np.ndarray:
+    """One threshold, fixed beforehand."""
+    return _below(call(data.returns[0], world.threshold, **_options(world, data, **options)).epsilon, world)
+
+
+def plug_in(world: World, data: Data) -> np.ndarray:
+    """The averages of the tasks, as if they were their performances."""
+    where = data.mask(data.returns.shape[1])
+    means = jnp.mean(data.returns[0], axis=-1, where=where)
+    options = {"delta": DELTA, "beta": 0.0, "validate": False}
+    return _below(jaxcert.certify_lower_bounds(means, world.threshold, **options).epsilon, world)
+
+
+def safety_level(world: World, data: Data, *, several: bool = False, **options: Any) -> np.ndarray:
+    """Of a safety that only the performance of bad tasks reaches, alone or with others."""
+    wanted = np.array([1 - world.risk + 2.0**-17, *([0.5, 0.9] if several else [])])
+    options = _options(world, data, simultaneous=several, **options)
+    found = jaxcert.certify_safety_level(data.returns[0], wanted, **options)
+    return np.any(world.safety(np.asarray(found.thresholds, float)) < wanted, axis=-1)
+
+
+def interval(world: World, data: Data) -> np.ndarray:
+    """From both sides."""
+    found = jaxcert.certify_interval(data.returns[0], world.threshold, **_options(world, data, complete=True))
+    safe = 1 - world.risk
+    return _below(found.epsilon, world) | (np.asarray(found.safety_upper, float)[:, 0] < safe)
+
+
+def tail(world: World, data: Data) -> np.ndarray:
+    """Quantiles and means of the worst tasks together."""
+    band = jaxcert.certify_band(data.returns[0], None, **_options(world, data))
+    found = jaxcert.certify_tail(band, [0.1, SHARE, 0.6])
+    shares = np.asarray(found.shares, float)
+    truths = np.array([world.worst(share) for share in shares])
+    above = 1 - world.safety(np.asarray(found.quantiles, float)) > shares
+    return np.any(above | (np.asarray(found.cvar, float) > truths), axis=-1)
+
+
+def mean(world: World, data: Data, **options: Any) -> np.ndarray:
+    """Over all tasks."""
+    return np.asarray(jaxcert.certify_mean(data.returns[0], **_options(world, data, **options)).mean) > world.mean
+
+
+def cvar(world: World, data: Data) -> np.ndarray:
+    """The mean over the worst tasks, with the best cap."""
+    options = _options(world, data, cap=world.performances[1])
+    found = jaxcert.certify_cvar(data.returns[0], SHARE, **options).mean
+    return np.asarray(found, np.float64)[:, 0] > world.worst(float(np.float32(SHARE)))
+
+
+def episode(world: World, data: Data, **options: Any) -> np.ndarray:
+    """The return of the next episode."""
+    options = {name: value for name, value in _options(world, data, **options).items() if name != "support"}
+    found = jaxcert.certify_episode(data.returns[0], float(world.scaled(EPISODE)), **options).safety
+    return np.asarray(found, np.float64)[:, 0] > world.share_from(EPISODE)
+
+
+# --- several policies: one, and its mirror image, whose returns are those of the other reflected ----------------------
+
+
+def _mirrored(world: World, data: Data) -> jax.Array:
+    return sum(world.support) - data.returns[1]
+
+
+def _pair(world: World, data: Data, **more: Any) -> dict[str, Any]:
+    options = _options(world, data, **more)
+    where = options.pop("where")
+    return options | {"where_a": where, "where_b": where}
+
+
+def improvement(world: World, data: Data, **options: Any) -> np.ndarray:
+    """J - (a + b - J) >= 2 B - a - b exactly where J >= B."""
+    margin = 2 * world.threshold - sum(world.support)
+    options = _pair(world, data, **options)
+    found = jaxcert.certify_improvement(data.returns[0], _mirrored(world, data), margin, **options)
+    return _below(found.epsilon, world)
+
+
+def mean_difference(world: World, data: Data) -> np.ndarray:
+    """To the mirror image."""
+    found = jaxcert.certify_mean_difference(data.returns[0], _mirrored(world, data), **_pair(world, data))
+    return np.asarray(found.mean, np.float64) > 2 * world.mean - sum(world.support)
+
+
+def ranking(world: World, data: Data) -> np.ndarray:
+    """Of both and the mirror image: two are equally good."""
+    x = jnp.stack([*data.returns, _mirrored(world, data)], axis=1)
+    options = _options(world, data, where=data.mask(*x.shape[:2]))
+    found = jaxcert.certify_ranking(x, **options)
+    means = np.array([world.mean, world.mean, sum(world.support) - world.mean])
+    differences = means[:, None] - means
+    beyond = np.asarray(found.differences, np.float64) > differences
+    return np.any(beyond | (np.asarray(found.order) & (differences < 0)), axis=(1, 2))
+
+
+# --------------------------------------------------------------------------------------------------------------------
+
+_with = functools.partial
+KINDS = (
+    *(Kind(f"certify, {method}", _with(certify, method=method)) for method in METHODS),
+    Kind("certify, scenario, beta = 0.05", _with(certify, method="scenario", beta=BETA)),
+    Kind("certify, beta auto", _with(certify, beta="auto")),
+    Kind("certify_band", _with(certify, call=jaxcert.certify_band)),
+    Kind("certify_sequential, binomial", _with(certify, call=jaxcert.certify_sequential)),
+    Kind("certify_sequential, soft", _with(certify, call=jaxcert.certify_sequential, method="soft")),
+    Kind("certify_safety_level", safety_level),
+    Kind("certify_safety_level, simultaneous", _with(safety_level, several=True)),
+    Kind("certify_interval", interval),
+    Kind("certify_tail", tail),
+    Kind("certify_mean", mean),
+    Kind("certify_mean, hoeffding", _with(mean, bound="hoeffding")),
+    Kind("certify_cvar", cvar),
+    Kind("certify_episode, all", episode),
+    Kind("certify_episode, first", _with(episode, rollouts="first")),
+    Kind("certify_improvement, binomial", improvement),
+    Kind("certify_improvement, soft", _with(improvement, method="soft")),
+    Kind("certify_mean_difference", mean_difference),
+    Kind("certify_ranking", ranking),
+    Kind("averages taken for performances", plug_in, sound=False),
+)
+
+
+def cells(kinds: tuple[Kind, ...] = KINDS) -> Iterator[Cell]:
+    """Each kind in each world."""
+    for kind in kinds:
+        for name, world in WORLDS.items():
+            yield Cell(kind.name, name, DELTA, _trial(kind, world), sound=kind.sound)
+
+
+def _trial(kind: Kind, world: World) -> Callable[[jax.Array, int], np.ndarray]:
+    return lambda key, size: kind.wrong(world, draw(world, key, size))
