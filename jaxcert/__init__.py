@@ -3,6 +3,7 @@
 from jaxcert import bounds, numerics
 from jaxcert._version import __version__
 from jaxcert.certificates import (
+    AnytimeCertificate,
     BandCertificate,
     Certificate,
     EpisodeCertificate,
@@ -13,8 +14,10 @@ from jaxcert.certificates import (
     ScenarioSolution,
     Status,
     TailCertificate,
+    anytime_epsilon,
     binomial_epsilon,
     certify,
+    certify_anytime,
     certify_band,
     certify_cvar,
     certify_episode,
@@ -36,6 +39,7 @@ from jaxcert.sequential import certify_sequential
 
 __all__ = [
     "AdaptiveCertificate",
+    "AnytimeCertificate",
     "BandCertificate",
     "Certificate",
     "EpisodeCertificate",
@@ -48,10 +52,12 @@ __all__ = [
     "Status",
     "TailCertificate",
     "__version__",
+    "anytime_epsilon",
     "binomial_epsilon",
     "bounds",
     "certify",
     "certify_adaptive",
+    "certify_anytime",
     "certify_band",
     "certify_cvar",
     "certify_episode",
