@@ -39,8 +39,8 @@ def advise(
 
     Returns:
         For each threshold an ``Advice``, or None where as much is certified as wanted. For soft counts and beta "auto"
-        it is about the number of tasks alone, and None where these could do. None for certificates that hold together or
-        at every moment.
+        it is about the number of tasks alone, and None where these could do. None for certificates that hold together
+        or at every moment.
 
     Raises:
         ValueError: for a batched or traced certificate, or arguments out of range.

@@ -63,6 +63,14 @@ def test_numbers_of_the_documentation():
     assert float(binomial_epsilon(0, 200, 0.0, 0.01)) == pytest.approx(0.02276, abs=1e-5)
 
 
+def test_tasks_without_a_violation_until_a_safety():
+    n = np.arange(1, 1025)
+    every = 1 - np.asarray(anytime_epsilon(0, n, delta=0.01, beta=0.05), float)
+    fixed = 1 - np.asarray(binomial_epsilon(0, n, 0.05, 0.01), float)
+    for found, wanted in ((every, [31, 65, 133, 678]), (fixed, [22, 47, 95, 483])):
+        assert [int(n[np.argmax(found >= safety)]) for safety in (0.8, 0.9, 0.95, 0.99)] == wanted
+
+
 def test_the_series_are_incomplete_beta_functions(x64):
     from tensorflow_probability.substrates.jax.math import betainc
 

@@ -90,7 +90,7 @@ def _start(k: jax.Array, n: jax.Array, delta: jax.Array) -> jax.Array:
 
 
 class _Problem(NamedTuple):
-    """What does not depend on q: ``weight`` is alpha (1 - delta), ``a`` and ``b`` are of posterior and prior, in rows."""
+    """What does not depend on q: ``weight`` is alpha (1 - delta), ``a`` and ``b`` of posterior and prior, in rows."""
 
     k: jax.Array
     n: jax.Array
