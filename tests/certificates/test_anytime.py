@@ -71,6 +71,15 @@ def test_tasks_without_a_violation_until_a_safety():
         assert [int(n[np.argmax(found >= safety)]) for safety in (0.8, 0.9, 0.95, 0.99)] == wanted
 
 
+def test_priors_far_from_the_data(precision):
+    k, n = np.array([100, 1, 0, 30]), np.array([200, 1000, 5, 400])
+    for prior in ((1.0, 1e6), (1e6, 1.0), (1e-6, 1e-6)):
+        found = np.asarray(anytime_epsilon(k, n, delta=np.asarray(0.01, precision), beta=0.0, prior=prior))
+        rounded = [float(np.asarray(x, precision)) for x in prior]
+        for q, *counts in zip(found, k, n, strict=True):
+            assert q == 1 or mixture(q, *counts, *rounded) >= 1 / float(np.asarray(0.01, precision))
+
+
 def test_the_series_are_incomplete_beta_functions(x64):
     from tensorflow_probability.substrates.jax.math import betainc
 
@@ -115,7 +124,7 @@ def test_derivatives(x64):
 # --- how often it fails -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("share", [0.03, 0.3, 0.9])
+@pytest.mark.parametrize("share", [0.03, *(pytest.param(share, marks=pytest.mark.slow) for share in (0.3, 0.9))])
 def test_fails_at_some_moment_no_more_often_than_delta(share):
     """At the edge: each task is a violation with the largest probability, share = epsilon (1 - beta)."""
     moments, paths, delta, beta = 600, 20_000, 0.1, 0.05
@@ -166,6 +175,7 @@ def test_stops_at_the_first_moment_with_the_wanted_safety():
         found.first_reached(1.5)
 
 
+@pytest.mark.slow
 def test_batches_jit_and_vmap():
     x = returns(1, (2, N, M))
     found = certify_anytime(x, [0.4, 0.7], **SETTINGS)

@@ -34,7 +34,7 @@ class Series(NamedTuple):
 
 
 class _State(NamedTuple):
-    index: jax.Array
+    place: jax.Array
     term: jax.Array
     total: jax.Array
     moment: jax.Array  # the sum of the terms times their indices
@@ -105,7 +105,7 @@ def _problem(k, n, delta, alpha, gamma) -> _Problem:
     """``needed``: ln((alpha + k) / (alpha delta)), which the ratio of the sums has to reach; ``error``: of it."""
     parts = [-log(delta), log(alpha + k), -log(alpha)]
     # A logarithm is off by 3 u and by 2 u for its argument, the sums by u of all together.
-    error = unit_roundoff(delta.dtype) * (8 * sum(jnp.abs(part) for part in parts) + 4)
+    error = unit_roundoff(delta.dtype) * (8 * (jnp.abs(parts[0]) + jnp.abs(parts[1]) + jnp.abs(parts[2])) + 4)
     a, b = jnp.stack([alpha + k, alpha]), jnp.stack([gamma + (n - k), gamma])
     return _Problem(k, n, alpha * (1 - delta), a, b, parts[0] + (parts[1] + parts[2]), error)
 
@@ -133,7 +133,7 @@ def series(a: jax.Array, b: jax.Array, q: jax.Array) -> Series:
     u = unit_roundoff(q.dtype)
 
     def rest(state: _State) -> jax.Array:
-        rate = jnp.maximum((a + b + state.index) / (a + 1 + state.index), 1) * q * (1 + 16 * u)
+        rate = jnp.maximum((a + b + state.place) / (a + 1 + state.place), 1) * q * (1 + 16 * u)
         return jnp.where(rate < 1, state.term * rate / (1 - rate) * (1 + 16 * u), jnp.inf)
 
     def active(state: _State) -> jax.Array:
@@ -142,20 +142,20 @@ def series(a: jax.Array, b: jax.Array, q: jax.Array) -> Series:
     def body(state: _State) -> _State:
         term, total, moment = state.term, jnp.zeros_like(q), jnp.zeros_like(q)
         for j in range(_CHUNK):
-            i = state.index + j
+            i = state.place + j
             term = term * (q * (a + b + i) / (a + 1 + i))
             total, moment = total + term, moment + (i + 1) * term
-        more = _State(state.index + _CHUNK, term, state.total + total, state.moment + moment, state.steps)
+        more = _State(state.place + _CHUNK, term, state.total + total, state.moment + moment, state.steps)
         goes_on = active(state)
-        taken = (jnp.where(goes_on, new, old) for new, old in zip(more[:4], state[:4], strict=True))
-        return _State(*taken, state.steps + 1)
+        taken = jax.tree.map(lambda new, old: jnp.where(goes_on, new, old), more, state)
+        return taken._replace(steps=state.steps + 1)
 
     zero, one = jnp.zeros_like(q), jnp.ones_like(q)
     begin = _State(zero, one, one, zero, jnp.int32(0))
     final = jax.lax.while_loop(lambda s: jnp.any(active(s)) & (s.steps < _MOST_TERMS // _CHUNK), body, begin)
-    # Beyond the largest float the sum is at least that float; its terms have at most their largest index.
+    # Beyond the largest float the sum is at least that float, and no more is known; no index is beyond the last one.
     fits = (final.total < jnp.inf) & (final.moment < jnp.inf)
     total = jnp.minimum(final.total, jnp.finfo(q.dtype).max)
-    mean_index = jnp.where(fits, final.moment / total, final.index)
-    error = u * (_PER_TERM * mean_index * (1 + 2.0**-5) + final.index / _CHUNK + (2 * _CHUNK + 8))
-    return Series(total, rest(final), error)
+    mean_index = jnp.where(fits, final.moment / total, final.place)
+    error = u * (_PER_TERM * mean_index * (1 + 2.0**-5) + final.place / _CHUNK + (2 * _CHUNK + 8))
+    return Series(total, jnp.where(final.total < jnp.inf, rest(final), jnp.inf), error)
