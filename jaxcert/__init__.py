@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from jaxcert import bounds, numerics
 from jaxcert._version import __version__
 from jaxcert.certificates import (
+    AnytimeCertificate,
     BandCertificate,
     Certificate,
     EpisodeCertificate,
@@ -18,8 +19,10 @@ from jaxcert.certificates import (
     ShiftCertificate,
     Status,
     TailCertificate,
+    anytime_epsilon,
     binomial_epsilon,
     certify,
+    certify_anytime,
     certify_band,
     certify_cvar,
     certify_episode,
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AdaptiveCertificate",
+    "AnytimeCertificate",
     "BandCertificate",
     "Certificate",
     "EpisodeCertificate",
@@ -66,10 +70,12 @@ __all__ = [
     "Status",
     "TailCertificate",
     "__version__",
+    "anytime_epsilon",
     "binomial_epsilon",
     "bounds",
     "certify",
     "certify_adaptive",
+    "certify_anytime",
     "certify_band",
     "certify_cvar",
     "certify_episode",

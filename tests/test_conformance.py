@@ -16,9 +16,11 @@ from conftest import x64_context
 import jaxcert
 from jaxcert import (
     baselines,
+    anytime_epsilon,
     binomial_epsilon,
     bounds,
     certify,
+    certify_anytime,
     certify_band,
     certify_cvar,
     certify_episode,
@@ -137,6 +139,15 @@ SHIFTS = {
         "total_variation": (0.1, 0.2),
     }.items()
 }
+
+
+def _anytime_epsilon(k, n, beta, delta, alpha, gamma, **validate):
+    return anytime_epsilon(k, n, beta=beta, delta=delta, prior=(alpha, gamma), **validate)
+
+
+EPSILONS["anytime_epsilon"] = Subject(
+    _anytime_epsilon, (np.arange(5), 20, 0.1, 0.01, 1.0, 1.0), (np.arange(3, 8), 30, 0.0, 0.2, 0.5, 3.0)
+)
 TAILS = {
     name: Subject(getattr(numerics, name), (np.arange(5), 20, 0.1), (np.arange(3, 8), 30, 0.3))
     for name in ("binomial_cdf", "binomial_sf", "clopper_pearson_lower", "clopper_pearson_upper")
@@ -174,6 +185,18 @@ def _chosen_from_the_data(returns, thresholds, low, high, **validate):
 
 CERTIFICATES["certify-betting-auto"] = Subject(
     _chosen_from_the_data, (RETURNS[0], LEVELS[0], 0.0, 1.0), (RETURNS[1], LEVELS[1], -1.0, 2.0)
+)
+
+
+def _anytime(returns, thresholds, beta, delta, low, high, alpha, gamma, **validate):
+    settings = {"beta": beta, "delta": delta, "prior": (alpha, gamma)}
+    return certify_anytime(returns, thresholds, support=(low, high), **settings, **validate)
+
+
+CERTIFICATES["certify_anytime"] = Subject(
+    _anytime,
+    (RETURNS[0], LEVELS[0], 0.5, 0.1, 0.0, 1.0, 1.0, 1.0),
+    (RETURNS[1], LEVELS[1], 0.3, 0.2, -1.0, 2.0, 0.5, 3.0),
 )
 
 

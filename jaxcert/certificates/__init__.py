@@ -7,6 +7,7 @@ from jaxcert.certificates._figures import ceil_figures, confidence, floor_figure
 from jaxcert.certificates._interval import IntervalCertificate, certify_interval
 from jaxcert.certificates._safety_level import certify_safety_level
 from jaxcert.certificates._scenario import ScenarioSolution, scenario_epsilon
+from jaxcert.certificates.anytime import AnytimeCertificate, anytime_epsilon, certify_anytime
 from jaxcert.certificates.band import (
     BandCertificate,
     TailCertificate,
@@ -32,6 +33,7 @@ from jaxcert.certificates.functionals import (
 from jaxcert.certificates.shift import ShiftCertificate, certify_shift, shifted_epsilon
 
 __all__ = [
+    "AnytimeCertificate",
     "BandCertificate",
     "Certificate",
     "EpisodeCertificate",
@@ -43,9 +45,11 @@ __all__ = [
     "ShiftCertificate",
     "Status",
     "TailCertificate",
+    "anytime_epsilon",
     "binomial_epsilon",
     "ceil_figures",
     "certify",
+    "certify_anytime",
     "certify_band",
     "certify_cvar",
     "certify_episode",

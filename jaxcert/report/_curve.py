@@ -3,15 +3,18 @@
 import dataclasses
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.certificates import (
+    AnytimeCertificate,
     BandCertificate,
     Certificate,
     ShiftCertificate,
     certify_lower_bounds,
     certify_lower_bounds_band,
 )
+from jaxcert.certificates.anytime import certify_in_order
 
 
 def step_curve(certificate: Certificate) -> Certificate:
@@ -53,6 +56,11 @@ def step_curve(certificate: Certificate) -> Certificate:
     if isinstance(certificate, BandCertificate):
         settings |= {"kind": certificate.method, "num_smallest": certificate.num_smallest, "low": certificate.low}
         curve = certify_lower_bounds_band(certificate.lower_bounds, levels, **settings)
+    elif isinstance(certificate, AnytimeCertificate):
+        prior = certificate.prior[0], certificate.prior[1]
+        curve = certify_in_order(
+            certificate.bound, certificate.lower_bounds, jnp.asarray(levels), **settings, prior=prior
+        )
     else:
         curve = certify_lower_bounds(certificate.lower_bounds, levels, method=certificate.method, **settings)
     return dataclasses.replace(curve, bound=certificate.bound)

@@ -1,0 +1,248 @@
+"""Certificates that hold after every task: against exact arithmetic, by simulation, and their calls."""
+
+import jax
+import jax.numpy as jnp
+import mpmath
+import numpy as np
+import pytest
+from compilations import compilations
+from scipy import stats
+
+import jaxcert
+from jaxcert import Status, anytime_epsilon, binomial_epsilon, certify, certify_anytime
+from jaxcert.certificates.anytime._beta_mixture import series
+from jaxcert.planning import advise
+from jaxcert.report import step_curve
+
+N, M = 60, 20
+SETTINGS = {"support": (0.0, 1.0), "delta": 0.05}
+
+
+def mixture(q: float, k: int, n: int, alpha: float, gamma: float) -> mpmath.mpf:
+    """The mean likelihood ratio against q, by incomplete beta functions in 60 digits."""
+    with mpmath.workdps(60):
+        q, a, c = (mpmath.mpf(float(x)) for x in (q, alpha, gamma))
+        ratio = mpmath.betainc(a + k, c + n - k, 0, q) / mpmath.betainc(a, c, 0, q)
+        return ratio / (q**k * (1 - q) ** (n - k))
+
+
+def returns(seed: int = 0, shape: tuple[int, ...] = (N, M)) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    means = rng.beta(6, 2, (*shape[:-1], 1))
+    return (0.8 * means + 0.2 * rng.random(shape) * means).astype(np.float32)
+
+
+# --- the numbers ------------------------------------------------------------------------------------------------------
+
+
+def cases(seed: int, size: int) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(seed)
+    n = np.round(10 ** rng.uniform(0, 4, size)).astype(int)
+    k = np.minimum((n * rng.beta(0.4, 1.0, size)).astype(int), n - 1)
+    delta = 10 ** rng.uniform(-9, -0.5, size)
+    alpha, gamma = 10 ** rng.uniform(-1.5, 1.5, (2, size))
+    return k, n, delta, np.where(rng.random(size) < 0.5, 1.0, alpha), np.where(rng.random(size) < 0.5, 1.0, gamma)
+
+
+def test_never_below_the_exact_limit_and_near_it(precision):
+    k, n, delta, alpha, gamma = cases(1, 60)
+    delta, alpha, gamma = (x.astype(precision) for x in (delta, alpha, gamma))
+    found = np.asarray(anytime_epsilon(k, n, delta=delta, beta=0.0, prior=(alpha, gamma)))
+    room = 0.05 if precision == "float32" else 1e-8
+    for q, *rest, d in zip(found, k, n, alpha, gamma, delta, strict=True):
+        if q < 1:
+            value = mixture(q, *rest) * mpmath.mpf(float(d))
+            assert value >= 1, rest
+            # Near 1 the floats are far apart in odds, and the series is cut.
+            assert q > 0.98 or value <= 1 + room, rest
+    assert np.mean(found < 1) > 0.8
+
+
+def test_numbers_of_the_documentation():
+    assert float(anytime_epsilon(0, 200, delta=0.01, beta=0.0)) == pytest.approx(0.03179, abs=1e-5)
+    assert float(binomial_epsilon(0, 200, 0.0, 0.01)) == pytest.approx(0.02276, abs=1e-5)
+
+
+def test_tasks_without_a_violation_until_a_safety():
+    n = np.arange(1, 1025)
+    every = 1 - np.asarray(anytime_epsilon(0, n, delta=0.01, beta=0.05), float)
+    fixed = 1 - np.asarray(binomial_epsilon(0, n, 0.05, 0.01), float)
+    for found, wanted in ((every, [31, 65, 133, 678]), (fixed, [22, 47, 95, 483])):
+        assert [int(n[np.argmax(found >= safety)]) for safety in (0.8, 0.9, 0.95, 0.99)] == wanted
+
+
+def test_priors_far_from_the_data(precision):
+    k, n = np.array([100, 1, 0, 30]), np.array([200, 1000, 5, 400])
+    for prior in ((1.0, 1e6), (1e6, 1.0), (1e-6, 1e-6)):
+        found = np.asarray(anytime_epsilon(k, n, delta=np.asarray(0.01, precision), beta=0.0, prior=prior))
+        rounded = [float(np.asarray(x, precision)) for x in prior]
+        for q, *counts in zip(found, k, n, strict=True):
+            assert q == 1 or mixture(q, *counts, *rounded) >= 1 / float(np.asarray(0.01, precision))
+
+
+def test_the_series_are_incomplete_beta_functions(x64):
+    from tensorflow_probability.substrates.jax.math import betainc
+
+    a, b, q = (x.ravel() for x in np.meshgrid([0.3, 1.0, 7.5], [0.2, 1.0, 40.0], [0.01, 0.4, 0.9], indexing="ij"))
+    found = series(jnp.asarray(a), jnp.asarray(b), jnp.asarray(q))
+    log_beta = jax.scipy.special.betaln(a, b)
+    wanted = a * np.asarray(betainc(a, b, q)) * np.exp(log_beta) / (q**a * (1 - q) ** b)
+    np.testing.assert_allclose(found.total, wanted, rtol=1e-7)  # those of the libraries are off by 1e-8
+    assert np.all(found.rest <= 4e-16 * found.total)
+
+
+def test_monotone_and_above_the_certificate_for_one_moment(precision):
+    k = np.arange(200)
+    options = {"delta": np.asarray(0.01, precision), "beta": np.asarray(0.05, precision)}
+    found = np.asarray(anytime_epsilon(k, 200, **options))
+    assert np.all(np.diff(found) >= 0)
+    assert np.all(found >= np.asarray(binomial_epsilon(k, 200, options["beta"], options["delta"])))
+    assert np.all(np.diff(np.asarray(anytime_epsilon(0, k + 1, **options))) <= 0)
+    assert found[-1] == 1
+    assert found.dtype == precision
+
+
+def test_hundreds_of_thousands_of_tasks():
+    k, n = np.array([0, 1000, 100_000]), np.array([10**6, 10**5, 10**6])
+    found = np.asarray(anytime_epsilon(k, n, delta=0.01, beta=0.0))
+    fixed = np.asarray(binomial_epsilon(k, n, 0.0, 0.01))
+    assert np.all(found >= fixed)
+    assert np.all(found <= [2e-5, 0.0116, 0.102])
+
+
+def test_derivatives(x64):
+    def risk(delta, beta):
+        return anytime_epsilon(7, 120, delta=delta, beta=beta, prior=(0.5, 2.0))
+
+    slopes = jax.grad(risk, (0, 1))(0.02, 0.1)
+    for i, slope in enumerate(slopes):
+        step = np.eye(2)[i] * 1e-5
+        ends = [risk(*(np.array([0.02, 0.1]) + sign * step)) for sign in (1, -1)]
+        assert float(slope) == pytest.approx(float(ends[0] - ends[1]) / 2e-5, rel=1e-5)
+
+
+# --- how often it fails -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [0.03, *(pytest.param(share, marks=pytest.mark.slow) for share in (0.3, 0.9))])
+def test_fails_at_some_moment_no_more_often_than_delta(share):
+    """At the edge: each task is a violation with the largest probability, share = epsilon (1 - beta)."""
+    moments, paths, delta, beta = 600, 20_000, 0.1, 0.05
+    most = _most_without_failure(share, moments, delta, beta)
+    counts = np.cumsum(np.random.default_rng(3).random((paths, moments)) < share, axis=1)
+    failures = int(np.sum(np.any(counts <= most, axis=1)))
+    assert stats.binomtest(failures, paths, delta, alternative="greater").pvalue > 1e-4
+    assert failures > 0.2 * delta * paths
+
+
+def _most_without_failure(share: float, moments: int, delta: float, beta: float) -> np.ndarray:
+    """For each n the largest k at which epsilon is below the truth; -1 if none is."""
+    n = np.arange(1, moments + 1)
+    low, high = np.full(moments, -1), n.copy()
+    while np.any(high - low > 1):
+        middle = (low + high) // 2
+        fails = np.asarray(anytime_epsilon(np.maximum(middle, 0), n, delta=delta, beta=beta)) < share / (1 - beta)
+        fails |= middle < 0
+        low, high = np.where(fails, middle, low), np.where(fails, high, middle)
+    return low
+
+
+# --- the certificate --------------------------------------------------------------------------------------------------
+
+
+def test_history_is_the_running_minimum(precision):
+    x = returns().astype(precision)
+    found = certify_anytime(x, [0.4, 0.6, 0.9], beta=0.1, prior=(0.5, 3.0), **SETTINGS)
+    lower = np.asarray(certify(x, 0.5, beta=0.1, **SETTINGS).lower_bounds)
+    counts = np.cumsum(lower[:, None] < np.asarray(found.thresholds), axis=0)
+    moments = np.arange(1, N + 1)[:, None]
+    options = {"delta": found.delta, "beta": found.beta, "prior": (0.5, 3.0)}
+    single = anytime_epsilon(counts, moments, **options)
+    np.testing.assert_array_equal(found.history, np.minimum.accumulate(np.asarray(single), axis=0))
+    np.testing.assert_array_equal(found.epsilon, found.history[-1])
+    np.testing.assert_array_equal(found.num_violations, counts[-1])
+    np.testing.assert_array_equal(found.lower_bounds, lower)
+    assert found.history.dtype == precision
+
+
+def test_stops_at_the_first_moment_with_the_wanted_safety():
+    found = certify_anytime(returns(), [0.3, 0.99], **SETTINGS)
+    first = np.asarray(found.first_reached(0.8))
+    safety = 1 - np.asarray(found.history, float)
+    assert first[0] == np.argmax(safety[:, 0] >= 0.8) + 1
+    assert first[1] == 0
+    with pytest.raises(ValueError, match=r"safety is 1\.5; expected a probability"):
+        found.first_reached(1.5)
+
+
+@pytest.mark.slow
+def test_batches_jit_and_vmap():
+    x = returns(1, (2, N, M))
+    found = certify_anytime(x, [0.4, 0.7], **SETTINGS)
+    assert found.history.shape == (2, N, 2)
+    one = jax.jit(lambda r: certify_anytime(r, [0.4, 0.7], **SETTINGS))
+    for other in (jax.vmap(one)(x), jax.tree.map(lambda *rows: jnp.stack(rows), one(x[0]), one(x[1]))):
+        np.testing.assert_allclose(other.history, found.history, rtol=1e-5)
+
+
+def test_says_that_it_holds_at_every_moment():
+    text = str(certify_anytime(returns(), [0.4, 0.999], **SETTINGS))
+    assert text.startswith("With confidence 0.95, at every moment of the sampling of tasks: on a new task")
+    assert "tasks: nothing is certified about an expected return of at least 0.999" in text
+
+
+def test_a_loop_over_tasks_compiles_once():
+    anytime_epsilon(0, 1, delta=0.01, beta=0.05)
+    assert compilations(lambda: [anytime_epsilon(0, n, delta=0.01, beta=0.05) for n in range(2, 8)]) == 0
+
+
+def test_reports_and_plans_take_it():
+    found = certify_anytime(returns(), 0.4, **SETTINGS)
+    curve = step_curve(found)
+    again = certify_anytime(returns(), curve.thresholds, **SETTINGS)
+    np.testing.assert_array_equal(curve.epsilon, again.epsilon)
+    assert advise(found, support=(0, 1), num_rollouts=M, safety=0.999) == (None,)
+
+
+# --- invalid arguments ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"prior": (0.0, 1.0)}, r"prior\[0\] is 0; expected from 1e-06 to 1e\+06"),
+        ({"prior": (1.0, np.nan)}, r"prior\[1\] is nan; expected from"),
+        ({"prior": (1.0,)}, r"prior is \(1.0,\); expected a pair of positive numbers"),
+        ({"prior": 1.0}, "prior is 1.0; expected a pair"),
+        ({"delta": 0.0}, r"delta is 0; expected a probability in \(0, 1\)"),
+        ({"beta": 1.0}, r"beta is 1; expected a probability in \[0, 1\)"),
+        ({"num_tasks": 0}, "num_tasks is 0; expected a whole number"),
+        ({"num_violations": 21}, "num_violations is 21; expected a whole number between 0 and num_tasks"),
+    ],
+)
+def test_refuses(change, message):
+    arguments = {"num_violations": 2, "num_tasks": 20, "delta": 0.1, "beta": 0.1} | change
+    with pytest.raises(ValueError, match=message):
+        anytime_epsilon(**arguments)
+    if np.size(arguments.get("prior", (1, 1))) == 2:
+        assert float(anytime_epsilon(**arguments, validate=False)) == 1
+
+
+def test_certify_anytime_refuses():
+    with pytest.raises(ValueError, match="prior has shapes"):
+        certify_anytime(returns(), 0.5, prior=(np.ones(2), 1.0), **SETTINGS)
+    with pytest.raises(ValueError, match="bound is 'none'"):
+        certify_anytime(returns(), 0.5, bound="none", **SETTINGS)
+    with pytest.raises(ValueError, match="beta is 'auto'"):
+        certify_anytime(returns(), 0.5, beta="auto", **SETTINGS)
+
+
+def test_invalid_data_count_against_it():
+    x = returns()
+    x[3, 2] = np.nan
+    found = certify_anytime(x, [0.4, np.nan], validate=False, **SETTINGS)
+    assert list(np.asarray(found.status)) == [Status.INVALID_INPUT] * 2
+    assert int(found.num_violations[0]) == 1 + int(jnp.sum(found.lower_bounds[jnp.arange(N) != 3] < 0.4))
+    assert float(found.epsilon[1]) == 1
+    clean = jaxcert.certify_anytime(returns(), 0.4, **SETTINGS)
+    assert float(found.epsilon[0]) > float(clean.epsilon[0])
