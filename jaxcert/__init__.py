@@ -13,6 +13,7 @@ from jaxcert.certificates import (
     ScenarioSolution,
     Status,
     TailCertificate,
+    WeightedCertificate,
     binomial_epsilon,
     certify,
     certify_band,
@@ -27,8 +28,10 @@ from jaxcert.certificates import (
     certify_ranking,
     certify_safety_level,
     certify_tail,
+    certify_weighted,
     consecutive_successes_threshold,
     scenario_epsilon,
+    task_weights,
 )
 from jaxcert.returns import sample_returns
 from jaxcert.rollouts import AdaptiveCertificate, PolicyCertificate, certify_adaptive, certify_policy
@@ -47,6 +50,7 @@ __all__ = [
     "ScenarioSolution",
     "Status",
     "TailCertificate",
+    "WeightedCertificate",
     "__version__",
     "binomial_epsilon",
     "bounds",
@@ -66,8 +70,10 @@ __all__ = [
     "certify_safety_level",
     "certify_sequential",
     "certify_tail",
+    "certify_weighted",
     "consecutive_successes_threshold",
     "numerics",
     "sample_returns",
     "scenario_epsilon",
+    "task_weights",
 ]

@@ -29,6 +29,7 @@ from jaxcert.certificates.functionals import (
     certify_mean,
     consecutive_successes_threshold,
 )
+from jaxcert.certificates.weighted import WeightedCertificate, certify_weighted, task_weights
 
 __all__ = [
     "BandCertificate",
@@ -41,6 +42,7 @@ __all__ = [
     "ScenarioSolution",
     "Status",
     "TailCertificate",
+    "WeightedCertificate",
     "binomial_epsilon",
     "ceil_figures",
     "certify",
@@ -56,10 +58,12 @@ __all__ = [
     "certify_ranking",
     "certify_safety_level",
     "certify_tail",
+    "certify_weighted",
     "confidence",
     "consecutive_successes_threshold",
     "floor_figures",
     "floor_to",
     "scenario_epsilon",
     "sentence",
+    "task_weights",
 ]

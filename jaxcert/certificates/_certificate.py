@@ -2,7 +2,7 @@
 
 import dataclasses
 import enum
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import numpy as np
@@ -100,8 +100,15 @@ class Certificate:
     method: str = dataclasses.field(metadata={"static": True})
     simultaneous: bool = dataclasses.field(default=False, kw_only=True, metadata={"static": True})
 
-    # What the thresholds are of.
-    _quantity: ClassVar[str] = "expected return"
+    @property
+    def _quantity(self) -> str:
+        """What the thresholds are of."""
+        return "expected return"
+
+    @property
+    def _new_task(self) -> str:
+        """Which tasks it speaks of."""
+        return "a new task from the same distribution"
 
     def __str__(self) -> str:
         if not _readable(self):
@@ -126,9 +133,9 @@ class Certificate:
         status = Status(int(self.status[index]))
         note = "" if status in (Status.CERTIFIED, Status.OUT_OF_RANGE) else f" ({status.advice})"
         if status is Status.VACUOUS:  # of a safety level: a threshold with a positive safety says something
-            note = " (the lower end of the support: lower the safety, or sample more tasks or rollouts)"
+            note = " (no more than the lower end of the support: lower the safety, or sample more tasks or rollouts)"
         return (
-            f"{self._confident()}: on a new task from the same distribution, the {self._quantity} is at least {shown} "
+            f"{self._confident()}: on {self._new_task}, the {self._quantity} is at least {shown} "
             f"with probability at least {floor_to(safety, 4)}.{note}"
         )
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import Literal
 
 import chex
 import jax
@@ -37,7 +37,9 @@ class ImprovementCertificate(Certificate):
         the expected return of policy A minus that of policy B is at least 0.2 with probability at least 0.9760.
     """
 
-    _quantity: ClassVar[str] = DIFFERENCE
+    @property
+    def _quantity(self) -> str:
+        return DIFFERENCE
 
 
 def certify_improvement(
