@@ -11,7 +11,7 @@ from jaxcert._validation import check_count, check_finite, check_open_unit, is_c
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate, Status
 from jaxcert.certificates._arguments import choose
-from jaxcert.certificates._registry import COUNTING
+from jaxcert.certificates._registry import COUNTING, METHODS
 from jaxcert.planning._most import advice_on_most
 from jaxcert.planning._reasons import Advice, Setting, advice_on, impossible, with_free_beta
 from jaxcert.returns._prepared import Support
@@ -39,7 +39,8 @@ def advise(
 
     Returns:
         For each threshold an ``Advice``, or None where as much is certified as wanted. For soft counts and beta "auto"
-        it is about the number of tasks alone, and None where these could do. None for certificates that hold together.
+        it is about the number of tasks alone, and None where these could do. None for certificates that hold together
+        and for weighted tasks.
 
     Raises:
         ValueError: for a batched or traced certificate, or arguments out of range.
@@ -55,7 +56,7 @@ def advise(
     if not is_concrete(certificate.safety) or certificate.safety.ndim != 1:
         raise ValueError("certificate is batched or traced; expected safety of shape [t] with values")
     wanted = _wanted(safety)
-    if certificate.simultaneous:
+    if certificate.simultaneous or certificate.method not in METHODS:
         return (None,) * certificate.safety.shape[0]
     if certificate.method not in COUNTING or certificate.beta.ndim:
         found = advice_on_most(certificate, num_rollouts, wanted)

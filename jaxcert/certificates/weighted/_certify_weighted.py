@@ -17,7 +17,7 @@ from jaxcert.certificates._evidence import evidence, least_evidence
 from jaxcert.certificates._level_choice import refuse_choice
 from jaxcert.certificates._method import Derived, Method, Solution
 from jaxcert.certificates._soft import SOFT, shares
-from jaxcert.certificates.weighted._task_weights import Weights, effective_size, parts_of_largest, prepare_weights
+from jaxcert.certificates.weighted._task_weights import Weights, parts_of_largest, prepare_weights
 from jaxcert.certificates.weighted._weighted_certificate import WeightedCertificate
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, complement_up, unit_roundoff
@@ -120,25 +120,25 @@ def _as_weighted(method: Method, bound: str, derived: Derived, thresholds, beta,
 @jax.jit
 def _from_lower_bounds(lower, thresholds, weights, largest, beta, delta) -> tuple[Derived, jax.Array]:
     """From lower bounds [..., n] at level beta."""
-    parts = parts_of_largest(weights, largest)
-    lower = jnp.where(parts.valid, lower, -jnp.inf)
-    passed = (lower[..., :, None] >= thresholds).astype(lower.dtype)
-    epsilon = weighted_epsilon(passed, parts, jnp.zeros_like(delta), beta, delta)
-    violations = count_violations(lower, jnp.broadcast_to(thresholds, (*lower.shape[:-1], thresholds.shape[-1])))
-    return _derived(lower, violations, epsilon), effective_size(parts)
+    parts = parts_of_largest(jnp.broadcast_to(weights, lower.shape), largest)
+    lower, num_thresholds = jnp.where(parts.valid, lower, -jnp.inf), thresholds.shape[-1]
+    passed = lower[..., None] >= jnp.broadcast_to(thresholds, (*lower.shape, num_thresholds))
+    epsilon = weighted_epsilon(passed.astype(lower.dtype), parts, jnp.zeros_like(delta), beta, delta)
+    violations = count_violations(lower, jnp.broadcast_to(thresholds, (*lower.shape[:-1], num_thresholds)))
+    return _derived(lower, violations, epsilon), parts.effective_size
 
 
 @jax.jit
 def _from_evidence(prepared: Prepared, thresholds, weights, largest, alpha, delta) -> tuple[Derived, jax.Array]:
     """From e-values, as soft counts."""
-    parts = parts_of_largest(weights, largest)
+    parts = parts_of_largest(jnp.broadcast_to(weights, prepared.returns.shape[:-1]), largest)
     wealth, valid = evidence(prepared, thresholds)
     wealth, valid = jnp.where(parts.valid[..., None], wealth, 0), valid & parts.valid
     share, low = shares(wealth, alpha, least_evidence(prepared.returns.shape[-1], wealth.dtype))
     epsilon = weighted_epsilon(share, parts, low, alpha, delta)
     violations = valid.shape[-1] - jnp.sum(wealth > 1, axis=-2, dtype=jnp.int32)
     lower = jnp.where(valid & (alpha > 0), prepared.low, -jnp.inf)
-    return _derived(lower, violations, epsilon), effective_size(parts)
+    return _derived(lower, violations, epsilon), parts.effective_size
 
 
 def _derived(lower: jax.Array, violations: jax.Array, epsilon: jax.Array) -> Derived:

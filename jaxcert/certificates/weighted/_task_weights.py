@@ -22,11 +22,13 @@ class Weights(NamedTuple):
         ratio: at least w / max_weight, in [0, 1], [..., n]; 1 for an invalid weight.
         valid: weights in [0, max_weight], [..., n]; none if the largest is invalid.
         largest: max_weight rounded up; infinity if it is no number of at least 1.
+        effective_size: (sum w)^2 / (sum w^2) of the valid weights, [...].
     """
 
     ratio: jax.Array
     valid: jax.Array
     largest: jax.Array
+    effective_size: jax.Array
 
 
 def task_weights(
@@ -98,26 +100,23 @@ def prepare_weights(
 
 def parts_of_largest(weights: jax.Array, largest: jax.Array) -> Weights:
     """The weights in units of the largest, rounded up."""
-    largest = jnp.where((largest >= 1) & (largest < jnp.inf), largest, jnp.inf)
-    valid = (weights >= 0) & (weights <= largest) & (largest < jnp.inf)
-    shares = quotient(
-        jnp.where(valid, weights, 1), jnp.broadcast_to(jnp.where(largest < jnp.inf, largest, 1), valid.shape)
-    )
+    known = (largest >= 1) & (largest < jnp.inf)
+    valid = (weights >= 0) & (weights <= largest) & known
+    weights, unit = jnp.where(valid, weights, 0), jnp.broadcast_to(jnp.where(known, largest, 1), weights.shape)
     # Smaller quotients lose digits on a GPU.
-    shares = jnp.maximum(shares * (1 + 4 * unit_roundoff(weights.dtype)), 2.0**-90)
-    shares = jnp.where(weights > 0, jnp.minimum(shares, 1), 0)
-    return Weights(jnp.where(valid, shares, 1), valid, largest)
+    shares = jnp.maximum(quotient(weights, unit) * (1 + 4 * unit_roundoff(weights.dtype)), 2.0**-90)
+    ratio = jnp.where(weights > 0, jnp.minimum(shares, 1), 0)
+    return Weights(jnp.where(valid, ratio, 1), valid, jnp.where(known, largest, jnp.inf), _effective_size(weights))
 
 
-def effective_size(weights: Weights) -> jax.Array:
-    """(sum w)^2 / (sum w^2) of the valid weights; 0 if all are 0."""
-    kept = jnp.where(weights.valid, weights.ratio, 0)
-    unit = jnp.max(kept, axis=-1, keepdims=True)
-    scaled = kept / jnp.where(unit > 0, unit, 1)
+def _effective_size(weights: jax.Array) -> jax.Array:
+    """(sum w)^2 / (sum w^2); 0 if all are 0."""
+    unit = jnp.max(weights, axis=-1, keepdims=True)
+    scaled = weights / jnp.where(unit > 0, unit, 1)
     return jnp.sum(scaled, axis=-1) ** 2 / jnp.maximum(jnp.sum(scaled * scaled, axis=-1), 1)
 
 
-# A mean this far from 1 is no matter of rounding.
+# Weights may be off by this part, by rounding or a margin.
 _SLACK = 1e-3
 _CHANCE = 1e-9
 
@@ -126,7 +125,7 @@ def _check_weights(weights: np.ndarray, rounded: np.ndarray, largest: float) -> 
     good = (weights >= 0) & (rounded <= largest)
     refuse("weights", weights, good, f"a density ratio from 0 to max_weight, {largest:g}")
     n, means = weights.shape[-1], np.atleast_1d(weights.mean(axis=-1))
-    strange = n * _divergence(means / largest, largest) > -np.log(_CHANCE)
+    strange = n * _divergence(means, largest) > -np.log(_CHANCE)
     if np.any(strange):
         raise ValueError(
             f"weights of {n} tasks have a mean of {means[strange][0]:.3g}; density ratios of at most {largest:g} have "
@@ -135,10 +134,10 @@ def _check_weights(weights: np.ndarray, rounded: np.ndarray, largest: float) -> 
         )
 
 
-def _divergence(share: np.ndarray, largest: float) -> np.ndarray:
-    """kl(share, p) for the p nearest to it within the slack of 1 / max_weight: Chernoff's and Hoeffding's exponent."""
-    share = np.minimum(share, 1)
-    p = np.clip(share, (1 - _SLACK) / largest, min((1 + _SLACK) / largest, 1))
+def _divergence(means: np.ndarray, largest: float) -> np.ndarray:
+    """kl(mean / max_weight, 1 / max_weight): Chernoff's and Hoeffding's exponent of a mean as far from 1."""
+    nearest = np.clip(1, means / (1 + _SLACK), means / (1 - _SLACK))
+    share, p = np.minimum(nearest / largest, 1), 1 / largest
     with np.errstate(divide="ignore", invalid="ignore"):
         low = np.where(share > 0, share * np.log(share / p), 0)
         high = np.where(share < 1, (1 - share) * np.log((1 - share) / (1 - p)), 0)
