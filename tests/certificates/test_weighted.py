@@ -112,7 +112,7 @@ def test_the_certificate_is_that_of_its_definition(method, beta, precision):
 # --- beside certify -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sample", ["cheetah", "walker"])
+@pytest.mark.parametrize("sample", ["walker", pytest.param("cheetah", marks=pytest.mark.slow)])
 def test_equal_weights_are_close_to_certify(sample):
     """The figures of docs/weighted_tasks.md: the soft count is the same, the count loses to Clopper-Pearson."""
     returns, options = jaxcert.sample_returns(sample), {"support": (0, 1000), "delta": 0.01}
