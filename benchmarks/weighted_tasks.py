@@ -19,9 +19,10 @@ USUAL = simple_grid.SimpleGridParams()
 
 def weights_of(slips: np.ndarray, params: simple_grid.SimpleGridParams) -> tuple[np.ndarray, float]:
     """The density ratio of both mixtures of truncated normals, and the largest that it can be."""
-    parts = np.stack([stats.norm.pdf(slips, m, s) for m, s in zip(USUAL.means, USUAL.stds, strict=True)], axis=-1)
-    inside = [np.diff(stats.norm.cdf([0, 1], m, s))[0] for m, s in zip(USUAL.means, USUAL.stds, strict=True)]
-    new, old = (np.asarray(p.weights) / np.dot(p.weights, inside) for p in (params, USUAL))
+    components = np.asarray(USUAL.means), np.asarray(USUAL.stds)
+    parts = stats.norm.pdf(slips[..., None], *components)
+    inside = stats.norm.cdf(1, *components) - stats.norm.cdf(0, *components)
+    new, old = (np.asarray(p.weights) / np.sum(np.asarray(p.weights) * inside) for p in (params, USUAL))
     return (parts @ new) / (parts @ old), float(np.max(new / old))
 
 

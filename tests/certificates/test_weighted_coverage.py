@@ -82,5 +82,5 @@ def test_the_grid_with_slippery_tasks_more_frequent():
     found = certify_weighted(returns, thresholds, weights, max_weight=largest, support=(0, 1), delta=0.01)
     exact = simple_grid.safety(jnp.asarray(thresholds), params=HEAVIER)
     assert np.all(found.safety <= exact)
-    assert np.all(found.safety >= [0.75, 0.35, 0.1])
+    assert np.all(np.asarray(found.safety) >= [0.7, 0.4, 0.1])
     assert found.effective_size == pytest.approx(400, abs=20)

@@ -88,7 +88,7 @@ def certify_weighted(
         >>> weights = np.where(np.arange(200) % 2, 0.5, 1.5)  # every second kind of task three times as frequent
         >>> found = certify_weighted(returns, 400.0, weights, max_weight=1.5, support=(0, 1000), delta=0.01)
         >>> print(f"{found.safety[0]:.4f} with {found.effective_size:.0f} effective tasks")
-        0.9640 with 160 effective tasks
+        0.9641 with 160 effective tasks
 
     Reference: the page on weighted tasks, equation (2).
     """

@@ -60,8 +60,8 @@ def task_weights(
         >>> import jax.numpy as jnp
         >>> from tensorflow_probability.substrates.jax import distributions as tfd
         >>> weights = task_weights(tfd.Beta(2.0, 1.0), tfd.Uniform(0.0, 1.0), jnp.asarray([0.1, 0.5, 0.9]))
-        >>> print(weights.round(3))
-        [0.2 1.  1.8]
+        >>> print([f"{w:.4f}" for w in weights])
+        ['0.2000', '1.0000', '1.8000']
 
     Reference: the page on weighted tasks, its section on rounding.
     """
@@ -75,7 +75,9 @@ def task_weights(
     margin = 256 * unit_roundoff(dtype) if tolerance is None else tolerance
     none = jnp.isneginf(log_q) & jnp.isfinite(log_p)
     size = 1 + jnp.abs(jnp.where(none, 0, log_q)) + jnp.abs(log_p)
-    return jnp.where(none, 0, jnp.exp(jnp.where(none, 0, log_q) - log_p + margin * size))
+    weights = jnp.exp(jnp.where(none, 0, log_q) - log_p + margin * size)
+    # A ratio that the type cannot hold is not 0.
+    return jnp.where(none, 0, jnp.maximum(weights, float(jnp.finfo(dtype).tiny)))
 
 
 def prepare_weights(
