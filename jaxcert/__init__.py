@@ -19,6 +19,7 @@ from jaxcert.certificates import (
     ShiftCertificate,
     Status,
     TailCertificate,
+    WeightedCertificate,
     anytime_epsilon,
     binomial_epsilon,
     certify,
@@ -36,9 +37,11 @@ from jaxcert.certificates import (
     certify_safety_level,
     certify_shift,
     certify_tail,
+    certify_weighted,
     consecutive_successes_threshold,
     scenario_epsilon,
     shifted_epsilon,
+    task_weights,
 )
 from jaxcert.returns import Returns, from_frame, from_lists, from_xarray, sample_returns
 from jaxcert.rollouts import AdaptiveCertificate, PolicyCertificate, certify_adaptive, certify_policy
@@ -69,6 +72,7 @@ __all__ = [
     "ShiftCertificate",
     "Status",
     "TailCertificate",
+    "WeightedCertificate",
     "__version__",
     "anytime_epsilon",
     "binomial_epsilon",
@@ -91,6 +95,7 @@ __all__ = [
     "certify_sequential",
     "certify_shift",
     "certify_tail",
+    "certify_weighted",
     "consecutive_successes_threshold",
     "from_frame",
     "from_lists",
@@ -99,6 +104,7 @@ __all__ = [
     "sample_returns",
     "scenario_epsilon",
     "shifted_epsilon",
+    "task_weights",
 ]
 
 # Imported when they are first asked for.

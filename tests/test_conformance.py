@@ -35,11 +35,13 @@ from jaxcert import (
     certify_sequential,
     certify_shift,
     certify_tail,
+    certify_weighted,
     consecutive_successes_threshold,
     numerics,
     rollouts,
     scenario_epsilon,
     shifted_epsilon,
+    task_weights,
 )
 from jaxcert.baselines import interval_mdp
 from jaxcert.tasks import bridge_world, simple_grid
@@ -301,6 +303,32 @@ CERTIFICATES["certify_shift"] = Subject(
     _shift,
     (RETURNS[0], 0.3, 0.4, 0.01, 0.1, LEVELS[0], 0.0, 1.0),
     (RETURNS[1], 0.2, 0.5, 0.1, 0.2, LEVELS[1], -0.1, 1.1),
+class Density:
+    """A density that increases with the task."""
+
+    def __init__(self, rate) -> None:
+        self.rate = rate
+
+    def log_prob(self, x):
+        return self.rate * x
+
+
+RATIOS = [np.array([0.5, 1.5] * 4), np.array([1.25, 0.75] * 4)]
+CERTIFICATES |= {
+    f"certify_weighted-{method}": Subject(
+        functools.partial(
+            lambda x, b, w, most, beta, delta, low, high, method, **validate: certify_weighted(
+                x, b, w, max_weight=most, support=(low, high), beta=beta, delta=delta, method=method, **validate
+            ),
+            method=method,
+        ),
+        (RETURNS[0], LEVELS[0], RATIOS[0], 1.5, 0.3, 0.2, 0.0, 1.0),
+        (RETURNS[1], LEVELS[1], RATIOS[1], 1.25, 0.4, 0.3, -0.1, 1.1),
+    )
+    for method in ("binomial", "soft")
+}
+TAILS["task_weights"] = Subject(
+    lambda x, q, p: task_weights(Density(q), Density(p), x), (RETURNS[0], 1.0, 2.0), (RETURNS[1], 2.0, 1.5)
 )
 METRICS = {
     "undiscounted_return": _metric(rollouts.undiscounted_return),
@@ -495,6 +523,7 @@ def test_every_public_function_on_arrays_is_here():
     types = {"Chain", "Intervals", "SimpleGridParams", "State", "World", "LARGE", "STANDARD", "ENV", "POLICY"}
     types |= {"EpisodeCertificate", "ImprovementCertificate", "MeanCertificate", "RankingCertificate"}
     types |= {"ShiftCertificate"}
+    types |= {"WeightedCertificate"}
     types |= {"AdaptiveCertificate", "BridgeWorld", "MultiTaskEnv", "PolicyCertificate", "SimpleGrid", "summaries"}
     of_static_arguments = {"chain", "env", "left_policy", "right_policy"}
     of_policies = {"Policy", "brax_policy", "certify_adaptive", "certify_policy", "collect", "collect_gymnasium"}

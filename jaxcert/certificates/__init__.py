@@ -31,6 +31,7 @@ from jaxcert.certificates.functionals import (
     consecutive_successes_threshold,
 )
 from jaxcert.certificates.shift import ShiftCertificate, certify_shift, shifted_epsilon
+from jaxcert.certificates.weighted import WeightedCertificate, certify_weighted, task_weights
 
 __all__ = [
     "AnytimeCertificate",
@@ -45,6 +46,7 @@ __all__ = [
     "ShiftCertificate",
     "Status",
     "TailCertificate",
+    "WeightedCertificate",
     "anytime_epsilon",
     "binomial_epsilon",
     "ceil_figures",
@@ -63,6 +65,7 @@ __all__ = [
     "certify_safety_level",
     "certify_shift",
     "certify_tail",
+    "certify_weighted",
     "confidence",
     "consecutive_successes_threshold",
     "floor_figures",
@@ -70,4 +73,5 @@ __all__ = [
     "scenario_epsilon",
     "sentence",
     "shifted_epsilon",
+    "task_weights",
 ]

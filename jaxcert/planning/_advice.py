@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxcert._validation import check_count, check_finite, check_open_unit, is_concrete
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates import AnytimeCertificate, Certificate, ShiftCertificate, Status
+from jaxcert.certificates import AnytimeCertificate, Certificate, ShiftCertificate, Status, WeightedCertificate
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._registry import COUNTING
 from jaxcert.planning._most import advice_on_most
@@ -40,7 +40,7 @@ def advise(
     Returns:
         For each threshold an ``Advice``, or None where as much is certified as wanted. For soft counts and beta "auto"
         it is about the number of tasks alone, and None where these could do. None for certificates that hold together
-        or at every moment.
+        or at every moment, and for weighted tasks.
 
     Raises:
         ValueError: for a batched or traced certificate, one of a shift, or arguments out of range.
@@ -58,7 +58,8 @@ def advise(
     if isinstance(certificate, ShiftCertificate):
         raise ValueError("certificate is one of a shift; expected that of the sampled tasks, and a larger safety")
     wanted = _wanted(safety)
-    if certificate.simultaneous or isinstance(certificate, AnytimeCertificate):
+    kinds = (AnytimeCertificate, WeightedCertificate)
+    if certificate.simultaneous or isinstance(certificate, kinds):
         return (None,) * certificate.safety.shape[0]
     if certificate.method not in COUNTING or certificate.beta.ndim:
         found = advice_on_most(certificate, num_rollouts, wanted)

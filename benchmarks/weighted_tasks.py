@@ -1,0 +1,54 @@
+"""Certified safety of reweighted tasks on the illustrative grid: ``python -m benchmarks.weighted_tasks``.
+
+Weighted tasks, the largest ratio times the risk of the sampled ones, and thinning, beside the exact safety.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy import stats
+
+from jaxcert import binomial_epsilon, certify, certify_weighted
+from jaxcert.tasks import simple_grid
+
+REPETITIONS, N, M = 20, 500, 200
+THRESHOLDS = [0.5, 0.65, 0.8]
+SETTINGS = {"support": (0, 1), "delta": 0.01, "bound": "clopper_pearson", "validate": False}
+USUAL = simple_grid.SimpleGridParams()
+
+
+def weights_of(slips: np.ndarray, params: simple_grid.SimpleGridParams) -> tuple[np.ndarray, float]:
+    """The density ratio of both mixtures of truncated normals, and the largest that it can be."""
+    components = np.asarray(USUAL.means), np.asarray(USUAL.stds)
+    parts = stats.norm.pdf(slips[..., None], *components)
+    inside = stats.norm.cdf(1, *components) - stats.norm.cdf(0, *components)
+    new, old = (np.asarray(p.weights) / np.sum(np.asarray(p.weights) * inside) for p in (params, USUAL))
+    return (parts @ new) / (parts @ old), float(np.max(new / old))
+
+
+def main() -> None:
+    """Print a table for slippery tasks that are twice as frequent, and for a quarter of them."""
+    rng = np.random.default_rng(0)
+    slips = np.asarray(simple_grid.ENV.sample_tasks(jax.random.key(1), REPETITIONS * N), float).reshape(-1, N)
+    returns = (rng.random((*slips.shape, M)) < ((1 - slips) ** USUAL.num_steps)[..., None]).astype(np.float32)
+    sampled = certify(returns, THRESHOLDS, **SETTINGS)
+    for shares in ((0.6, 0.4), (0.95, 0.05)):
+        params = simple_grid.SimpleGridParams(weights=shares)
+        weights, largest = weights_of(slips, params)
+        weighted = certify_weighted(returns, THRESHOLDS, weights, max_weight=largest, **SETTINGS)
+        passed = np.asarray(sampled.lower_bounds)[..., None] >= np.asarray(sampled.thresholds)
+        kept = (rng.random(slips.shape) < weights / largest)[..., None]
+        violations, left = (kept & ~passed).sum(axis=1), np.repeat(kept.sum(axis=1), len(THRESHOLDS), axis=1)
+        rows = {
+            "weighted": weighted.safety,
+            "ratio": 1 - np.minimum(1, largest * np.asarray(sampled.epsilon)),
+            "thinned": 1 - np.asarray(binomial_epsilon(violations, left, 0.05, 0.01)),
+            "exact": simple_grid.safety(jnp.asarray(THRESHOLDS), params=params)[None],
+        }
+        print(f"shares {shares}, largest ratio {largest:.3f}, effective size {np.mean(weighted.effective_size):.0f}")
+        for name, safety in rows.items():
+            print(f"{name:>10}", *(f"{value:.3f}" for value in np.asarray(safety).mean(axis=0)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""Weights of tasks: from two distributions, and as the certificate takes them."""
+
+from typing import Any, NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
+from jaxcert.numerics._elementary import quotient
+from jaxcert.numerics._rounding import cast, compute_dtype, unit_roundoff
+
+
+class _Distribution(Protocol):
+    def log_prob(self, value: Any, /) -> Any: ...
+
+
+class Weights(NamedTuple):
+    """Weights as parts of the largest that there can be.
+
+    Attributes:
+        ratio: at least w / max_weight, in [0, 1], [..., n]; 1 for an invalid weight.
+        valid: weights in [0, max_weight], [..., n]; none if the largest is invalid.
+        largest: max_weight rounded up; infinity if it is no number of at least 1.
+        effective_size: (sum w)^2 / (sum w^2) of the valid weights, [...].
+    """
+
+    ratio: jax.Array
+    valid: jax.Array
+    largest: jax.Array
+    effective_size: jax.Array
+
+
+def task_weights(
+    deployed: _Distribution, sampled: _Distribution, tasks: Any, *, tolerance: float | None = None
+) -> jax.Array:
+    r"""How much more frequent each task is in the distribution of deployment than in the sampled one.
+
+    .. math:: w_i = e^{\log q(M_i) - \log p(M_i) + \tau (1 + |\log q(M_i)| + |\log p(M_i)|)},
+
+    a little more than the density ratio q/p, because logarithms of densities are rounded. Weights that are too large
+    are safe in ``certify_weighted``, those that are too small are not.
+
+    Args:
+        deployed: q, any object with ``log_prob``, such as a distribution of TensorFlow Probability on JAX; normalised,
+            and over the same space as p.
+        sampled: p, from which the tasks were drawn.
+        tasks: as both take them; n tasks, also batched.
+        tolerance: tau, the relative error that the logarithms may have. By default 2^-16 in float32 and 2^-45 in
+            float64, which covers the usual distributions (docs/weighted_tasks.md); not those whose normalising constant
+            is itself inaccurate, as that of a normal distribution truncated far in its tail.
+
+    Returns:
+        float[..., n]; 0 where q is 0. NaN or infinity where p is 0: no such task can have been sampled.
+
+    Raises:
+        ValueError: if the densities differ in shape, or for a negative tolerance.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from tensorflow_probability.substrates.jax import distributions as tfd
+        >>> weights = task_weights(tfd.Beta(2.0, 1.0), tfd.Uniform(0.0, 1.0), jnp.asarray([0.1, 0.5, 0.9]))
+        >>> print([f"{w:.4f}" for w in weights])
+        ['0.2000', '1.0000', '1.8000']
+
+    Reference: the page on weighted tasks, its section on rounding.
+    """
+    log_q, log_p = jnp.asarray(deployed.log_prob(tasks)), jnp.asarray(sampled.log_prob(tasks))
+    if log_q.shape != log_p.shape:
+        raise ValueError(f"log densities have shapes {log_q.shape} and {log_p.shape}; expected one number per task")
+    if tolerance is not None and not tolerance >= 0:
+        raise ValueError(f"tolerance is {tolerance!r}; expected a number of at least 0")
+    dtype = compute_dtype(log_q, log_p)
+    log_q, log_p = log_q.astype(dtype), log_p.astype(dtype)
+    margin = 256 * unit_roundoff(dtype) if tolerance is None else tolerance
+    none = jnp.isneginf(log_q) & jnp.isfinite(log_p)
+    size = 1 + jnp.abs(jnp.where(none, 0, log_q)) + jnp.abs(log_p)
+    weights = jnp.exp(jnp.where(none, 0, log_q) - log_p + margin * size)
+    # A ratio that the type cannot hold is not 0.
+    return jnp.where(none, 0, jnp.maximum(weights, float(jnp.finfo(dtype).tiny)))
+
+
+def prepare_weights(
+    weights: Any, max_weight: Any, tasks: tuple[int, ...], dtype: np.dtype, validate: bool
+) -> tuple[jax.Array, jax.Array]:
+    """The weights and the largest that there can be, checked, on the device, both rounded up."""
+    require_real("weights", weights)
+    require_real("max_weight", max_weight)
+    shape = np.shape(weights)
+    if not shape or shape != tasks[len(tasks) - len(shape) :]:
+        raise ValueError(f"weights have shape {shape}; expected one for each task, {tasks}")
+    if np.ndim(max_weight):
+        raise ValueError(f"max_weight has shape {np.shape(max_weight)}; expected a scalar (use jax.vmap for several)")
+    if validate and is_concrete(max_weight):
+        number, most = as_numbers("max_weight", max_weight), float(jnp.finfo(dtype).max)
+        refuse("max_weight", number, (number >= 1) & (number <= most), "a finite number of at least 1")
+    rounded, largest = cast(weights, dtype, "up"), cast(max_weight, dtype, "up")
+    if validate and is_concrete(weights, max_weight):
+        _check_weights(as_numbers("weights", weights), np.asarray(rounded), float(largest))
+    return rounded, largest
+
+
+def parts_of_largest(weights: jax.Array, largest: jax.Array) -> Weights:
+    """The weights in units of the largest, rounded up."""
+    known = (largest >= 1) & (largest < jnp.inf)
+    valid = (weights >= 0) & (weights <= largest) & known
+    weights, unit = jnp.where(valid, weights, 0), jnp.broadcast_to(jnp.where(known, largest, 1), weights.shape)
+    # Smaller quotients lose digits on a GPU.
+    shares = jnp.maximum(quotient(weights, unit) * (1 + 4 * unit_roundoff(weights.dtype)), 2.0**-90)
+    ratio = jnp.where(weights > 0, jnp.minimum(shares, 1), 0)
+    return Weights(jnp.where(valid, ratio, 1), valid, jnp.where(known, largest, jnp.inf), _effective_size(weights))
+
+
+def _effective_size(weights: jax.Array) -> jax.Array:
+    """(sum w)^2 / (sum w^2); 0 if all are 0."""
+    unit = jnp.max(weights, axis=-1, keepdims=True)
+    scaled = weights / jnp.where(unit > 0, unit, 1)
+    return jnp.sum(scaled, axis=-1) ** 2 / jnp.maximum(jnp.sum(scaled * scaled, axis=-1), 1)
+
+
+# Weights may be off by this part, by rounding or a margin.
+_SLACK = 1e-3
+_CHANCE = 1e-9
+
+
+def _check_weights(weights: np.ndarray, rounded: np.ndarray, largest: float) -> None:
+    good = (weights >= 0) & (rounded <= largest)
+    refuse("weights", weights, good, f"a density ratio from 0 to max_weight, {largest:g}")
+    n, means = weights.shape[-1], np.atleast_1d(weights.mean(axis=-1))
+    strange = n * _divergence(means, largest) > -np.log(_CHANCE)
+    if np.any(strange):
+        raise ValueError(
+            f"weights of {n} tasks have a mean of {means[strange][0]:.3g}; density ratios of at most {largest:g} have "
+            "a mean of 1, from which chance does not lead as far: expected the ratio of two normalised densities, for "
+            "tasks that were sampled from the second"
+        )
+
+
+def _divergence(means: np.ndarray, largest: float) -> np.ndarray:
+    """kl(mean / max_weight, 1 / max_weight): Chernoff's and Hoeffding's exponent of a mean as far from 1."""
+    nearest = np.clip(1, means / (1 + _SLACK), means / (1 - _SLACK))
+    share, p = np.minimum(nearest / largest, 1), 1 / largest
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low = np.where(share > 0, share * np.log(share / p), 0)
+        high = np.where(share < 1, (1 - share) * np.log((1 - share) / (1 - p)), 0)
+    return low + high

@@ -1,0 +1,358 @@
+"""Weighted tasks: exact values, equal weights beside ``certify``, weights of distributions, bad input, text."""
+
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import mpmath
+import numpy as np
+import pytest
+from bounds.exact_bounds import Sample, betting, rational
+from compilations import compilations
+from flint import arb
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import jaxcert
+from jaxcert import Status, certify, certify_weighted, task_weights
+from jaxcert.certificates._evidence import BETS
+from jaxcert.certificates.weighted._certify_weighted import _kept, weighted_epsilon
+from jaxcert.certificates.weighted._task_weights import parts_of_largest
+from jaxcert.planning import advise
+from jaxcert.report import step_curve
+
+N, M = 40, 4
+RNG = np.random.default_rng(0)
+RETURNS = RNG.beta(6, 2, (N, M)).astype(np.float32)
+WEIGHTS = np.where(np.arange(N) % 4, 2 / 3, 2.0)
+GOOD = {"support": (0.0, 1.0), "delta": 0.05, "max_weight": 2.0}
+LEVELS = [0.2, 0.5, 0.7]
+KINDS = [("binomial", 0.3), ("soft", 0.5)]
+
+
+# --- exact values -------------------------------------------------------------------------------------------------
+
+
+def cases(dtype: np.dtype, size: int = 25):
+    """Shares of tasks that pass, weights and the largest: ends, zeros and tiny numbers among them."""
+    rng = np.random.default_rng(1)
+    for _ in range(size):
+        n, largest = 16, dtype.type(rng.choice([1.0, 1.5, 7.3, 300.0]))
+        share = np.where(rng.random(n) < 0.6, rng.integers(0, 2, n), rng.random(n)).astype(dtype)
+        part = np.where(rng.random(n) < 0.3, rng.choice([0, 1, 1e-30, 1e-5], n), rng.random(n))
+        yield share, np.minimum((part * float(largest)).astype(dtype), largest), largest
+
+
+def exact_risk(share: np.ndarray, weights: np.ndarray, largest: float, beta: float, delta: float) -> arb:
+    values = [1 - rational(w) / rational(largest) * (1 - rational(s)) for w, s in zip(weights, share, strict=True)]
+    distinct = sorted(set(values))
+    lower = betting(Sample(distinct, [values.count(v) for v in distinct], None), delta)
+    return arb(rational(largest)) * (1 - lower) / (1 - arb(rational(beta)))
+
+
+@jax.jit
+def _risk(share, weights, largest, beta, delta):
+    return weighted_epsilon(share[:, None], parts_of_largest(weights, largest), jnp.zeros_like(beta), beta, delta)
+
+
+def test_the_risk_is_never_below_the_exact_one_and_close(precision):
+    dtype = np.dtype(precision)
+    beta, delta = dtype.type(0.1), dtype.type(0.2)
+    for share, weights, largest in cases(dtype):
+        found = _risk(share, weights, largest, beta, delta)
+        exact = exact_risk(share, weights, float(largest), float(beta), float(delta))
+        if found[0] < 1:
+            gap = arb(rational(float(found[0]))) - exact
+            assert gap >= 0
+            assert gap <= 2e-5 * float(largest)
+        else:
+            assert exact >= 1 - 2e-5 * float(largest)
+
+
+@jax.jit
+def _values(share, weights, largest):
+    return _kept(share[:, None], parts_of_largest(weights, largest).ratio)[:, 0]
+
+
+def test_each_value_is_rounded_down(precision):
+    dtype = np.dtype(precision)
+    for share, weights, largest in cases(dtype, 60):
+        found = np.asarray(_values(share, weights, largest))
+        for value, s, w in zip(found, share, weights, strict=True):
+            exact = 1 - Fraction(float(w)) / Fraction(float(largest)) * (1 - Fraction(float(s)))
+            assert exact * (1 - 16 * Fraction(float(np.finfo(dtype).eps))) <= value + 16 * np.finfo(dtype).eps
+            assert 0 <= Fraction(float(value)) <= exact
+
+
+@pytest.mark.parametrize(("method", "beta"), KINDS)
+def test_the_certificate_is_that_of_its_definition(method, beta, precision):
+    """From returns, beside a fine grid over the variable of the betting bound, in double precision."""
+    x = RETURNS.astype(precision)
+    found = certify_weighted(x, LEVELS, WEIGHTS, method=method, beta=beta, **GOOD)
+    assert found.epsilon.dtype == precision
+    if method == "binomial":
+        share = np.asarray(found.lower_bounds)[:, None] >= np.asarray(found.thresholds)
+        assert found.num_violations.tolist() == np.sum(~share, axis=0).tolist()
+        low = 0.0
+    else:
+        ratios = x[:, None, :].astype(float) / np.asarray(found.thresholds, float)[:, None]
+        evidence = np.mean([np.prod(1 - b + b * ratios, axis=-1) for b in BETS], axis=0)
+        assert found.num_violations.tolist() == np.sum(evidence <= 1, axis=0).tolist()
+        share, low = np.minimum(1, beta * evidence), beta * np.mean([(1 - b) ** M for b in BETS])
+    values = 1 - WEIGHTS[:, None] / 2 * (1 - share) - low
+    for column, epsilon in zip(values.T, found.epsilon, strict=True):
+        mean, bets = column.mean(), 1 / (1 + np.exp(-np.linspace(-14, 30, 20_001)))
+        growth = np.log1p(bets[:, None] * (column / mean - 1)).mean(axis=1) + np.log(0.05) / N
+        exact = min(1, 2 * (1 - low - mean * max(0, np.max(1 + np.expm1(growth) / bets))) / (1 - beta))
+        assert exact - 1e-6 <= epsilon <= exact + 1e-4
+    assert found.num_valid.tolist() == (N - np.asarray(found.num_violations)).tolist()
+    assert found.method == f"weighted_{method}"
+
+
+# --- beside certify -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sample", ["walker", pytest.param("cheetah", marks=pytest.mark.slow)])
+def test_equal_weights_are_close_to_certify(sample):
+    """The figures of docs/weighted_tasks.md: the soft count is the same, the count loses to Clopper-Pearson."""
+    returns, options = jaxcert.sample_returns(sample), {"support": (0, 1000), "delta": 0.01}
+    levels = [300.0, 400.0, 500.0, 600.0, 650.0]
+    for method, few, most in (("binomial", 200, 0.024), ("soft", 5, 1e-6)):
+        plain = certify(returns[:, :few], levels, method=method, **options)
+        found = certify_weighted(returns[:, :few], levels, np.ones(200), method=method, max_weight=1, **options)
+        assert found.num_violations.tolist() == plain.num_violations.tolist()
+        room = np.asarray(found.epsilon) - np.asarray(plain.epsilon)
+        assert np.all((room >= -1e-6) & (room <= most))
+        assert np.all(room[np.asarray(plain.num_violations) == 0] < 5e-6)
+    assert found.effective_size == 200
+
+
+@given(st.integers(0, N - 1), st.floats(0, 1))
+@settings(max_examples=20)
+def test_a_smaller_weight_never_raises_the_risk(task, factor):
+    weights = WEIGHTS.copy()
+    weights[task] *= factor
+    smaller = certify_weighted(RETURNS, LEVELS, weights, validate=False, **GOOD)
+    assert np.all(smaller.epsilon <= certify_weighted(RETURNS, LEVELS, WEIGHTS, **GOOD).epsilon * (1 + 1e-5))
+
+
+def test_a_larger_bound_on_the_weights_raises_the_risk():
+    found = [certify_weighted(RETURNS, 0.3, WEIGHTS, **(GOOD | {"max_weight": w})).epsilon[0] for w in (2.0, 2.5, 4.0)]
+    assert found == sorted(found)
+    assert found[0] < found[-1]
+
+
+def test_effective_size():
+    found = certify_weighted(RETURNS, 0.3, WEIGHTS, **GOOD)
+    assert found.effective_size == pytest.approx(WEIGHTS.sum() ** 2 / (WEIGHTS**2).sum())
+    batch = np.stack([WEIGHTS, WEIGHTS[::-1] * 1e-30, np.zeros(N)])
+    found = certify_weighted(np.stack([RETURNS] * 3), 0.3, batch, validate=False, **GOOD)
+    np.testing.assert_allclose(found.effective_size, [found.effective_size[0]] * 2 + [0], rtol=1e-5)
+
+
+# --- invalid values -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["binomial", "soft"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -0.1, 2.1])
+def test_an_invalid_weight_counts_in_full(bad, method):
+    """As a task without returns that count, at the largest weight."""
+    weights, x = WEIGHTS.copy(), RETURNS.copy()
+    weights[3], options = bad, {"method": method, "validate": False, **GOOD}
+    found = certify_weighted(x, LEVELS, weights, **options)
+    weights[3], x[3] = 2.0, np.nan
+    np.testing.assert_array_equal(found.epsilon, certify_weighted(x, LEVELS, weights, **options).epsilon)
+    assert set(found.status.tolist()) == {Status.INVALID_INPUT}
+    assert found.lower_bounds[3] == -np.inf
+
+
+@pytest.mark.parametrize(
+    "bad", [{"max_weight": b} for b in (0.5, np.nan, np.inf, -2.0)] + [{"delta": 0.0}, {"beta": 1.5}, {"beta": np.nan}]
+)
+@pytest.mark.parametrize("method", ["binomial", "soft"])
+def test_other_invalid_values_certify_nothing(bad, method):
+    options = {"method": method, "beta": 0.3, **GOOD} | bad
+    found = certify_weighted(np.ones((N, M)), 0.1, np.full(N, 0.4), validate=False, **options)
+    assert (float(found.epsilon[0]), int(found.status[0])) == (1.0, Status.INVALID_INPUT)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"weights": np.r_[np.nan, WEIGHTS[1:]]},
+            r"weights\[0\] is nan; expected a density ratio from 0 to max_weight, 2",
+        ),
+        ({"weights": -WEIGHTS}, r"weights\[0\] is -2; expected a density ratio"),
+        ({"max_weight": 1.5}, r"weights\[0\] is 2; expected a density ratio from 0 to max_weight, 1.5"),
+        ({"weights": WEIGHTS[1:]}, r"weights have shape \(39,\); expected one for each task, \(40,\)"),
+        ({"weights": 1.0}, r"weights have shape \(\); expected one for each task"),
+        ({"weights": "heavy"}, "weights has dtype"),
+        (
+            {"weights": WEIGHTS / 20},
+            "weights of 40 tasks have a mean of 0.05; density ratios of at most 2 have a mean of 1",
+        ),
+        ({"weights": np.full(N, 1.99)}, "expected the ratio of two normalised densities"),
+        ({"weights": np.full(N, 0.99), "max_weight": 1}, "weights of 40 tasks have a mean of 0.99"),
+        ({"max_weight": 0.9}, "max_weight is 0.9; expected a finite number of at least 1"),
+        ({"max_weight": np.inf}, "max_weight is inf; expected a finite number of at least 1"),
+        ({"max_weight": [1.0, 2.0]}, r"max_weight has shape \(2,\); expected a scalar"),
+        ({"method": "scenario"}, "method is 'scenario'; expected one of binomial, soft"),
+        ({"method": "soft", "bound": "dkw"}, "bound is 'dkw', which has no effect with method 'soft'"),
+        ({"beta": "auto"}, "beta is 'auto'; expected a number, or None for the default"),
+        ({"delta": 1.0}, "delta is 1; expected a probability"),
+        ({"support": (0.0, 0.1)}, "outside the support"),
+    ],
+)
+def test_invalid_values_are_named(change, message):
+    options = GOOD | {"weights": WEIGHTS} | change
+    with pytest.raises(ValueError, match=message):
+        certify_weighted(RETURNS, 0.5, options.pop("weights"), **options)
+
+
+def test_weights_whose_mean_is_near_1_or_may_be_chance_are_taken():
+    certify_weighted(RETURNS, 0.5, np.full(N, 1.0005), **GOOD)
+    certify_weighted(RETURNS[:3], 0.5, np.full(3, 0.2), **GOOD)
+
+
+def test_what_counts_tasks_without_weights_is_refused():
+    """A curve of the same bounds would be one of the sampled tasks, and so would any advice."""
+    found = certify_weighted(RETURNS, 0.9, WEIGHTS, **GOOD)
+    with pytest.raises(ValueError, match="method is 'weighted_binomial'; expected one of"):
+        step_curve(found)
+    assert advise(found, support=(0, 1), num_rollouts=M, safety=0.9) == (None,)
+
+
+# --- transformations ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["binomial", "soft"])
+def test_jit_vmap_and_batches_agree(method):
+    batch, weights = np.stack([RETURNS, RETURNS[::-1] ** 2]), np.stack([WEIGHTS, WEIGHTS[::-1]]).astype(np.float32)
+    options = {"method": method, **GOOD}
+    one_by_one = [certify_weighted(x, LEVELS, w, **options).epsilon for x, w in zip(batch, weights, strict=True)]
+    mapped = jax.jit(jax.vmap(lambda x, w: certify_weighted(x, LEVELS, w, **options)))(batch, weights)
+    for found in (mapped, certify_weighted(batch, LEVELS, weights, **options)):
+        np.testing.assert_allclose(found.epsilon, one_by_one, rtol=1e-5)
+        assert found.epsilon.shape == (2, 3)
+        assert found.effective_size.shape == (2,)
+    assert mapped.max_weight.shape == (2,)
+    shared = certify_weighted(batch, LEVELS, weights[0], **options)
+    np.testing.assert_allclose(shared.epsilon[0], one_by_one[0], rtol=1e-5)
+    other = options | {"max_weight": 2.5, "delta": 0.1}
+    assert compilations(lambda: certify_weighted(batch[0], [0.1, 0.2, 0.9], weights[1], **other)) == 0
+
+
+# --- weights of two distributions ---------------------------------------------------------------------------------
+
+
+class Beta:
+    """x^(a - 1) (1 - x)^(b - 1), with its constant, which is exact for small integers."""
+
+    def __init__(self, a: int, b: int, constant: float) -> None:
+        self.a, self.b, self.constant = a, b, constant
+
+    def log_prob(self, x):
+        return jnp.log(self.constant) + (self.a - 1) * jnp.log(x) + (self.b - 1) * jnp.log1p(-x)
+
+
+def test_weights_are_at_least_the_density_ratio_and_close(precision):
+    tasks = np.random.default_rng(2).random(500).astype(precision)
+    found = task_weights(Beta(3, 2, 12.0), Beta(2, 1, 2.0), jnp.asarray(tasks))
+    assert found.dtype == precision
+    exact = [12 * Fraction(float(x)) ** 2 * (1 - Fraction(float(x))) / (2 * Fraction(float(x))) for x in tasks]
+    assert all(Fraction(float(f)) >= e for f, e in zip(found, exact, strict=True))
+    np.testing.assert_allclose(np.asarray(found, float), np.asarray(exact, float), rtol=2000 * np.finfo(precision).eps)
+
+
+@pytest.mark.slow
+def test_the_default_tolerance_covers_distributions_of_tensorflow_probability(precision):
+    """Normal, log-normal, gamma, and mixtures of truncated normals, beside 50 digits."""
+    tfd = pytest.importorskip("tensorflow_probability.substrates.jax").distributions
+    mp, dtype = mpmath, np.dtype(precision)
+
+    def normal(x, m, s):
+        return mp.exp(-(((x - m) / s) ** 2) / 2) / (s * mp.sqrt(2 * mp.pi))
+
+    def truncated(x, m, s):
+        return normal(x, m, s) / (mp.ncdf((1 - m) / s) - mp.ncdf(-m / s))
+
+    f = {name: dtype.type(v) for name, v in {"a": 0.7, "b": 0.3, "c": 0.1, "d": 3.3, "e": 0.03}.items()}
+    e = {name: mp.mpf(float(v)) for name, v in f.items()}
+    share = np.asarray([0.75, 0.25], dtype)
+
+    def mixture(m):
+        inner = tfd.TruncatedNormal(
+            jnp.asarray([f["e"], m]), jnp.asarray([f["c"], f["c"]]), dtype.type(0), dtype.type(1)
+        )
+        return tfd.MixtureSameFamily(tfd.Categorical(probs=jnp.asarray(share)), inner)
+
+    one = dtype.type(1)
+    pairs = [
+        (
+            tfd.Normal(f["a"], f["b"]),
+            tfd.Normal(f["b"], one),
+            lambda x: normal(x, e["a"], e["b"]) / normal(x, e["b"], 1),
+        ),
+        (
+            tfd.LogNormal(f["a"], f["b"]),
+            tfd.Gamma(f["d"], f["a"]),
+            lambda x: (
+                normal(mp.log(x), e["a"], e["b"])
+                / x
+                / (e["a"] ** e["d"] * x ** (e["d"] - 1) * mp.exp(-e["a"] * x) / mp.gamma(e["d"]))
+            ),
+        ),
+        (
+            mixture(f["b"]),
+            mixture(f["a"]),
+            lambda x: (
+                (0.75 * truncated(x, e["e"], e["c"]) + 0.25 * truncated(x, e["b"], e["c"]))
+                / (0.75 * truncated(x, e["e"], e["c"]) + 0.25 * truncated(x, e["a"], e["c"]))
+            ),
+        ),
+    ]
+    tasks = np.random.default_rng(3).uniform(0.001, 0.999, 300).astype(dtype)
+    with mp.workdps(50), jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        for deployed, sampled, ratio in pairs:
+            found = np.asarray(task_weights(deployed, sampled, jnp.asarray(tasks)))
+            exact = [ratio(mp.mpf(float(x))) for x in tasks]
+            excess = [float(mp.mpf(float(w)) / r - 1) for w, r in zip(found, exact, strict=True)]
+            assert min(excess) >= 0
+            held = [e for e, r in zip(excess, exact, strict=True) if r > 1e-30]
+            assert max(held) <= 60_000 * np.finfo(dtype).eps
+
+
+class Given:
+    """Log densities as they are."""
+
+    def __init__(self, *values: float) -> None:
+        self.values = jnp.asarray(values)
+
+    def log_prob(self, x):
+        return self.values
+
+
+def test_densities_of_zero_and_what_does_not_fit():
+    tasks = jnp.zeros(3)
+    found = task_weights(Given(-np.inf, 0.0, -np.inf), Given(0.0, -np.inf, -np.inf), tasks)
+    assert found[0] == 0
+    assert not np.any(np.isfinite(found[1:]))
+    assert task_weights(Given(0.0), Given(0.0), tasks, tolerance=0.0) == 1
+    with pytest.raises(ValueError, match=r"log densities have shapes \(1,\) and \(2,\); expected one number per task"):
+        task_weights(Given(0.0), Given(0.0, 1.0), tasks)
+    with pytest.raises(ValueError, match="tolerance is -1; expected a number of at least 0"):
+        task_weights(Given(0.0), Given(0.0), tasks, tolerance=-1)
+
+
+# --- text ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_it_says():
+    found = certify_weighted(RETURNS, [0.3, 0.99], WEIGHTS, **GOOD)
+    first, second = str(found).splitlines()
+    assert first.startswith(
+        "With confidence 0.95: on a new task from the reweighted distribution, the expected return is at least 0.3 with"
+    )
+    assert second == "With confidence 0.95: nothing is certified about an expected return of at least 0.99."
+    assert repr(found).startswith("WeightedCertificate(thresholds=[0.3, 0.99], safety=[")
