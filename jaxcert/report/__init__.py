@@ -5,6 +5,7 @@ from jaxcert.report._readers import ReturnsFile, read_returns
 from jaxcert.report._returns import check_returns_path, write_returns
 from jaxcert.report._sweeps import check_table_path, write_sweep
 from jaxcert.report._writers import certificate_record, write_certificates
+from jaxcert.report.html import write_report
 from jaxcert.report.plots import (
     check_figure_path,
     plot_bounds,
@@ -34,6 +35,7 @@ __all__ = [
     "save_figure",
     "step_curve",
     "write_certificates",
+    "write_report",
     "write_returns",
     "write_sweep",
 ]

@@ -1,0 +1,69 @@
+"""The figures of a report, as SVG within its page."""
+
+import contextlib
+import io
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from jaxcert._extras import import_extra
+from jaxcert.certificates import BandCertificate, Certificate, certify_lower_bounds_band
+from jaxcert.report._curve import step_curve
+from jaxcert.report.plots import plot_bounds, plot_certificates
+from jaxcert.report.plots._axes import GREY
+
+_SIZE = (5.2, 3.2)
+# Text stays text, which can be searched and read aloud; identifiers are the same in every run.
+_SVG = {"svg.fonttype": "none", "svg.hashsalt": "jaxcert", "font.size": 9, "font.family": "sans-serif"}
+
+
+def curve_svg(certificate: Certificate, means: np.ndarray, low: float) -> str:
+    """Certified safety by threshold: each one by itself, all together, and the share of the sampled tasks."""
+    curves = {"each threshold by itself": _curve(certificate)}
+    if _has_band(certificate):
+        settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "low": low}
+        curves["all thresholds at once"] = certify_lower_bounds_band(certificate.lower_bounds, None, **settings)
+    points = list(zip(certificate.thresholds.tolist(), certificate.safety.tolist(), strict=True))
+    with _axes() as ax:
+        plot_certificates(curves, points=points, ax=ax)
+        ax.plot(np.sort(means), 1 - np.arange(len(means)) / len(means), ":", color=GREY, label="sampled tasks, by mean")
+        ax.set(xlabel="threshold", ylabel="share of tasks", title="")
+        ax.legend(loc="lower left", framealpha=0.8, edgecolor="none", handlelength=2.8)
+        return _svg(ax)
+
+
+def tasks_svg(certificate: Certificate, means: np.ndarray) -> str:
+    """The lower bound and the mean return of each task."""
+    with _axes() as ax:
+        plot_bounds({"lower bound": np.asarray(certificate.lower_bounds)}, performances=means, ax=ax)
+        ax.lines[0].set_label("mean return")
+        ax.legend(loc="lower right", framealpha=0.8, edgecolor="none", handlelength=2.8)
+        return _svg(ax)
+
+
+def _curve(certificate: Certificate) -> Certificate:
+    return certificate if certificate.beta.ndim or certificate.method == "soft" else step_curve(certificate)
+
+
+def _has_band(certificate: Certificate) -> bool:
+    counts = certificate.method == "binomial" and not certificate.beta.ndim
+    return counts and not isinstance(certificate, BandCertificate)
+
+
+@contextlib.contextmanager
+def _axes() -> Iterator[Any]:
+    """Axes of a figure that pyplot does not know, with the settings of a report."""
+    with import_extra("matplotlib", "plot").rc_context(_SVG):
+        figure = import_extra("matplotlib.figure", "plot").Figure(figsize=_SIZE, layout="constrained")
+        yield figure.add_subplot()
+
+
+def _svg(ax: Any) -> str:
+    """The figure as an element; matplotlib's prologue and metadata name other servers."""
+    buffer = io.StringIO()
+    ax.figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+    element = buffer.getvalue()
+    element = element[element.index("<svg") :]
+    return re.sub(r"<metadata>.*?</metadata>", "", element, flags=re.DOTALL)

@@ -1,0 +1,131 @@
+"""The page: what it shows, and the file."""
+
+import importlib.resources
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
+import chex
+import numpy as np
+
+from jaxcert._extras import import_extra
+from jaxcert._files import check_suffix, write_whole
+from jaxcert._version import __version__
+from jaxcert.certificates import Certificate, Status, ceil_figures, confidence, floor_figures, floor_to, sentence
+from jaxcert.certificates._figures import level_figures
+from jaxcert.certificates._level_choice import AUTO
+from jaxcert.diagnostics import Finding
+from jaxcert.report._readers import ReturnsFile
+from jaxcert.report.html._report_figures import curve_svg, tasks_svg
+
+_ASSUMPTIONS = (
+    "The tasks were sampled independently from the distribution that new tasks come from.",
+    "Given the tasks, all rollouts are independent: every rollout of every task had a seed of its own.",
+    "The policy was fixed beforehand; neither these tasks nor these rollouts had a part in its training or selection.",
+    "Every return that is possible lies in the declared support.",
+    "Thresholds (or safety), delta, beta, bound, method and the numbers of tasks and rollouts were settled before the "
+    "data were seen. No task was left out, and whether a rollout is missing does not depend on its outcome.",
+)
+
+
+def write_report(
+    path: str | PathLike[str],
+    certificate: Certificate,
+    *,
+    returns: chex.Array,
+    support: tuple[float, float],
+    where: chex.Array | None = None,
+    title: str = "Certificate",
+    data: ReturnsFile | None = None,
+    findings: Sequence[Finding] = (),
+) -> None:
+    """Write a certificate as one page of HTML, which needs no other file and no network.
+
+    The page has the statement in words, the curve of certified safety, the bounds of all tasks, settings, assumptions,
+    likely mistakes, and how to cite. Every figure is rounded to the safe side.
+
+    Args:
+        path: the file, `.html`, which is replaced if it exists.
+        certificate: for one set of tasks, of `jaxcert.certify` or `jaxcert.certify_safety_level`.
+        returns: float[n, m], from which it was computed.
+        support: (a, b), as declared.
+        where: bool[n, m], which rollouts count; all by default.
+        title: heading of the page, such as the name of policy and tasks.
+        data: the file that the returns were read from.
+        findings: of `jaxcert.diagnostics.diagnose`.
+
+    Raises:
+        ValueError: a batched certificate, returns of other tasks, another suffix, or no file can be written there.
+        ImportError: without jinja2 or matplotlib (`pip install 'jaxcert[cli]'`).
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> import jaxcert
+        >>> returns = jaxcert.sample_returns("cheetah")
+        >>> certificate = jaxcert.certify(returns, 500.0, support=(0, 1000), delta=0.01)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "cheetah.html"
+        ...     write_report(path, certificate, returns=returns, support=(0, 1000), title="Cheetah")
+        ...     "at least 500 with probability at least 0.9249" in path.read_text()
+        True
+    """
+    check_suffix(path, [".html"])
+    values = np.where(True if where is None else np.asarray(where), np.asarray(returns, np.float64), np.nan)
+    if certificate.safety.ndim != 1 or values.shape[:1] != certificate.lower_bounds.shape:
+        shapes = f"safety {certificate.safety.shape}, lower_bounds {certificate.lower_bounds.shape}"
+        raise ValueError(f"certificate has {shapes} and returns {values.shape}; expected [t], [n] and [n, m]")
+    means = np.nanmean(values, axis=1)
+    page = _template().render(
+        title=title,
+        sentences=[sentence(certificate, i) for i in range(len(certificate.thresholds))],
+        rows=_rows(certificate),
+        settings=_settings(certificate, np.sum(~np.isnan(values), axis=1), support, data),
+        curve=curve_svg(certificate, means, float(support[0])),
+        tasks=tasks_svg(certificate, means),
+        assumptions=_ASSUMPTIONS,
+        findings=findings,
+        version=__version__,
+    )
+    write_whole(path, page.encode("utf-8", "backslashreplace"))
+
+
+def _template() -> Any:
+    jinja2 = import_extra("jinja2", "cli")
+    text = importlib.resources.files("jaxcert.report.html").joinpath("report.html.j2").read_text(encoding="utf-8")
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    return environment.from_string(text)
+
+
+def _rows(certificate: Certificate) -> list[dict[str, str]]:
+    columns = (certificate.thresholds, certificate.safety, certificate.num_violations, certificate.status)
+    rows = zip(*(np.asarray(column).tolist() for column in columns), strict=True)
+    return [
+        {
+            "threshold": floor_figures(threshold),
+            "safety": floor_to(safety, 4),
+            "violations": f"{violations} of {certificate.num_tasks}",
+            "status": Status(status).name.lower().replace("_", " "),
+        }
+        for threshold, safety, violations, status in rows
+    ]
+
+
+def _settings(
+    certificate: Certificate, counts: np.ndarray, support: tuple[float, float], data: ReturnsFile | None
+) -> dict[str, str]:
+    fewest, most = counts.min(), counts.max()
+    shown = {
+        "tasks": str(certificate.num_tasks),
+        "rollouts per task": str(most) if fewest == most else f"{fewest} to {most}, {counts.sum()} in all",
+        "support of the returns": f"[{support[0]:.9g}, {support[1]:.9g}]",
+        "confidence": f"{confidence(float(certificate.delta))} (delta {ceil_figures(float(certificate.delta))})",
+        "bound of a task": certificate.bound,
+        "method": certificate.method,
+        "beta": AUTO if certificate.beta.ndim else level_figures(certificate.beta),
+        "precision": str(certificate.safety.dtype),
+    }
+    if data is not None:
+        shown |= {"file": data.path.name, "SHA-256": data.sha256}
+    return shown
