@@ -15,8 +15,8 @@ from conftest import x64_context
 
 import jaxcert
 from jaxcert import (
-    baselines,
     anytime_epsilon,
+    baselines,
     binomial_epsilon,
     bounds,
     certify,
@@ -303,6 +303,9 @@ CERTIFICATES["certify_shift"] = Subject(
     _shift,
     (RETURNS[0], 0.3, 0.4, 0.01, 0.1, LEVELS[0], 0.0, 1.0),
     (RETURNS[1], 0.2, 0.5, 0.1, 0.2, LEVELS[1], -0.1, 1.1),
+)
+
+
 class Density:
     """A density that increases with the task."""
 

@@ -18,7 +18,19 @@ RETURNS = np.random.default_rng(0).uniform(0, 1, (60, 20)).astype(np.float32)
 SETTINGS = {"support": (0, 1), "delta": 0.05}
 THRESHOLDS = [0.1, 0.3, 0.7]
 # Fields of certificates that have no axis of thresholds, although they may have others.
-WHOLE = {"lower_bounds", "upper_bounds", "beta", "delta", "level", "low", "radius", "performance_shift"}
+WHOLE = {
+    "lower_bounds",
+    "upper_bounds",
+    "beta",
+    "delta",
+    "level",
+    "low",
+    "radius",
+    "performance_shift",
+    "max_weight",
+    "effective_size",
+    "prior",
+}
 
 
 def kinds() -> dict:
@@ -34,6 +46,8 @@ def kinds() -> dict:
         "interval": jaxcert.certify_interval(one, THRESHOLDS, complete=True, **SETTINGS),
         "improvement": jaxcert.certify_improvement(one, other, THRESHOLDS, **SETTINGS),
         "shift": jaxcert.certify_shift(jaxcert.certify(one, THRESHOLDS, **SETTINGS), divergence="kl", radius=0.02),
+        "anytime": jaxcert.certify_anytime(one, THRESHOLDS, **SETTINGS),
+        "weighted": jaxcert.certify_weighted(one, THRESHOLDS, np.ones(60), max_weight=1.0, **SETTINGS),
         "sequential": jaxcert.certify_sequential(one, THRESHOLDS, **SETTINGS),
         "episode": jaxcert.certify_episode(one, THRESHOLDS, delta=0.05),
         "policy": jaxcert.certify_policy(*run, num_rollouts=10, **policy),
@@ -54,6 +68,8 @@ NAMES = [
     "interval",
     "improvement",
     "shift",
+    "anytime",
+    "weighted",
     "sequential",
     "episode",
     "policy",

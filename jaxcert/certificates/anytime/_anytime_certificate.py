@@ -36,6 +36,8 @@ class AnytimeCertificate(Certificate):
     history: jax.Array
     prior: jax.Array
 
+    _per_threshold = (*Certificate._per_threshold, "history")
+
     def first_reached(self, safety: chex.Numeric) -> jax.Array:
         """The number of tasks after which a safety was certified; 0 if it was not.
 
