@@ -18,7 +18,12 @@ from jaxcert.cli import (
     _train_command,
 )
 
-_app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+_app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 _app.command("certify")(_certify_command.certify_file)
 _app.command("plan")(_plan_command.plan_file)
 _app.command("demo")(_demo_command.demo)

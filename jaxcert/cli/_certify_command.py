@@ -12,6 +12,7 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate, floor_figures
 from jaxcert.certificates._registry import METHODS
 from jaxcert.cli import _console, _tables
+from jaxcert.cli._numbers import several
 from jaxcert.cli._options import EpisodeColumn, Quiet, Strict, TaskColumn, ValueColumn, level
 from jaxcert.cli._plots import Size, Title, check_size, write_plot
 from jaxcert.planning import Advice, advise
@@ -45,12 +46,12 @@ def certify_file(
     ],
     delta: Annotated[float, typer.Option(metavar="D", help="Failure probability of the certificate.")],
     threshold: Annotated[
-        list[float] | None,
-        typer.Option(metavar="X", help="Performance to certify (repeatable); without any, the curve."),
+        list[Any] | None,
+        several("X", "Performance to certify; without any, the curve"),
     ] = None,
     safety: Annotated[
-        list[float] | None,
-        typer.Option(metavar="S", help="Share of new tasks to certify a performance for (repeatable)."),
+        list[Any] | None,
+        several("S", "Share of new tasks to certify a performance for"),
     ] = None,
     beta: Annotated[
         Any,
@@ -85,7 +86,7 @@ def certify_file(
     """Certify the returns in FILE."""
     check_size(plot_size)
     _check_outputs(file, json, plot)
-    given: dict[_Fixed, list[float] | None] = {"threshold": threshold, "safety": safety}
+    given: dict[_Fixed, Any] = {"threshold": threshold, "safety": safety}
     asked: _Asked = {fixed: values for fixed, values in given.items() if values}
     settings = {"support": support, "delta": delta, "beta": beta, "bound": bound, "method": method}
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:

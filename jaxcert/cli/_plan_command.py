@@ -9,6 +9,7 @@ import typer
 
 from jaxcert._files import check_output, write_whole
 from jaxcert.cli import _console, _tables
+from jaxcert.cli._numbers import several
 from jaxcert.cli._options import EpisodeColumn, Quiet, TaskColumn, ValueColumn
 from jaxcert.cli._plots import write_plot
 from jaxcert.planning import Assumptions, Plan, TaskTable, plan, task_table
@@ -33,9 +34,7 @@ def plan_file(
         typer.Option(metavar="A B", help="Smallest and largest possible return, known in advance."),
     ] = None,
     threshold: Annotated[float | None, typer.Option(metavar="X", help="Performance to certify.")] = None,
-    safety: Annotated[
-        list[float] | None, typer.Option(metavar="S", help="Wanted safety (repeatable for the table).")
-    ] = None,
+    safety: Annotated[list[Any] | None, several("S", "Wanted safety; several for the table")] = None,
     budget: Annotated[float | None, typer.Option(metavar="C", help="What may be spent in all.")] = None,
     cost_per_task: Annotated[float, typer.Option(metavar="C", help="Cost of a task.")] = 0.0,
     cost_per_rollout: Annotated[float, typer.Option(metavar="C", help="Cost of a rollout.")] = 1.0,

@@ -20,6 +20,7 @@ from rich.text import Text
 from jaxcert._files import whole_file
 from jaxcert.cli import _console, _policies
 from jaxcert.cli._adaptive_rollout import SCHEDULES_NAMED, adaptive_rollout, asked_for, check_archive_path
+from jaxcert.cli._numbers import several
 from jaxcert.cli._options import CHECKPOINT, Quiet, Stochastic
 from jaxcert.planning import check
 from jaxcert.report import check_returns_path, write_returns
@@ -44,11 +45,11 @@ def rollout(
         int | None, typer.Option(min=1, metavar="M", help="Rollouts of each task, the same for all.")
     ] = None,
     threshold: Annotated[
-        list[float] | None,
-        typer.Option(
-            metavar="B",
-            help="Without --rollouts: roll out each task until it is decided whether its expected return is at least "
-            "B (repeatable), and certify B. With: performance to be certified later; warn if it cannot be.",
+        list[Any] | None,
+        several(
+            "B",
+            "Without --rollouts: roll out each task until it is decided whether its expected return is at least B, and "
+            "certify B. With: performance to be certified later; warn if it cannot be",
         ),
     ] = None,
     safety: Annotated[

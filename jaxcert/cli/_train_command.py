@@ -11,6 +11,7 @@ import typer
 
 from jaxcert.certificates import floor_to
 from jaxcert.cli import _console, _policies
+from jaxcert.cli._numbers import several
 from jaxcert.cli._options import Quiet
 from jaxcert.cli._tables import as_given
 from jaxcert.rollouts import MultiTaskEnv
@@ -51,12 +52,12 @@ def train_policy(
         bool, typer.Option("--authors-version", help="The environment of the paper's authors, with its faults.")
     ] = False,
     threshold: Annotated[
-        list[float] | None,
-        typer.Option(metavar="X", help="Certify this return at every checkpoint (repeatable)."),
+        list[Any] | None,
+        several("X", "Certify this return at every checkpoint"),
     ] = None,
     safety: Annotated[
-        list[float] | None,
-        typer.Option(metavar="S", help="Certify a return on this share of new tasks (repeatable)."),
+        list[Any] | None,
+        several("S", "Certify a return on this share of new tasks"),
     ] = None,
     tasks: Annotated[int, typer.Option(min=1, metavar="N", help="Tasks of each certificate.")] = 100,
     rollouts: Annotated[int, typer.Option(min=1, metavar="M", help="Rollouts of each task.")] = 10,
