@@ -1,5 +1,6 @@
 """`jaxcert certify`: from a file of returns to printed certificates."""
 
+import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -7,24 +8,17 @@ import numpy as np
 import typer
 
 import jaxcert
-from jaxcert._files import check_output
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate, floor_figures
 from jaxcert.certificates._registry import METHODS
 from jaxcert.cli import _console, _tables
+from jaxcert.cli._certify_outputs import Found, Outputs, every_step, write_outputs
 from jaxcert.cli._numbers import several
 from jaxcert.cli._options import EpisodeColumn, Quiet, Strict, TaskColumn, ValueColumn, level
-from jaxcert.cli._plots import Size, Title, check_size, write_plot
+from jaxcert.cli._plots import Size, Title, check_size
+from jaxcert.diagnostics import Finding, diagnose
 from jaxcert.planning import Advice, advise
-from jaxcert.report import (
-    ReturnsFile,
-    certificate_record,
-    check_figure_path,
-    plot_certificates,
-    read_returns,
-    step_curve,
-    write_certificates,
-)
+from jaxcert.report import ReturnsFile, read_returns
 
 _Fixed = Literal["threshold", "safety"]
 _Asked = dict[_Fixed, list[float]]
@@ -78,6 +72,9 @@ def certify_file(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw certified safety there (.png, .svg, .pdf).")
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page to read, print and send (.html).")
+    ] = None,
     title: Title = None,
     plot_size: Size = None,
     strict: Strict = False,
@@ -85,8 +82,9 @@ def certify_file(
 ) -> None:
     """Certify the returns in FILE."""
     check_size(plot_size)
-    _check_outputs(file, json, plot)
-    given: dict[_Fixed, Any] = {"threshold": threshold, "safety": safety}
+    wanted_files = Outputs(json, plot, report, title, plot_size)
+    wanted_files.check(file)
+    given: dict[_Fixed, list[float] | None] = {"threshold": threshold, "safety": safety}
     asked: _Asked = {fixed: values for fixed, values in given.items() if values}
     settings = {"support": support, "delta": delta, "beta": beta, "bound": bound, "method": method}
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
@@ -95,49 +93,34 @@ def certify_file(
         data = read_returns(file, strict=strict, **columns)
         show(f"certifying {len(data.returns)} tasks")
         certificates = _certified(data, asked, settings)
+        findings = _findings(data, settings, strict=strict)
         advice = _advice(data, support, wanted, {fixed: certificates[fixed] for fixed in asked})
         show("writing")
-        if plot:
-            points = certificates if asked else {}
-            curve = _curve(data, next(iter(certificates.values())), settings) if asked else certificates["threshold"]
-            write_plot(plot, _figure(title or file.name, curve, points), plot_size)
-        if json:
-            found = certificates.items()
-            write_certificates(
-                json,
-                [certificate_record(c, support=support, data=data, fixed=f, advice=advice.get(f)) for f, c in found],
-            )
+        write_outputs(wanted_files, Found(data, settings, asked, certificates, advice, findings))
     # Last, so that a failure leaves no incomplete output.
     _print(_tables.heading(data, support, certificates), asked, certificates)
     _print_advice(certificates, advice)
-
-
-def _check_outputs(file: Path, json: Path | None, plot: Path | None) -> None:
-    """Raise beforehand for outputs that could not be written."""
-    if json:
-        check_output(json)
-    if plot:
-        check_figure_path(plot)
-    paths = [path.resolve() for path in (file, json, plot) if path]
-    if len(set(paths)) < len(paths):
-        raise ValueError("FILE, --json and --plot name the same file, expected different ones")
 
 
 def _certified(data: ReturnsFile, asked: _Asked, settings: dict[str, Any]) -> dict[_Fixed, Certificate]:
     """The certificates, by what was fixed beforehand; the complete curve if nothing was."""
     settings = {**settings, "where": data.where}
     if not asked:
-        return {"threshold": _curve(data, jaxcert.certify(data.returns, settings["support"][0], **settings), settings)}
+        low = settings["support"][0]
+        return {"threshold": every_step(data, jaxcert.certify(data.returns, low, **settings), settings)}
     functions = {"threshold": jaxcert.certify, "safety": jaxcert.certify_safety_level}
     return {fixed: functions[fixed](data.returns, np.asarray(values), **settings) for fixed, values in asked.items()}
 
 
-def _curve(data: ReturnsFile, certificate: Certificate, settings: dict[str, Any]) -> Certificate:
-    """Every step; if beta depends on the threshold, the certificates at the bounds of one level."""
-    if not certificate.beta.ndim:
-        return step_curve(certificate)
-    bounds = np.asarray(certificate.lower_bounds)
-    return jaxcert.certify(data.returns, np.unique(bounds), **{**settings, "where": data.where})
+def _findings(data: ReturnsFile, settings: dict[str, Any], *, strict: bool) -> tuple[Finding, ...]:
+    """Likely mistakes, as warnings; with ``strict`` the first is an error."""
+    of_data = {name: settings[name] for name in ("support", "delta", "bound", "method")}
+    findings = diagnose(data.returns, where=data.where, **of_data)
+    for finding in findings:
+        if strict:
+            raise ValueError(f"{data.path}: {finding}")
+        warnings.warn(f"{data.path}: {finding}", UserWarning, stacklevel=2)
+    return findings
 
 
 def _advice(
@@ -157,13 +140,6 @@ def _print_advice(certificates: dict[_Fixed, Certificate], advice: dict[_Fixed, 
         for value, entry in zip(values.tolist(), entries, strict=True):
             if entry is not None:
                 _console.output().print(f"Why not more at {fixed} {floor_figures(value)}: {entry}.")
-
-
-def _figure(title: str, curve: Certificate, requested: dict[_Fixed, Certificate]) -> Any:
-    """Axes with the curve and the requested points."""
-    points = [pair for c in requested.values() for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
-    heading = f"{title}, {curve.num_tasks} tasks"
-    return plot_certificates({_tables.way(curve): curve}, points=points, title=heading)
 
 
 def _print(heading: str, asked: _Asked, certificates: dict[_Fixed, Certificate]) -> None:

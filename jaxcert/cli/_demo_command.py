@@ -74,9 +74,7 @@ def _certified(case: Case, show: Callable[[str], Any]) -> dict[str, _Certified]:
 
 
 def _figure(case: Case, results: dict[str, _Certified]) -> Any:
-    curves = {
-        f"{label} ({_tables.way(result.at_thresholds)})": result.at_thresholds for label, result in results.items()
-    }
+    curves = {label: result.at_thresholds for label, result in results.items()}
     return plot_certificates(curves, exact=case.exact, title=f"{case.name}, {len(case.returns)} tasks")
 
 

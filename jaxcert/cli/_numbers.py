@@ -34,7 +34,8 @@ def _range(text: str) -> list[float]:
     if len(ends) != 3:
         raise typer.BadParameter(f"{text!r} is not a range first:last:step, such as 100:900:50.")
     first, last, step = map(_decimal, ends)
-    if not (step > 0 and first <= last and (last - first) / step < _MOST):
+    finite = first.is_finite() and last.is_finite() and step.is_finite()
+    if not (finite and step > 0 and first <= last and (last - first) / step < _MOST):
         raise typer.BadParameter(f"{text!r} is not a range of at most {_MOST:,} numbers from the first up to the last.")
     return [float(first + i * step) for i in range(int((last - first) / step) + 1)]
 

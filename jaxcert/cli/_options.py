@@ -11,8 +11,8 @@ Strict = Annotated[
     bool,
     typer.Option(
         "--strict",
-        help="Refuse a file in which some tasks have fewer rollouts than others. A task "
-        "without any row cannot be noticed. Nor a CSV file without a line ending at its end.",
+        help="Refuse a file in which some tasks have fewer rollouts than others or that may be cut short (a task "
+        "without any row cannot be noticed), and in `certify` data that look like a mistake.",
     ),
 ]
 TaskColumn = Annotated[

@@ -76,15 +76,24 @@ def repeated_rollouts(sample: Sample) -> Iterator[Finding]:
     """Rollouts of one task that are equal to the last digit although returns vary continuously."""
     if not sample.is_continuous:
         return
-    rows = np.sort(sample.returns[~sample.is_constant], axis=1)
-    inside = (rows[:, 1:] > sample.support[0]) & (rows[:, 1:] < sample.support[1])
-    repeated = int(np.sum((rows[:, 1:] == rows[:, :-1]) & inside))
-    if repeated > 0.001 * sample.values.size:
+    rows = sample.returns[~sample.is_constant]
+    low, high = sample.support
+    inside = [row[(row > low) & (row < high)] for row in rows]
+    repeated, possible = sum(map(_equal_pairs, inside)), sum(len(row) * (len(row) - 1) // 2 for row in inside)
+    together = np.concatenate(inside) if inside else np.empty(0)
+    others = len(together) * (len(together) - 1) // 2 - possible
+    by_chance = possible * (_equal_pairs(together) - repeated) / max(others, 1)
+    if repeated > by_chance + _TOO_FAR * np.sqrt(by_chance + 1):
         yield Finding(
             "repeated-rollouts",
-            f"{repeated} of {sample.values.size} rollouts have exactly the return of another one of their task: "
-            "copied rows, or a seed that was used twice?",
+            f"{repeated} pairs of rollouts of the same task have exactly the same return, by chance about "
+            f"{by_chance:.0f} would have: copied rows, or a seed that was used twice?",
         )
+
+
+def _equal_pairs(values: np.ndarray) -> int:
+    counts = np.unique(values, return_counts=True)[1]
+    return int(np.sum(counts * (counts - 1) // 2))
 
 
 def constant_tasks(sample: Sample) -> Iterator[Finding]:

@@ -29,8 +29,17 @@ def test_sound_data_are_left_in_peace(seed):
     tails = np.minimum(rng.exponential(rng.uniform(0.01, 0.05, (40, 1)), (40, 25)), 0.99)
     rare = (rng.random((50, 100)) < 0.02).astype(float)
     counts = rng.binomial(6, 0.5, (30, 20)) / 8 + 0.1
+    rounded = np.clip(sound(seed=seed).round(3), 0.001, 0.999)
     steps = rng.integers(20, 500, (60, 40)) / 500  # lengths of episodes
-    for returns in (sound(seed=seed), tails, counts, steps, sound(n=12, m=2, seed=seed), sound(n=3, m=5, seed=seed)):
+    for returns in (
+        sound(seed=seed),
+        tails,
+        counts,
+        steps,
+        rounded,
+        sound(n=12, m=2, seed=seed),
+        sound(n=3, m=5, seed=seed),
+    ):
         assert names(returns) == []
     assert names(rare, bound="clopper_pearson") == []
     where = rng.random((60, 40)) < rng.uniform(0.2, 1, (60, 1))
@@ -70,7 +79,7 @@ def test_repeated_rollouts():
     returns[:, 20:] = returns[:, :20]
     (found,) = diagnose(returns, support=(0, 1))
     assert found.name == "repeated-rollouts"
-    assert "1200 of 2400 rollouts" in found.message
+    assert "1200 pairs of rollouts of the same task" in found.message
 
 
 def test_seeds_that_do_not_reach_the_environment():

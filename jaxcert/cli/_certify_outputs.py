@@ -1,0 +1,120 @@
+"""The files of `jaxcert certify`: record, plot and report."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import jaxcert
+from jaxcert._files import check_output, check_suffix
+from jaxcert.certificates import Certificate
+from jaxcert.cli import _tables
+from jaxcert.cli._plots import write_plot
+from jaxcert.diagnostics import Finding
+from jaxcert.planning import Advice
+from jaxcert.report import (
+    ReturnsFile,
+    certificate_record,
+    check_figure_path,
+    plot_certificates,
+    step_curve,
+    write_certificates,
+    write_report,
+)
+
+
+class Outputs(NamedTuple):
+    """Which files are wanted.
+
+    Attributes:
+        json: of the record.
+        plot: of the curve.
+        report: of the page.
+        title: of plot and page; by default the name of the file of returns.
+        size: of the plot, in inches.
+    """
+
+    json: Path | None
+    plot: Path | None
+    report: Path | None
+    title: str | None
+    size: tuple[float, float] | None
+
+    def check(self, file: Path) -> None:
+        """Raise beforehand for files that could not be written."""
+        if self.json:
+            check_output(self.json)
+        if self.plot:
+            check_figure_path(self.plot)
+        if self.report:
+            check_suffix(self.report, [".html"])
+            check_output(self.report)
+        paths = [path.resolve() for path in (file, self.json, self.plot, self.report) if path]
+        if len(set(paths)) < len(paths):
+            raise ValueError("FILE, --json, --plot and --report name the same file, expected different ones")
+
+
+class Found(NamedTuple):
+    """What was certified.
+
+    Attributes:
+        data: the returns.
+        settings: with which they were certified.
+        asked: what was fixed beforehand; empty for the curve.
+        certificates: by what was fixed beforehand.
+        advice: by what was fixed beforehand.
+        findings: likely mistakes.
+    """
+
+    data: ReturnsFile
+    settings: Mapping[str, Any]
+    asked: Mapping[Any, list[float]]
+    certificates: Mapping[Any, Certificate]
+    advice: Mapping[Any, Sequence[Advice | None]]
+    findings: Sequence[Finding]
+
+
+def write_outputs(wanted: Outputs, found: Found) -> None:
+    """Write the files that are wanted."""
+    title = wanted.title or found.data.path.name
+    if wanted.plot:
+        write_plot(wanted.plot, _axes(title, found), wanted.size)
+    if wanted.json:
+        write_certificates(wanted.json, _records(found))
+    if wanted.report:
+        _write_page(wanted.report, title, found)
+
+
+def _records(found: Found) -> list[dict[str, Any]]:
+    support = found.settings["support"]
+    return [
+        certificate_record(certificate, support=support, data=found.data, fixed=fixed, advice=found.advice.get(fixed))
+        for fixed, certificate in found.certificates.items()
+    ]
+
+
+def _axes(title: str, found: Found) -> Any:
+    """The curve, with the requested points."""
+    certificates = list(found.certificates.values())
+    curve = every_step(found.data, certificates[0], found.settings) if found.asked else certificates[0]
+    shown = certificates if found.asked else []
+    points = [pair for c in shown for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
+    heading = f"{title}, {curve.num_tasks} tasks"
+    return plot_certificates({_tables.way(curve): curve}, points=points, title=heading)
+
+
+def every_step(data: ReturnsFile, certificate: Certificate, settings: Mapping[str, Any]) -> Certificate:
+    """The curve at every step; if beta depends on the threshold, the certificates at the bounds of one level."""
+    if not certificate.beta.ndim:
+        return step_curve(certificate)
+    bounds = np.asarray(certificate.lower_bounds)
+    return jaxcert.certify(data.returns, np.unique(bounds), **{**settings, "where": data.where})
+
+
+def _write_page(path: Path, title: str, found: Found) -> None:
+    first, *more = found.certificates.values()
+    if more:
+        raise ValueError("--report shows thresholds or safeties, expected one of the two")
+    page = {"returns": found.data.returns, "where": found.data.where, "support": found.settings["support"]}
+    write_report(path, first, title=title, data=found.data, findings=found.findings, **page)

@@ -1,0 +1,92 @@
+"""Options of the command line: several numbers, help, titles and sizes, likely mistakes, the page."""
+
+import struct
+
+import numpy as np
+import pytest
+from cli_harness import command, refused
+
+RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20))
+SETTINGS = ("--support", 0, 1, "--delta", 0.05)
+
+
+@pytest.fixture
+def file(tmp_path):
+    np.save(tmp_path / "r.npy", RETURNS)
+    return tmp_path / "r.npy"
+
+
+def certified(out: str) -> list[str]:
+    return [line.split()[0] for line in out.splitlines() if " of 40 " in line and not line.startswith("Why")]
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (["0.2,0.5"], ["0.2", "0.5"]),
+        (["0.1:0.9:0.1"], [f"0.{digit}" for digit in range(1, 10)]),
+        (["0.1:0.6:0.2", "0.7"], ["0.1", "0.3", "0.5", "0.7"]),
+        (["0.5:0.5:1,2e-1"], ["0.5", "0.2"]),
+    ],
+)
+def test_several_numbers(file, given, meant):
+    options = [part for value in given for part in ("--threshold", value)]
+    status, out, _ = command("certify", file, *SETTINGS, *options)
+    assert status == 0
+    assert certified(out) == meant
+
+
+@pytest.mark.parametrize("text", ["x", "1:2", "1:2:0", "2:1:1", "1,,2", "0:1:1e-9", "nan:1:1"])
+def test_what_are_no_numbers(file, text):
+    assert "Invalid value for '--threshold'" in refused("certify", file, *SETTINGS, "--threshold", text)
+
+
+def test_safeties_too(file):
+    _, out, _ = command("certify", file, *SETTINGS, "--safety", "0.5,0.7")
+    assert certified(out) == ["0.5", "0.7"]
+
+
+@pytest.mark.parametrize("arguments", [("-h",), ("certify", "-h"), ("rollout", "-h")])
+def test_short_help(arguments):
+    status, out, _ = command(*arguments)
+    assert status == 0
+    assert out.lstrip().startswith("Usage: jaxcert")
+
+
+def test_title_and_size_of_the_plot(file, tmp_path):
+    plot = tmp_path / "c.png"
+    command("certify", file, *SETTINGS, "--plot", plot, "--plot-size", 7, 3, "--title", "Robot")
+    assert struct.unpack(">II", plot.read_bytes()[16:24]) == (1400, 600)
+    assert "--plot-size is 0 3" in refused("certify", file, *SETTINGS, "--plot", plot, "--plot-size", 0, 3)
+
+
+def test_likely_mistakes_are_warnings_and_with_strict_errors(tmp_path):
+    luck = np.random.default_rng(2).uniform(-0.1, 0.1, 20)
+    np.save(tmp_path / "r.npy", RETURNS * 0.8 + 0.1 + luck)
+    arguments = ("certify", tmp_path / "r.npy", *SETTINGS, "--threshold", 0.5)
+    status, out, err = command(*arguments)
+    assert (status, certified(out)) == (0, ["0.5"])
+    assert err.startswith("warning: ")
+    assert err.endswith("[common-seeds]\n")
+    assert "[common-seeds]" in refused(*arguments, "--strict", "--json", tmp_path / "c.json")
+    assert not (tmp_path / "c.json").exists()
+
+
+def test_a_page(file, tmp_path):
+    page = tmp_path / "c.html"
+    status, out, err = command(
+        "certify", file, *SETTINGS, "--threshold", "0.25,0.5", "--report", page, "--title", "Robot"
+    )
+    assert (status, err) == (0, "")
+    text = page.read_text()
+    assert "<h1>Robot</h1>" in text
+    assert [line for line in out.splitlines() if line.startswith("With confidence")][0] in text
+    both = ("--threshold", 0.5, "--safety", 0.5)
+    assert "expected one of the two" in refused("certify", file, *SETTINGS, *both, "--report", page)
+    assert "suffix '.htm'" in refused("certify", file, *SETTINGS, "--report", tmp_path / "c.htm")
+    assert "name the same file" in refused("certify", file, *SETTINGS, "--report", page, "--json", page)
+
+
+def test_the_curve_has_a_page_too(file, tmp_path):
+    assert command("certify", file, *SETTINGS, "--report", tmp_path / "c.html").status == 0
+    assert "more in the table below" in (tmp_path / "c.html").read_text()
