@@ -80,7 +80,7 @@ def test_a_page(file, tmp_path):
     assert (status, err) == (0, "")
     text = page.read_text()
     assert "<h1>Robot</h1>" in text
-    assert [line for line in out.splitlines() if line.startswith("With confidence")][0] in text
+    assert next(line for line in out.splitlines() if line.startswith("With confidence")) in text
     both = ("--threshold", 0.5, "--safety", 0.5)
     assert "expected one of the two" in refused("certify", file, *SETTINGS, *both, "--report", page)
     assert "suffix '.htm'" in refused("certify", file, *SETTINGS, "--report", tmp_path / "c.htm")
