@@ -50,7 +50,7 @@ def collect_gymnasium(
     Args:
         make_env: a function from a task to a ``gymnasium.Env``; or from a list of tasks to a
             ``gymnasium.vector.VectorEnv`` with one environment per task that takes a seed for each, as
-            ``AsyncVectorEnv`` does. Which of them shows when it is called with the first task.
+            ``AsyncVectorEnv`` does. Which of them shows when it is called with the first task, once more than needed.
         policy: a ``Policy`` or a function of an observation and a key, in JAX, as in ``collect``; a function of the
             observation alone, of NumPy or PyTorch, which must not remember earlier steps; or a model with ``predict``
             as in Stable-Baselines3, which acts deterministically. A function gets one observation as the
