@@ -78,8 +78,7 @@ def _whole_action(space: Any, array: np.ndarray, alive: np.ndarray | None) -> An
     if array.dtype.kind == "f":
         raise TypeError(f"the policy gives an action of type {array.dtype}; expected whole numbers for {space}")
     low = np.asarray(getattr(space, "start", 0))
-    size = np.asarray(getattr(space, "nvec", getattr(space, "n", 2)) if not _is_binary(space) else 2)
-    inside = (array >= low) & (array < low + size)
+    inside = (array >= low) & (array < low + _sizes(space))
     good = inside if alive is None else inside[alive]
     if not np.all(good):
         raise ValueError(f"the policy gives the action {_bad(array, inside, alive)}, which is not in {space}")
@@ -87,8 +86,11 @@ def _whole_action(space: Any, array: np.ndarray, alive: np.ndarray | None) -> An
     return array.astype(space.dtype)[()]
 
 
-def _is_binary(space: Any) -> bool:
-    return any(kind.__name__ == "MultiBinary" for kind in type(space).__mro__)
+def _sizes(space: Any) -> Any:
+    """How many values each number may have; n is the number of bits of a MultiBinary space."""
+    if any(kind.__name__ == "MultiBinary" for kind in type(space).__mro__):
+        return 2
+    return space.nvec if hasattr(space, "nvec") else space.n
 
 
 def _bad(array: np.ndarray, inside: np.ndarray, alive: np.ndarray | None) -> Any:

@@ -33,10 +33,8 @@ class Separate:
             raise
         self.infos: list[Any] = [{}] * len(tasks)
 
-    def reset(self, seeds: Sequence[int]) -> list[Any]:
-        obs = [_pair(env.reset(seed=seed))[0] for env, seed in zip(self.envs, seeds, strict=True)]
-        self.obs = obs
-        return list(obs)
+    def reset(self, seeds: Sequence[int]) -> None:
+        self.obs = [_pair(env.reset(seed=seed))[0] for env, seed in zip(self.envs, seeds, strict=True)]
 
     def act(self, actor: Actor, t: int, alive: np.ndarray) -> list[Any]:
         """An action for each that is alive."""
@@ -82,14 +80,13 @@ class Vector:
         if self.mode == "DISABLED":
             raise ValueError("the vector environment has AutoresetMode.DISABLED; expected NEXT_STEP or SAME_STEP")
 
-    def reset(self, seeds: Sequence[int]) -> Any:
+    def reset(self, seeds: Sequence[int]) -> None:
         try:
             self.obs = self.envs.reset(seed=list(seeds))[0]
         except Exception as error:  # of any type, as the environment chose
             raise ValueError(
                 f"the vector environment did not reset with a seed for each environment: {error}"
             ) from error
-        return self.obs
 
     def act(self, actor: Actor, t: int, alive: np.ndarray) -> Any:
         """A batch of actions."""
@@ -192,7 +189,7 @@ def _stacked(obs: list[Any]) -> Any:
 
 
 def _rows(actions: Any, num_envs: int) -> list[Any]:
-    """The action of each environment; of a batch that does not have one for each, all rows show it."""
+    """The action of each environment, from a batch of them."""
     leaves, structure = jax.tree.flatten(actions)
     for leaf in leaves:
         if np.shape(leaf)[:1] != (num_envs,):
