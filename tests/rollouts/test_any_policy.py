@@ -345,9 +345,19 @@ class Endless(Payments):
         return np.zeros(2), 0.0, False, False, {}
 
 
+class OfAnotherLibrary:
+    """A vector environment with an interface of its own, as that of Stable-Baselines3."""
+
+    num_envs = 3
+
+    def close(self):
+        pass
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
+        (lambda task: OfAnotherLibrary(), "no gymnasium.vector.VectorEnv; give a function from one task to one env"),
         (lambda task: Odd("step"), "step gave 4 values; expected the five of Gymnasium"),
         (lambda task: Odd("reset"), "reset gave a ndarray; expected the two of Gymnasium"),
         (lambda task: Odd("reward"), r"gave the reward \[1.0, 1.0\]; expected one number"),
