@@ -1,6 +1,7 @@
 """The fenced blocks of README.md and docs/, run as written."""
 
 import contextlib
+import importlib.util
 import io
 import itertools
 import re
@@ -19,6 +20,8 @@ import jaxcert
 ROOT = Path(__file__).parents[1]
 # What needs the extras brax, gymnax or xland, which not every block names that does.
 NEEDS_BRAX = re.compile(r"brax|mujoco|gymnax|xminigrid|\btrain\(|InvertedPendulum")
+# Of no extra: run where they are installed.
+OF_OTHERS = re.compile(r"^(?:from|import) (torch|stable_baselines3)\b", re.MULTILINE)
 
 
 class Block(NamedTuple):
@@ -55,6 +58,8 @@ def run_python(name: str, *, with_brax: bool) -> int:
             assert output == block.text
         output = None
         if block.language != "python" or (not with_brax and NEEDS_BRAX.search(block.text)):
+            continue
+        if any(importlib.util.find_spec(module) is None for module in OF_OTHERS.findall(block.text)):
             continue
         code = compile("\n" * block.line + block.text, ROOT / name, "exec")
         with contextlib.redirect_stdout(io.StringIO()) as stream:

@@ -1,4 +1,4 @@
-"""Rollouts in vector environments of Gymnasium, on the host."""
+"""Rollouts in environments of Gymnasium, on the host."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,83 +9,111 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import check_count, is_count
-from jaxcert.numerics._compensated import add, lower_end_host, nothing
 from jaxcert.numerics._rounding import cast
 from jaxcert.rollouts._collect import count_tasks
-from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key
+from jaxcert.rollouts._host_envs import opener
+from jaxcert.rollouts._host_episodes import episode_returns
+from jaxcert.rollouts._host_metric import Event, Metric
+from jaxcert.rollouts._host_policy import actor_of
+from jaxcert.rollouts._policy import episode_key
 
 
 def collect_gymnasium(
-    make_envs: Callable[[Sequence[Any]], Any],
-    policy: PolicyOrFunction,
+    make_env: Callable[[Any], Any],
+    policy: Any,
     tasks: Any,
     key: chex.PRNGKey,
     *,
     num_rollouts: int,
     num_envs: int = 64,
     episode_length: int | None = None,
+    discount: float | None = None,
+    min_reward: float | None = None,
+    target: Event | None = None,
+    avoid: Event | None = None,
 ) -> jax.Array:
-    r"""Returns of a policy on tasks with Gymnasium environments; the counterpart of ``collect`` on the host.
+    r"""Returns of any policy on tasks with environments of Gymnasium; the counterpart of ``collect`` on the host.
 
     .. math:: X_{ij} = \sum_{t=1}^{T_{ij}} r_{ijt}
 
-    with T the first step that is terminated or truncated, or the episode length. Later steps of an environment are
-    ignored, so it may reset itself in the next step or in the same. The policy is run in one compiled call per step.
+    with T the first step that is terminated or truncated, or the episode length; or another metric:
+
+    * ``discount``: ``discounted_return`` up to T, whatever ended the episode.
+    * ``discount`` and ``min_reward``: ``truncated_return``, a lower bound on the return over an unbounded horizon. An
+      episode that terminated is over; one that was truncated by a time limit, or cut at the episode length, gets the
+      worst rewards that can follow.
+    * ``target``: ``reach``, 1 where an episode reaches the target up to T, else 0; with ``avoid``: ``reach_avoid``. An
+      episode that is cut before is a failure.
+
+    Every rollout of every task has an environment and a seed of its own, drawn independently of all others.
 
     Args:
-        make_envs: a function from a list of tasks to a ``gymnasium.vector.VectorEnv`` with one environment per task
-            that takes a seed for each, as ``SyncVectorEnv`` and ``AsyncVectorEnv`` do.
-        policy: as in ``collect``; a policy not written in JAX has to be wrapped in ``jax.pure_callback``.
-        tasks: a pytree of arrays with a leading axis [n]; each environment gets its row, as NumPy arrays.
-        key: a JAX random key, for the policy and the seeds of episodes.
+        make_env: a function from a task to a ``gymnasium.Env``; or from a list of tasks to a
+            ``gymnasium.vector.VectorEnv`` with one environment per task that takes a seed for each, as
+            ``AsyncVectorEnv`` does. Which of them shows when it is called with the first task, once more than needed.
+        policy: a ``Policy`` or a function of an observation and a key, in JAX, as in ``collect``; a function of the
+            observation alone, of NumPy or PyTorch, which must not remember earlier steps; or a model with ``predict``
+            as in Stable-Baselines3, which acts deterministically. A function gets one observation as the
+            environment gives it, a dict for example; those of a vector environment it gets at once.
+        tasks: a list of tasks of any kind; or a pytree of arrays with a leading axis [n], of which each environment
+            gets its row, as NumPy arrays.
+        key: a JAX random key, for a policy in JAX and the seeds of episodes. A function that draws random numbers of
+            its own does not depend on it.
         num_rollouts: m.
         num_envs: how many environments run side by side.
-        episode_length: maximum number of steps of an episode; by default there is no limit.
+        episode_length: maximum number of steps of an episode; by default those of the environment.
+        discount: in [0, 1].
+        min_reward: r_min <= 0, finite: a lower bound on every reward, declared in advance.
+        target: a function of a step with ``obs``, ``reward``, ``terminated``, ``truncated`` and ``info``, as they are
+            after the step, to a bool.
+        avoid: a function as ``target``.
 
     Returns:
-        Returns, float [n, m], on the default device; sums are compensated, in double precision, and then
-        rounded down.
+        Returns, float [n, m], on the default device; rounded down. Sums without a discount are in double precision.
 
     Raises:
-        TypeError: if the policy is not a function that JAX can trace.
-        ValueError: for numbers or shapes that do not fit, actions or rewards that are not finite, and vector
-            environments that must not be stepped after their end, or do not take a seed for each environment.
+        TypeError: if the policy is not a policy, or gives actions of another type than the environment takes.
+        ValueError: for numbers or shapes that do not fit, actions or rewards that are not finite, rewards below
+            `min_reward`, an episode of 100,000 steps without an `episode_length`, and vector environments that
+            must not be stepped after their end, or do not take a seed for each environment.
 
     Example:
         >>> import gymnasium
         >>> import jax
-        >>> import jax.numpy as jnp
-        >>> import numpy as np
-        >>> def make_envs(tasks):
-        ...     def make(force):
-        ...         env = gymnasium.make("CartPole-v1", max_episode_steps=20)
-        ...         env.unwrapped.force_mag = float(force)
-        ...         return env
-        ...     return gymnasium.vector.SyncVectorEnv([lambda force=force: make(force) for force in tasks])
-        >>> policy = lambda obs, key: (obs[2] > 0).astype(int)  # push where the pole leans
-        >>> collect_gymnasium(make_envs, policy, np.array([5.0, 10.0]), jax.random.key(0), num_rollouts=3).shape
+        >>> def make_env(task):
+        ...     return gymnasium.make("FrozenLake-v1", map_name=task["map"], is_slippery=False)
+        >>> tasks = [{"map": "4x4"}, {"map": "8x8"}]
+        >>> policy = lambda obs: 2  # to the right
+        >>> found = collect_gymnasium(make_env, policy, tasks, jax.random.key(0), num_rollouts=3)
+        >>> print(found.shape)
         (2, 3)
     """
     for name, value in {"num_rollouts": num_rollouts, "num_envs": num_envs}.items():
         check_count(name, value)
     if episode_length is not None and not is_count(episode_length):
         raise ValueError(f"episode_length is {episode_length!r}; expected a whole number of at least 1, or None")
-    policy, num_tasks = as_policy(policy), count_tasks(tasks)
-    host = jax.tree.map(np.asarray, tasks)
-    rows = np.repeat(np.arange(num_tasks), num_rollouts)
+    metric, actor = Metric(discount, min_reward, target, avoid), actor_of(policy)
+    each = _task_list(tasks)
+    rows = np.repeat(np.arange(len(each)), num_rollouts)
     seeds, keys = _random(key, len(rows))
-    returns = np.empty(len(rows))
+    returns, open_envs = np.empty(len(rows)), opener(make_env, each[0])
     for start in range(0, len(rows), num_envs):
         some = slice(start, start + num_envs)
-        envs = make_envs([jax.tree.map(lambda leaf, row=row: leaf[row], host) for row in rows[some]])
-        if not hasattr(envs, "num_envs"):
-            raise ValueError(f"make_envs gave a {type(envs).__name__}; expected a gymnasium.vector.VectorEnv")
+        envs = open_envs([each[row] for row in rows[some]])
         try:
-            _check(envs, len(rows[some]))
-            returns[some] = _episodes(envs, policy, seeds[some], keys[some], episode_length)
+            returns[some] = episode_returns(envs, actor(keys[some]), metric, seeds[some].tolist(), episode_length)
         finally:
             envs.close()
-    return cast(returns.reshape(num_tasks, num_rollouts), jnp.result_type(float), "down")
+    return cast(returns.reshape(len(each), num_rollouts), jnp.result_type(float), "down")
+
+
+def _task_list(tasks: Any) -> Sequence[Any]:
+    if isinstance(tasks, list):
+        if not tasks:
+            raise ValueError("tasks is an empty list; expected at least one task")
+        return tasks
+    host = jax.tree.map(np.asarray, tasks)
+    return [jax.tree.map(lambda leaf, row=row: leaf[row], host) for row in range(count_tasks(host))]
 
 
 def _random(key: jax.Array, num_episodes: int) -> tuple[np.ndarray, jax.Array]:
@@ -93,57 +121,3 @@ def _random(key: jax.Array, num_episodes: int) -> tuple[np.ndarray, jax.Array]:
     key_seeds, key_policy = jax.random.split(episode_key(key))
     seeds = jax.random.bits(key_seeds, (num_episodes,), jnp.uint32)
     return np.asarray(seeds) >> 1, jax.random.split(key_policy, num_episodes)
-
-
-def _check(envs: Any, expected: int) -> None:
-    if envs.num_envs != expected:
-        raise ValueError(f"make_envs gave {envs.num_envs} environments for {expected} tasks")
-    mode = (envs.metadata or {}).get("autoreset_mode")
-    if getattr(mode, "name", None) == "DISABLED":
-        raise ValueError("the vector environment has AutoresetMode.DISABLED; expected NEXT_STEP or SAME_STEP")
-
-
-def _episodes(envs: Any, policy: Policy, seeds: np.ndarray, keys: jax.Array, episode_length: int | None) -> np.ndarray:
-    """The returns of the first episode of every environment."""
-    obs = _reset(envs, seeds)
-    returns, alive, t = nothing(np.zeros(len(seeds))), np.ones(len(seeds), bool), 0
-    while alive.any() and (episode_length is None or t < episode_length):
-        actions = _act(policy, obs, keys, t)
-        _check_actions(actions, envs, alive)
-        obs, rewards, terminated, truncated, _ = envs.step(actions)
-        if not np.all(np.isfinite(rewards[alive])):
-            raise ValueError(f"an environment gave a reward that is not finite, in step {t + 1}")
-        returns = add(returns, np.where(alive, rewards, 0.0))
-        alive &= ~(np.asarray(terminated) | np.asarray(truncated))
-        t += 1
-    return lower_end_host(returns)
-
-
-def _reset(envs: Any, seeds: np.ndarray) -> Any:
-    try:
-        return envs.reset(seed=[int(seed) for seed in seeds])[0]
-    except Exception as error:  # of any type, as the environment chose
-        raise ValueError(f"the vector environment did not reset with a seed for each environment: {error}") from error
-
-
-def _act(policy: Policy, obs: Any, keys: jax.Array, t: int) -> np.ndarray:
-    try:
-        return np.asarray(_actions(policy, obs, keys, t))
-    except (jax.errors.TracerArrayConversionError, jax.errors.ConcretizationTypeError) as error:
-        raise TypeError(
-            "JAX cannot trace the policy; call one of NumPy or PyTorch through jax.pure_callback"
-        ) from error
-
-
-@jax.jit
-def _actions(policy: Policy, obs: Any, keys: jax.Array, t: int) -> jax.Array:
-    keys = jax.vmap(lambda key: jax.random.fold_in(key, t))(keys)
-    return jax.vmap(lambda obs, key: policy.apply(policy.params, obs, key))(obs, keys)
-
-
-def _check_actions(actions: np.ndarray, envs: Any, alive: np.ndarray) -> None:
-    wanted = envs.single_action_space.shape
-    if actions.shape[1:] != wanted:
-        raise ValueError(f"the policy gives an action of shape {actions.shape[1:]}; expected {wanted}")
-    if not np.all(np.isfinite(actions[alive])):
-        raise ValueError("the policy gave an action that is not finite")

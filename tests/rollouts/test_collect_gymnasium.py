@@ -119,14 +119,14 @@ def test_a_task_may_pay_nothing_and_it_can_be_certified():
         ({"policy": lambda obs, key: jnp.full(1, jnp.nan)}, "not finite"),
         ({"tasks": np.array([np.nan])}, "reward that is not finite, in step 1"),
         ({"tasks": np.array(1.0)}, "one leading axis"),
-        ({"make_envs": lambda tasks: make_envs([1.0])}, "gave 1 environments for 4 tasks"),
-        ({"make_envs": functools.partial(make_envs, autoreset_mode=AutoresetMode.DISABLED)}, "DISABLED"),
+        ({"make_env": lambda tasks: make_envs([1.0])}, "gave 1 environments for 4 tasks"),
+        ({"make_env": functools.partial(make_envs, autoreset_mode=AutoresetMode.DISABLED)}, "DISABLED"),
     ],
 )
 def test_what_does_not_fit_is_refused(changes, words):
-    options = {"make_envs": make_envs, "policy": full, "tasks": np.ones(2), "key": KEY, "num_rollouts": 2, **changes}
+    options = {"make_env": make_envs, "policy": full, "tasks": np.ones(2), "key": KEY, "num_rollouts": 2, **changes}
     with pytest.raises(ValueError, match=words):
-        collect_gymnasium(*[options.pop(name) for name in ("make_envs", "policy", "tasks", "key")], **options)
+        collect_gymnasium(*[options.pop(name) for name in ("make_env", "policy", "tasks", "key")], **options)
 
 
 def test_returns_are_rounded_down():
@@ -156,9 +156,9 @@ def test_a_policy_of_numpy_is_called_back():
         collect_gymnasium(make_envs, policy, np.ones(2), KEY, num_rollouts=3) for policy in (called, traced)
     )
     np.testing.assert_array_equal(found, wanted)
-    with pytest.raises(TypeError, match=r"through jax\.pure_callback"):
+    with pytest.raises(TypeError, match="of NumPy or PyTorch is a function of the observation alone"):
         collect_gymnasium(make_envs, lambda obs, key: rule(np.asarray(obs)[None])[0], np.ones(2), KEY, num_rollouts=3)
-    with pytest.raises(TypeError, match=r"through jax\.pure_callback"):
+    with pytest.raises(TypeError, match="JAX cannot trace the policy"):
         collect_gymnasium(
             make_envs, lambda obs, key: full(obs, key) if obs[0] > 2 else obs, np.ones(2), KEY, num_rollouts=3
         )
@@ -167,8 +167,7 @@ def test_a_policy_of_numpy_is_called_back():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda tasks: Countdown(1.0), "make_envs gave a Countdown; expected a gymnasium.vector.VectorEnv"),
-        (lambda tasks: [Countdown(1.0)] * len(tasks), "make_envs gave a list; expected"),
+        (lambda tasks: [Countdown(1.0)] * len(tasks), "make_env gave a list; expected a gymnasium.Env for a task"),
         (lambda tasks: gymnasium.make_vec("CartPole-v1", len(tasks)), "did not reset with a seed for each environment"),
     ],
 )

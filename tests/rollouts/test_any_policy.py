@@ -1,0 +1,504 @@
+"""Policies and environments of Gymnasium as users have them: on the host, with any tasks, observations and actions."""
+
+import dataclasses
+import functools
+from fractions import Fraction
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+from jaxcert.rollouts import Policy, collect_gymnasium
+from jaxcert.rollouts._gymnasium import _random
+
+KEY = jax.random.key(0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Pole:
+    force: float
+
+
+def make_pole(task):
+    env = gymnasium.make("CartPole-v1", max_episode_steps=40)
+    env.unwrapped.force_mag = float(task.force)
+    return env
+
+
+POLES = [Pole(5.0), Pole(10.0)]
+
+
+def make_lake(task):
+    """FrozenLake with its observation in a dict."""
+    env = gymnasium.make("FrozenLake-v1", is_slippery=task["slippery"], max_episode_steps=30)
+    space = spaces.Dict({"cell": env.observation_space, "grid": spaces.Box(0, 3, (2,), np.float32)})
+
+    def as_dict(cell):
+        return {"cell": cell, "grid": np.array(divmod(cell, 4), np.float32)}
+
+    return gymnasium.wrappers.TransformObservation(env, as_dict, space)
+
+
+LAKES = [{"slippery": False}, {"slippery": True}]
+# Down, down, right, right, down, right: the way around the holes.
+WAY = {0: 1, 4: 1, 8: 2, 9: 2, 10: 1, 14: 2}
+
+
+def walk(obs):
+    assert isinstance(obs, dict)
+    assert obs["grid"].shape == (2,)
+    return WAY.get(int(obs["cell"]), 0)
+
+
+def lean(obs):
+    assert obs.shape == (4,)
+    return int(obs[2] + 0.2 * obs[3] > 0)
+
+
+class Model:
+    """With the interface of Stable-Baselines3: one observation or several, actions and state."""
+
+    def predict(self, observation, state=None, episode_start=None, deterministic=False):
+        assert deterministic
+        return (observation[..., 2] + 0.2 * observation[..., 3] > 0).astype(np.int64), None
+
+
+class Memory:
+    """Recurrent: pushes by turns, to the left first, each episode with a state of its own."""
+
+    def predict(self, observation, state=None, episode_start=None, deterministic=False):
+        turn = np.zeros(len(observation), np.int64) if state is None else state
+        return turn % 2, turn + 1
+
+
+class Tensor:
+    """With the interface of a tensor of PyTorch."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def detach(self):
+        return self
+
+    def cpu(self):
+        return self
+
+    def numpy(self):
+        return self.values
+
+
+def compiled(obs, key):
+    return (obs[2] + 0.2 * obs[3] > 0).astype(int)
+
+
+@pytest.mark.parametrize(
+    "policy", [lean, Model(), Policy(lambda params, obs, key: compiled(obs, key), ()), lambda obs: Tensor(lean(obs))]
+)
+def test_each_kind_of_policy_gives_the_same(policy):
+    found = collect_gymnasium(make_pole, policy, POLES, KEY, num_rollouts=4, num_envs=3)
+    wanted = collect_gymnasium(
+        lambda tasks: SyncVectorEnv([functools.partial(make_pole, task) for task in tasks]),
+        compiled,
+        POLES,
+        KEY,
+        num_rollouts=4,
+    )
+    np.testing.assert_array_equal(found, wanted)
+    assert found.shape == (2, 4)
+
+
+def test_a_function_gets_the_observations_of_a_vector_environment_at_once():
+    def make(tasks):
+        return SyncVectorEnv([functools.partial(make_pole, task) for task in tasks])
+
+    def together(obs):
+        assert obs.shape == (8, 4)
+        return (obs[:, 2] + 0.2 * obs[:, 3] > 0).astype(int)
+
+    found = collect_gymnasium(make, together, POLES, KEY, num_rollouts=4)
+    np.testing.assert_array_equal(found, collect_gymnasium(make_pole, lean, POLES, KEY, num_rollouts=4))
+    np.testing.assert_array_equal(found, collect_gymnasium(make, Model(), POLES, KEY, num_rollouts=4))
+    with pytest.raises(ValueError, match=r"actions of shape \(\); expected \(8,\), since it gets the observations of"):
+        collect_gymnasium(make, lambda obs: 1, POLES, KEY, num_rollouts=4)
+
+
+def test_a_recurrent_model_keeps_its_state_for_each_episode():
+    found = collect_gymnasium(make_pole, Memory(), POLES, KEY, num_rollouts=3)
+    alone = collect_gymnasium(make_pole, Memory(), POLES, KEY, num_rollouts=3, num_envs=1)
+    np.testing.assert_array_equal(found, alone)
+    same = collect_gymnasium(make_pole, lambda obs: 0, POLES, KEY, num_rollouts=3)
+    assert np.all(found > same)
+
+
+def in_third_row(step):
+    return bool(step.obs["grid"][0] == 2)
+
+
+@pytest.mark.parametrize("options", [{}, {"discount": 0.5}, {"target": in_third_row}])
+def test_observations_in_a_dict(options):
+    found = collect_gymnasium(make_lake, walk, LAKES, KEY, num_rollouts=20, **options)
+    assert np.all(found[0] == (0.5**5 if "discount" in options else 1.0))
+    if "target" in options:
+        assert 0 < np.mean(found[1]) < 1
+
+    def by_table(obs, key):
+        table = jnp.zeros(16, int).at[jnp.array(list(WAY))].set(jnp.array(list(WAY.values())))
+        return jnp.where(obs["grid"][0] >= 0, table[obs["cell"]], 0)
+
+    def make(tasks):
+        return SyncVectorEnv([functools.partial(make_lake, task) for task in tasks])
+
+    for other in (make_lake, make):
+        np.testing.assert_array_equal(found, collect_gymnasium(other, by_table, LAKES, KEY, num_rollouts=20, **options))
+
+
+def test_observations_in_a_tuple():
+    def make(task):
+        space = spaces.Tuple([spaces.Discrete(16), spaces.Box(0, 1, (1,))])
+        return gymnasium.wrappers.TransformObservation(
+            gymnasium.make("FrozenLake-v1", is_slippery=False), lambda cell: (cell, np.ones(1, np.float32)), space
+        )
+
+    found = collect_gymnasium(make, lambda obs: WAY[int(obs[0])], ["one"], KEY, num_rollouts=2)
+    np.testing.assert_array_equal(found, 1.0)
+
+
+def test_taxi_whose_table_is_looked_up_by_the_action():
+    def make(name):
+        return gymnasium.make(name, max_episode_steps=10)
+
+    def predict(observation, deterministic):
+        return np.zeros(len(observation), np.int64), None
+
+    name = "Taxi-v4" if "Taxi-v4" in gymnasium.registry else "Taxi-v3"
+    model = Model()
+    model.predict = predict
+    for policy in (model, lambda obs: 0, lambda obs, key: jnp.int32(0), lambda obs: np.array(0)):
+        found = collect_gymnasium(make, policy, [name], KEY, num_rollouts=3)
+        np.testing.assert_array_equal(found, -10.0)
+
+
+class Parts(gymnasium.Env):
+    """Takes actions of several parts; pays what they add up to."""
+
+    observation_space = spaces.Text(8)
+    action_space = spaces.Dict(
+        {"gear": spaces.Discrete(3, start=-1), "pair": spaces.Tuple([spaces.Box(0, 1, (2,)), spaces.MultiBinary(2)])}
+    )
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return "start", {}
+
+    def step(self, action):
+        assert self.action_space.contains(action), action
+        paid = int(action["gear"]) + float(np.sum(action["pair"][0])) + int(np.sum(action["pair"][1]))
+        return "end", paid, True, False, {}
+
+
+def test_actions_of_several_parts_and_observations_of_text():
+    def act(obs):
+        assert obs == "start"
+        return {"gear": -1, "pair": (np.array([0.25, 0.5]), np.array([True, True]))}
+
+    np.testing.assert_array_equal(collect_gymnasium(lambda task: Parts(), act, [None], KEY, num_rollouts=2), 1.75)
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        ({"gear": 1}, r"the keys \['gear'\] as action; expected a dict with the keys \['gear', 'pair'\]"),
+        (1, "a int as action; expected a dict"),
+        ({"gear": 1, "pair": 0}, "a int as action; expected a tuple of 2"),
+        ({"gear": 0.0, "pair": 0}, "of type float64; expected whole numbers for Discrete"),
+        ({"gear": 2, "pair": 0}, "the action 2, which is not in Discrete"),
+        ({"gear": np.ones(3, int), "pair": 0}, r"shape \(3,\); expected \(\), the number of one action \(the argmax"),
+        ({"gear": None, "pair": 0}, "a NoneType as action; expected numbers of Discrete"),
+        ({"gear": 0, "pair": ([0.0, np.nan], [0, 1])}, "not finite"),
+        ({"gear": 0, "pair": ([0.0], [0, 1])}, r"shape \(1,\); expected \(2,\)"),
+    ],
+)
+def test_actions_that_do_not_fit_are_refused(action, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        collect_gymnasium(lambda task: Parts(), lambda obs: action, [None], KEY, num_rollouts=1)
+
+
+class Payments(gymnasium.Env):
+    """Pays the rewards of its task one by one, with the number of steps and the reward as observation."""
+
+    observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float64)
+    action_space = spaces.Discrete(1)
+
+    def __init__(self, rewards, end):
+        self.rewards, self.end = rewards, end
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.t = 0
+        return np.zeros(2), {}
+
+    def step(self, action):
+        reward, self.t = self.rewards[self.t], self.t + 1
+        over = self.t == len(self.rewards)
+        info = {"is_success": reward == 1.0}
+        return np.array([self.t, reward]), reward, over and self.end == "goal", over and self.end == "time", info
+
+
+PAYMENTS = [([0.1, -0.3, 0.7, 1.0, 0.2], "goal"), ([0.1, -0.3, 0.7, 1.0, 0.2], "time"), ([-0.1] * 3, "time")]
+
+
+def paid(tasks=PAYMENTS, make=lambda task: Payments(*task), **options):
+    return np.asarray(collect_gymnasium(make, lambda obs: 0, tasks, KEY, num_rollouts=1, **options))[:, 0]
+
+
+def exact(rewards, gamma, tail=0):
+    return sum(Fraction(gamma) ** k * Fraction(r) for k, r in enumerate(rewards)) + Fraction(gamma) ** len(
+        rewards
+    ) * Fraction(tail) / (1 - Fraction(gamma))
+
+
+@pytest.mark.parametrize("episode_length", [None, 2])
+@pytest.mark.parametrize("discount", [0.5, 0.96875])  # the same in both precisions
+def test_discounted_returns_are_rounded_down(discount, episode_length):
+    found = paid(discount=discount, episode_length=episode_length)
+    worst = paid(discount=discount, episode_length=episode_length, min_reward=-0.3)
+    for (rewards, end), value, low in zip(PAYMENTS, found, worst, strict=True):
+        counted = rewards[:episode_length]
+        for got, tail in ((value, 0), (low, 0 if end == "goal" and episode_length is None else -0.3)):
+            wanted = exact(counted, discount, tail)
+            assert Fraction(float(got)) <= wanted
+            assert float(wanted) - float(got) < 4e-6
+
+
+def test_events_of_steps():
+    np.testing.assert_array_equal(paid(target=lambda step: step.info["is_success"]), [1, 1, 0])
+    np.testing.assert_array_equal(paid(target=lambda step: step.terminated), [1, 0, 0])
+    np.testing.assert_array_equal(paid(target=lambda step: step.truncated), [0, 1, 1])
+    np.testing.assert_array_equal(paid(target=lambda step: step.obs[0] == 3, avoid=lambda step: False), [1, 1, 1])
+    np.testing.assert_array_equal(
+        paid(target=lambda step: step.obs[0] == 3, avoid=lambda step: step.reward == -0.3), [0, 0, 1]
+    )
+    np.testing.assert_array_equal(paid(target=lambda step: step.obs[0] == 3, episode_length=2), [0, 0, 0])
+
+
+def test_events_in_a_vector_environment():
+    def make(tasks, mode=AutoresetMode.NEXT_STEP):
+        return SyncVectorEnv([functools.partial(Payments, *task) for task in tasks], autoreset_mode=mode)
+
+    def together(obs):
+        return np.zeros(len(obs), int)
+
+    def collected(make, target):
+        return np.asarray(collect_gymnasium(make, together, PAYMENTS, KEY, num_rollouts=1, target=target))[:, 0]
+
+    np.testing.assert_array_equal(collected(make, lambda step: bool(step.info["is_success"])), [1, 1, 0])
+    np.testing.assert_array_equal(collected(make, lambda step: step.obs[0] == 5), [1, 1, 0])
+    with pytest.raises(ValueError, match="give NEXT_STEP, or a function from one task to one environment"):
+        collected(functools.partial(make, mode=AutoresetMode.SAME_STEP), lambda step: step.terminated)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"discount": 1.5}, r"discount is 1.5; expected a number in \[0, 1\]"),
+        ({"discount": 1.0, "min_reward": -1.0}, r"discount is 1.0; expected a number in \[0, 1\)"),
+        ({"discount": 0.5, "min_reward": 1.0}, "min_reward is 1.0; expected finite and not positive"),
+        ({"discount": 0.5, "min_reward": -0.2}, "gave the reward -0.3, below min_reward"),
+        ({"min_reward": -1.0}, "expected a discount with it"),
+        ({"avoid": lambda step: True}, "avoid is given without a target"),
+        ({"target": lambda step: True, "discount": 0.5}, "expected no discount"),
+        ({"target": 3}, "target is 3; expected a function"),
+        ({"target": lambda step: step.reward}, "target gives 0.1 for a step; expected a bool"),
+        ({"tasks": []}, "tasks is an empty list"),
+        ({"tasks": [([np.nan], "goal")]}, "reward that is not finite, in step 1"),
+    ],
+)
+def test_what_does_not_fit_is_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        paid(**options)
+
+
+class Odd(Payments):
+    """With another kind of step or reset."""
+
+    def __init__(self, kind):
+        super().__init__([1.0], "goal")
+        self.kind = kind
+
+    def reset(self, *, seed=None, options=None):
+        obs, info = super().reset(seed=seed)
+        return obs if self.kind == "reset" else (obs, info)
+
+    def step(self, action):
+        self.t = 0
+        obs, reward, *others = super().step(action)
+        found = obs, [reward, reward] if self.kind == "reward" else reward, *others
+        return found[: 4 if self.kind == "step" else 5]
+
+
+class Endless(Payments):
+    def step(self, action):
+        return np.zeros(2), 0.0, False, False, {}
+
+
+class OfAnotherLibrary:
+    """A vector environment with an interface of its own, as that of Stable-Baselines3."""
+
+    num_envs = 3
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda task: OfAnotherLibrary(), "no gymnasium.vector.VectorEnv; give a function from one task to one env"),
+        (lambda task: Odd("step"), "step gave 4 values; expected the five of Gymnasium"),
+        (lambda task: Odd("reset"), "reset gave a ndarray; expected the two of Gymnasium"),
+        (lambda task: Odd("reward"), r"gave the reward \[1.0, 1.0\]; expected one number"),
+        (lambda task: SyncVectorEnv([lambda: Payments(*task)] * 2), "gave a SyncVectorEnv for a task; expected a gymn"),
+        (lambda task: SyncVectorEnv([lambda: Odd("step")] * 2), "gave 2 environments for 3 tasks"),
+        (lambda task: 1 / 0, "division by zero"),
+        (lambda task: Payments(*task) if task[1] == "goal" else None, "gave a NoneType for a task; expected"),
+    ],
+)
+def test_environments_that_do_not_fit_are_refused(make, words):
+    with pytest.raises((ValueError, ZeroDivisionError), match=words):
+        paid(make=make)
+
+
+def test_an_environment_that_never_ends(monkeypatch):
+    monkeypatch.setattr("jaxcert.rollouts._host_episodes._MANY_STEPS", 50)
+    with pytest.raises(ValueError, match="has not ended after 50 steps; give episode_length"):
+        paid(make=lambda task: Endless(*task))
+    np.testing.assert_array_equal(paid(make=lambda task: Endless(*task), episode_length=60), 0.0)
+
+
+def test_a_failure_of_make_env_says_how_it_was_called():
+    def make(task):
+        raise KeyError(task)
+
+    with pytest.raises(KeyError) as failure:
+        collect_gymnasium(make, lambda obs: 0, ["far"], KEY, num_rollouts=1)
+    assert failure.value.args == ("far",)
+    assert "with a list of tasks, it failed by KeyError" in failure.value.__notes__[0]
+
+
+class Module:
+    """With the interface of a module of PyTorch."""
+
+    def forward(self, obs):
+        return obs
+
+    def state_dict(self):
+        return {}
+
+    __call__ = forward
+
+
+class Classifier:
+    def predict(self, observations):
+        return observations
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        (Module(), "the module Module of PyTorch, which takes no arrays; give a function such as lambda obs"),
+        (Classifier(), "predict takes no argument deterministic"),
+        (3, r"expected a Policy\(apply, params\), or a function"),
+        (lambda: 0, "positional argument"),
+    ],
+)
+def test_what_is_no_policy_is_refused(policy, words):
+    with pytest.raises(TypeError, match=words):
+        collect_gymnasium(make_pole, policy, POLES, KEY, num_rollouts=1)
+
+
+def test_what_predict_gives_is_a_pair():
+    model = Model()
+    model.predict = lambda observation, deterministic: np.zeros(len(observation), int)
+    with pytest.raises(TypeError, match="predict gives a ndarray; expected a pair of actions and state"):
+        collect_gymnasium(make_pole, model, POLES, KEY, num_rollouts=1)
+
+
+def test_tasks_with_observations_of_several_shapes():
+    def make(size):
+        env = Payments([1.0], "goal")
+        env.observation_space = spaces.Box(0, 1, (size,))
+        return gymnasium.wrappers.TransformObservation(env, lambda obs: np.zeros(size), env.observation_space)
+
+    np.testing.assert_array_equal(paid([2, 3], make), [1.0, 1.0])
+    with pytest.raises(ValueError, match="several shapes, which this policy cannot take together; give num_envs=1"):
+        collect_gymnasium(make, lambda obs, key: jnp.int32(0), [2, 3], KEY, num_rollouts=1)
+    found = collect_gymnasium(make, lambda obs, key: jnp.int32(0), [2, 3], KEY, num_rollouts=1, num_envs=1)
+    np.testing.assert_array_equal(found, 1.0)
+
+
+def test_every_rollout_of_every_task_has_a_seed_of_its_own():
+    seeds = []
+
+    class Seeded(Payments):
+        def reset(self, *, seed=None, options=None):
+            seeds.append(seed)
+            return super().reset(seed=seed)
+
+    collect_gymnasium(lambda task: Seeded([1.0], "goal"), lambda obs: 0, list("abc"), KEY, num_rollouts=20, num_envs=7)
+    assert len(set(seeds)) == 60
+    first = list(seeds)
+    collect_gymnasium(lambda task: Seeded([1.0], "goal"), lambda obs: 0, list("abc"), KEY, num_rollouts=20)
+    assert seeds[60:] == first
+    assert all(type(seed) is int and 0 <= seed < 2**31 for seed in seeds)
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_module_of_torch():
+    torch = pytest.importorskip("torch", reason="needs PyTorch")
+    module = torch.nn.Linear(4, 2)
+    with torch.no_grad():
+        module.weight[:] = torch.tensor([[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.2]])
+        module.bias[:] = 0
+    found = collect_gymnasium(
+        make_pole, lambda obs: module(torch.as_tensor(obs)).argmax(-1), POLES, KEY, num_rollouts=4
+    )
+    np.testing.assert_array_equal(found, collect_gymnasium(make_pole, lean, POLES, KEY, num_rollouts=4))
+    with pytest.raises(TypeError, match="the module Linear of PyTorch"):
+        collect_gymnasium(make_pole, module, POLES, KEY, num_rollouts=4)
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize(("kind", "policy"), [("PPO", "MlpPolicy"), ("DQN", "MlpPolicy"), ("PPO", "MultiInputPolicy")])
+def test_models_of_stable_baselines3(kind, policy):
+    library = pytest.importorskip("stable_baselines3", reason="needs Stable-Baselines3")
+    make, tasks = (make_lake, LAKES) if policy == "MultiInputPolicy" else (make_pole, POLES)
+    model = getattr(library, kind)(policy, make(tasks[0]), seed=0, device="cpu")
+
+    def alone(obs):
+        return int(model.predict(obs, deterministic=True)[0])
+
+    found = collect_gymnasium(make, model, tasks, KEY, num_rollouts=3)
+    np.testing.assert_array_equal(found, collect_gymnasium(make, alone, tasks, KEY, num_rollouts=3))
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_recurrent_model_of_stable_baselines3():
+    library = pytest.importorskip("sb3_contrib", reason="needs sb3-contrib")
+    model = library.RecurrentPPO("MlpLstmPolicy", make_pole(POLES[0]), seed=0, device="cpu")
+
+    def alone(env, seed):
+        obs, state, total, over = env.reset(seed=seed)[0], None, 0.0, False
+        while not over:
+            action, state = model.predict(obs, state=state, deterministic=True)
+            obs, reward, terminated, truncated, _ = env.step(int(action))
+            total, over = total + float(reward), terminated or truncated
+        return total
+
+    seeds, _ = _random(KEY, 4)
+    found = collect_gymnasium(make_pole, model, POLES, KEY, num_rollouts=2)
+    wanted = [alone(make_pole(POLES[i // 2]), int(seed)) for i, seed in enumerate(seeds)]
+    np.testing.assert_array_equal(np.ravel(found), wanted)
