@@ -34,7 +34,6 @@ def sweep_file(
     """Certify every combination of the settings in CONFIG, for every seed."""
     wanted = read_config(config)
     check_output(check_table_path(wanted.out))
-    check_new(wanted.out, force=force)
     if resume and wanted.checkpoint is None:
         raise ValueError(f"{config}: --resume needs [run] checkpoint, the folder with the finished chunks")
     with _console.warnings_on_stderr():
@@ -42,6 +41,7 @@ def sweep_file(
     if dry_run:
         _print_plan(wanted, returns)
         return
+    check_new(wanted.out, force=force or resume)
     # The certificates follow the last chunk.
     with _console.warnings_on_stderr(), _console.bar("lower bounds", MofNCompleteColumn(), quiet=quiet) as update:
         result = sweep(

@@ -130,7 +130,7 @@ class Protocol:
         return [
             f"{name} is {_shown(value)}, the protocol says {_shown(stated[name])}"
             for name, value in found.items()
-            if value is not None and stated[name] is not None and _plain(value) != _plain(stated[name])
+            if value is not None and stated[name] not in (None, ()) and _plain(value) != _plain(stated[name])
         ]
 
     def _entries(self) -> dict[str, Any]:

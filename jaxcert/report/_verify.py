@@ -127,8 +127,8 @@ def verify(
 
     Checked are the digest of the document, the file of returns (its SHA-256), every number of violations exactly, every
     other number within rounding (2e-5 in single precision, 1e-9 in double; thresholds of a wanted safety relative to
-    the size of the returns), every sentence and, given a protocol, that it is the one named and was kept to. This finds alterations. It cannot
-    find a forgery: whoever makes up returns can compute a certificate of them.
+    the size of the returns), every sentence and, given a protocol, that it is the one named and was kept to. This finds
+    alterations. It cannot find a forgery: whoever makes up returns can compute a certificate of them.
 
     Args:
         certificate: the certificate file.
