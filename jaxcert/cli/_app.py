@@ -11,11 +11,13 @@ from jaxcert.cli import (
     _cache,
     _certify_command,
     _demo_command,
+    _lock_command,
     _plan_command,
     _render_command,
     _rollout_command,
     _sweep_command,
     _train_command,
+    _verify_command,
 )
 
 _app = typer.Typer(
@@ -25,7 +27,9 @@ _app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _app.command("certify")(_certify_command.certify_file)
+_app.command("verify")(_verify_command.verify_file)
 _app.command("plan")(_plan_command.plan_file)
+_app.command("lock")(_lock_command.lock_protocol)
 _app.command("demo")(_demo_command.demo)
 _app.command("sweep")(_sweep_command.sweep_file)
 _app.command("train")(_train_command.train_policy)

@@ -1,5 +1,6 @@
 """`jaxcert certify`: from a file of returns to printed certificates."""
 
+import sys
 import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -9,13 +10,14 @@ import typer
 
 import jaxcert
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates import Certificate, floor_figures
+from jaxcert.certificates import Certificate, floor_figures, floor_to
 from jaxcert.certificates._registry import METHODS
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._certify_outputs import Found, Outputs, every_step, write_outputs
 from jaxcert.cli._numbers import several
 from jaxcert.cli._options import EpisodeColumn, Quiet, Strict, TaskColumn, ValueColumn, level
 from jaxcert.cli._plots import Size, Title, check_size
+from jaxcert.cli._settled import Force, ProtocolFile, check_design, settled
 from jaxcert.diagnostics import Finding, diagnose
 from jaxcert.planning import Advice, advise
 from jaxcert.report import ReturnsFile, read_returns
@@ -35,10 +37,10 @@ def certify_file(
         ),
     ],
     support: Annotated[
-        tuple[float, float],
+        tuple[float, float] | None,
         typer.Option(metavar="A B", help="Smallest and largest possible return, known in advance."),
-    ],
-    delta: Annotated[float, typer.Option(metavar="D", help="Failure probability of the certificate.")],
+    ] = None,
+    delta: Annotated[float | None, typer.Option(metavar="D", help="Failure probability of the certificate.")] = None,
     threshold: Annotated[
         list[Any] | None,
         several("X", "Performance to certify; without any, the curve"),
@@ -57,8 +59,9 @@ def certify_file(
             "weight of the evidence.",
         ),
     ] = None,
-    bound: Annotated[str, typer.Option(help=f"One of {', '.join(_BOUNDS)}.")] = "betting",
-    method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "binomial",
+    bound: Annotated[str | None, typer.Option(help=f"One of {', '.join(_BOUNDS)}; by default betting.")] = None,
+    method: Annotated[str | None, typer.Option(help=f"One of {', '.join(METHODS)}; by default binomial.")] = None,
+    protocol: ProtocolFile = None,
     wanted: Annotated[
         float | None,
         typer.Option(
@@ -68,13 +71,20 @@ def certify_file(
     task_column: TaskColumn = "task_id",
     episode_column: EpisodeColumn = "episode_id",
     value_column: ValueColumn = "total_return",
-    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result there.")] = None,
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a certificate file there; - for stdout.")
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw certified safety there (.png, .svg, .pdf).")
     ] = None,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a page to read, print and send (.html).")
     ] = None,
+    require: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Exit with status 1 unless this safety is certified at every threshold."),
+    ] = None,
+    force: Force = False,
     title: Title = None,
     plot_size: Size = None,
     strict: Strict = False,
@@ -83,23 +93,45 @@ def certify_file(
     """Certify the returns in FILE."""
     check_size(plot_size)
     wanted_files = Outputs(json, plot, report, title, plot_size)
-    wanted_files.check(file)
-    given: dict[_Fixed, list[float] | None] = {"threshold": threshold, "safety": safety}
-    asked: _Asked = {fixed: values for fixed, values in given.items() if values}
-    settings = {"support": support, "delta": delta, "beta": beta, "bound": bound, "method": method}
+    wanted_files.check(file, force=force)
+    _check_required(require, threshold, protocol)
+    given = {"thresholds": threshold, "safeties": safety, "support": support, "delta": delta}
+    settings, locked = settled(protocol, {**given, "beta": beta, "bound": bound, "method": method})
+    fixed: dict[_Fixed, Any] = {"threshold": settings.pop("thresholds"), "safety": settings.pop("safeties")}
+    asked: _Asked = {name: list(values) for name, values in fixed.items() if values}
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show(f"reading {file}")
         columns = {"task": task_column, "episode": episode_column or None, "value": value_column}
         data = read_returns(file, strict=strict, **columns)
+        check_design(protocol, locked, data)
         show(f"certifying {len(data.returns)} tasks")
         certificates = _certified(data, asked, settings)
         findings = _findings(data, settings, strict=strict)
-        advice = _advice(data, support, wanted, {fixed: certificates[fixed] for fixed in asked})
+        advice = _advice(data, settings["support"], wanted, {name: certificates[name] for name in asked})
         show("writing")
-        write_outputs(wanted_files, Found(data, settings, asked, certificates, advice, findings))
-    # Last, so that a failure leaves no incomplete output.
-    _print(_tables.heading(data, support, certificates), asked, certificates)
-    _print_advice(certificates, advice)
+        write_outputs(wanted_files, Found(data, settings, asked, certificates, advice, findings, locked))
+    if not wanted_files.to_stdout:
+        # Last, so that a failure leaves no incomplete output.
+        _print(_tables.heading(data, settings["support"], certificates), asked, certificates)
+        _print_advice(certificates, advice)
+    if require is not None:
+        _check_safety(require, certificates["threshold"])
+
+
+def _check_required(require: float | None, threshold: Any, protocol: Path | None) -> None:
+    if require is not None and not 0 < require < 1:
+        raise ValueError(f"--require is {require:g}; expected a safety in (0, 1)")
+    if require is not None and not threshold and protocol is None:
+        raise ValueError("--require needs a --threshold")
+
+
+def _check_safety(require: float, certificate: Certificate) -> None:
+    """Exit with status 1 where less is certified than required."""
+    pairs = zip(certificate.thresholds.tolist(), certificate.safety.tolist(), strict=True)
+    missed = [f"{floor_to(safety, 4)} at {floor_figures(threshold)}" for threshold, safety in pairs if safety < require]
+    if missed:
+        print(f"error: certified is {', '.join(missed)}; required is {require:g}", file=sys.stderr)
+        raise typer.Exit(1)
 
 
 def _certified(data: ReturnsFile, asked: _Asked, settings: dict[str, Any]) -> dict[_Fixed, Certificate]:

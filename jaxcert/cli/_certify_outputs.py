@@ -11,12 +11,16 @@ from jaxcert._files import check_output, check_suffix
 from jaxcert.certificates import Certificate
 from jaxcert.cli import _tables
 from jaxcert.cli._plots import write_plot
+from jaxcert.cli._settled import check_new
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice
 from jaxcert.report import (
+    Protocol,
     ReturnsFile,
+    certificate_document,
     certificate_record,
     check_figure_path,
+    document_text,
     plot_certificates,
     step_curve,
     write_certificates,
@@ -41,18 +45,25 @@ class Outputs(NamedTuple):
     title: str | None
     size: tuple[float, float] | None
 
-    def check(self, file: Path) -> None:
-        """Raise beforehand for files that could not be written."""
-        if self.json:
-            check_output(self.json)
+    @property
+    def to_stdout(self) -> bool:
+        """Whether the record goes to stdout, and nothing else."""
+        return self.json == Path("-")
+
+    def check(self, file: Path, *, force: bool) -> None:
+        """Raise beforehand for files that could not be written, or exist and may not be replaced."""
+        json = None if self.to_stdout else self.json
+        if json:
+            check_output(json)
         if self.plot:
             check_figure_path(self.plot)
         if self.report:
             check_suffix(self.report, [".html"])
             check_output(self.report)
-        paths = [path.resolve() for path in (file, self.json, self.plot, self.report) if path]
+        paths = [path.resolve() for path in (file, json, self.plot, self.report) if path]
         if len(set(paths)) < len(paths):
             raise ValueError("FILE, --json, --plot and --report name the same file, expected different ones")
+        check_new(json, self.plot, self.report, force=force)
 
 
 class Found(NamedTuple):
@@ -65,6 +76,7 @@ class Found(NamedTuple):
         certificates: by what was fixed beforehand.
         advice: by what was fixed beforehand.
         findings: likely mistakes.
+        protocol: what was locked beforehand.
     """
 
     data: ReturnsFile
@@ -73,6 +85,7 @@ class Found(NamedTuple):
     certificates: Mapping[Any, Certificate]
     advice: Mapping[Any, Sequence[Advice | None]]
     findings: Sequence[Finding]
+    protocol: Protocol | None
 
 
 def write_outputs(wanted: Outputs, found: Found) -> None:
@@ -81,7 +94,11 @@ def write_outputs(wanted: Outputs, found: Found) -> None:
     if wanted.plot:
         write_plot(wanted.plot, _axes(title, found), wanted.size)
     if wanted.json:
-        write_certificates(wanted.json, _records(found))
+        digest = None if found.protocol is None else found.protocol.digest
+        if wanted.to_stdout:
+            print(document_text(certificate_document(_records(found), protocol=digest)), end="")
+        else:
+            write_certificates(wanted.json, _records(found), protocol=digest)
     if wanted.report:
         _write_page(wanted.report, title, found)
 

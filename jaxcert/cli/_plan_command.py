@@ -9,9 +9,11 @@ import typer
 
 from jaxcert._files import check_output, write_whole
 from jaxcert.cli import _console, _tables
+from jaxcert.cli._lock_command import protocol_of, write_locked
 from jaxcert.cli._numbers import several
 from jaxcert.cli._options import EpisodeColumn, Quiet, TaskColumn, ValueColumn
 from jaxcert.cli._plots import write_plot
+from jaxcert.cli._settled import Force, check_new
 from jaxcert.planning import Assumptions, Plan, TaskTable, plan, task_table
 from jaxcert.planning._design import DESIGNS
 from jaxcert.report import check_figure_path, plot_plan, read_returns
@@ -64,12 +66,17 @@ def plan_file(
         Path | None, typer.Option(metavar="FILE", help="Draw what each number of rollouts leads to (.png, .svg, .pdf).")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the resampling.")] = 0,
+    lock: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Lock the best design in a protocol (.toml) for `certify`.")
+    ] = None,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Plan an experiment: a table of the tasks that safeties need or, from PILOT, the best designs."""
     _check_outputs(json, plot)
+    check_new(json, plot, force=force)
     if pilot is None and assume is None:
-        _refuse_for_a_table(threshold=threshold, budget=budget, plot=plot)
+        _refuse_for_a_table(threshold=threshold, budget=budget, plot=plot, lock=lock)
         table = task_table(np.asarray(safety or _SAFETIES), delta=delta, beta=beta, max_violations=max_violations)
         _write(json, table.to_dict())
         _print_table(table)
@@ -98,6 +105,8 @@ def plan_file(
             write_plot(plot, plot_plan(found))
         _write(json, json_format.loads(found.to_json()))
     _print_plan(found)
+    if lock:
+        write_locked(lock, protocol_of(found))
 
 
 def _check_outputs(json: Path | None, plot: Path | None) -> None:

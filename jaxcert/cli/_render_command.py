@@ -9,6 +9,7 @@ import typer
 from jaxcert._files import check_suffix
 from jaxcert.cli import _console, _policies
 from jaxcert.cli._options import CHECKPOINT, Quiet, Stochastic
+from jaxcert.cli._settled import Force, check_new
 from jaxcert.report import check_figure_path, save_figure
 from jaxcert.rollouts import MultiTaskEnv
 from jaxcert.tasks._pictures import Pictures
@@ -43,6 +44,7 @@ def render_policy(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="S", help="Seed of task and episode.")] = 0,
     stochastic: Stochastic = False,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Draw an episode of the cheetah or the walker, or episodes in zones."""
@@ -50,6 +52,7 @@ def render_policy(
     pictures = _pictures(found.env.name)
     _check_steps(steps, found.env)
     is_video = _check_path(out, pictures)
+    check_new(out, force=force)
     given = {"mass": mass, "size": size, "formula": formula}
     key = jax.random.key(seed)
     task = pictures.task(found.env, key, **_belonging(given, found.env.name, pictures))

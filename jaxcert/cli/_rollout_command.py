@@ -22,8 +22,9 @@ from jaxcert.cli import _console, _policies
 from jaxcert.cli._adaptive_rollout import SCHEDULES_NAMED, adaptive_rollout, asked_for, check_archive_path
 from jaxcert.cli._numbers import several
 from jaxcert.cli._options import CHECKPOINT, Quiet, Stochastic
+from jaxcert.cli._settled import Force, ProtocolFile, check_new, refuse
 from jaxcert.planning import check
-from jaxcert.report import check_returns_path, write_returns
+from jaxcert.report import Protocol, check_returns_path, write_returns
 from jaxcert.rollouts import collect
 from jaxcert.rollouts._policy import key_apart
 from jaxcert.rollouts._task_columns import task_columns
@@ -36,11 +37,10 @@ def rollout(
     checkpoint: Annotated[
         Path, typer.Argument(metavar="CHECKPOINT", help=f"{CHECKPOINT}{', '.join(_policies.shipped())}.")
     ],
-    tasks: Annotated[int, typer.Option(min=1, metavar="N", help="Number of tasks.")],
     out: Annotated[
-        Path,
-        typer.Option(metavar="FILE", help="File for the returns (.parquet or .npz; with --threshold .npz); replaced."),
+        Path, typer.Option(metavar="FILE", help="File for the returns (.parquet or .npz; with --threshold .npz).")
     ],
+    tasks: Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of tasks.")] = None,
     rollouts: Annotated[
         int | None, typer.Option(min=1, metavar="M", help="Rollouts of each task, the same for all.")
     ] = None,
@@ -95,6 +95,8 @@ def rollout(
         typer.Option(min=0, max=2**32 - 1, metavar="S", help="Seed for the sampling; by default a new one."),
     ] = None,
     stochastic: Stochastic = False,
+    protocol: ProtocolFile = None,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Run a policy on new tasks, and write its returns; the same command resumes an interrupted run."""
@@ -109,16 +111,41 @@ def rollout(
         "binary": binary or None,
         "json": json,
     }
+    locked = None if protocol is None else Protocol.read(protocol)
+    tasks, rollouts, seed = _design(protocol, locked, tasks, rollouts, seed)
     asked = asked_for(rollouts, threshold, safety, delta, given)
     check_path = check_archive_path if asked else check_returns_path
     check_path(out)
+    if not asked:
+        check_new(out, force=force)
     found = _policies.find(checkpoint, deterministic=not stochastic)
+    if locked is not None:
+        _check_policy(protocol, locked, found)
     facts = _facts(found, tasks, deterministic=not stochastic)
     if asked:
         adaptive_rollout(found, asked, out, facts, seed, quiet=quiet)
         return
     wanted = {"delta": delta, "thresholds": threshold or (), "safety": safety}
     _fixed(found, (tasks, rollouts or 0), wanted, out, facts, seed, quiet=quiet)
+
+
+def _design(
+    path: Path | None, locked: Protocol | None, tasks: int | None, rollouts: int | None, seed: int | None
+) -> tuple[int, int | None, int | None]:
+    """Numbers of tasks and rollouts, and the seed: the options, or what the protocol says."""
+    if locked is not None:
+        given = {"num_tasks": tasks, "num_rollouts": rollouts, "seed": seed}
+        refuse(path, locked.contradictions(given))
+        return locked.num_tasks, locked.num_rollouts, seed if locked.seed is None else locked.seed
+    if tasks is None:
+        raise ValueError("--tasks missing; expected the option, or a --protocol")
+    return tasks, rollouts, seed
+
+
+def _check_policy(path: Path | None, locked: Protocol, found: _policies.Found) -> None:
+    """Raise ValueError for another policy or environment than the protocol names."""
+    facts = {"policy_sha256": found.sha256, "environment": found.env.name or None, "support": found.env.support}
+    refuse(path, locked.contradictions(facts))
 
 
 def _fixed(

@@ -11,6 +11,7 @@ from rich.progress import MofNCompleteColumn
 from jaxcert._files import check_output
 from jaxcert.cli import _console
 from jaxcert.cli._options import Quiet, Strict
+from jaxcert.cli._settled import Force, check_new
 from jaxcert.cli._sweep_config import Config, read_config
 from jaxcert.report import check_table_path, read_returns, write_sweep
 from jaxcert.sweep import SweepResult, plan_sweep, sweep
@@ -27,6 +28,7 @@ def sweep_file(
         bool, typer.Option("--dry-run", help="Print the number of certificates and bytes, and stop.")
     ] = False,
     strict: Strict = False,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Certify every combination of the settings in CONFIG, for every seed."""
@@ -39,6 +41,7 @@ def sweep_file(
     if dry_run:
         _print_plan(wanted, returns)
         return
+    check_new(wanted.out, force=force or resume)
     # The certificates follow the last chunk.
     with _console.warnings_on_stderr(), _console.bar("lower bounds", MofNCompleteColumn(), quiet=quiet) as update:
         result = sweep(

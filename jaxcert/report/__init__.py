@@ -1,9 +1,12 @@
 """Readers, writers and plots of certificates; each imports its optional dependencies when it is used."""
 
 from jaxcert.report._curve import step_curve
+from jaxcert.report._document import certificate_document, document_digest, document_text
+from jaxcert.report._protocol import Protocol
 from jaxcert.report._readers import ReturnsFile, read_returns
 from jaxcert.report._returns import check_returns_path, write_returns
 from jaxcert.report._sweeps import check_table_path, write_sweep
+from jaxcert.report._verify import Verification, certificate_schema, read_certificate, verify
 from jaxcert.report._writers import certificate_record, write_certificates
 from jaxcert.report.html import write_report
 from jaxcert.report.plots import (
@@ -19,11 +22,17 @@ from jaxcert.report.plots import (
 )
 
 __all__ = [
+    "Protocol",
     "ReturnsFile",
+    "Verification",
+    "certificate_document",
     "certificate_record",
+    "certificate_schema",
     "check_figure_path",
     "check_returns_path",
     "check_table_path",
+    "document_digest",
+    "document_text",
     "plot_bounds",
     "plot_certificates",
     "plot_levels",
@@ -31,9 +40,11 @@ __all__ = [
     "plot_plan",
     "plot_sweep",
     "plot_training",
+    "read_certificate",
     "read_returns",
     "save_figure",
     "step_curve",
+    "verify",
     "write_certificates",
     "write_report",
     "write_returns",

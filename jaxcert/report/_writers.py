@@ -1,25 +1,22 @@
 """Certificates as strict JSON."""
 
 import dataclasses
-import json
 import math
-import platform
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal
 
 import jax
-import jaxlib.version
 import numpy as np
 
 from jaxcert._files import write_whole
-from jaxcert._version import __version__
-from jaxcert.certificates import Certificate, ShiftCertificate, Status, sentence
+from jaxcert.certificates import BandCertificate, Certificate, ShiftCertificate, Status, sentence
 from jaxcert.certificates._level_choice import AUTO
 from jaxcert.planning import Advice
+from jaxcert.report._assumptions import REFERENCES
+from jaxcert.report._document import certificate_document, document_text
 from jaxcert.report._readers import ReturnsFile
 
-_FORMAT = {"format": "jaxcert certificates", "format_version": 1}
 _TOGETHER = "All rows hold together, so that one may be chosen after a look at them."
 _NOTE = "Each row holds for a {} fixed before the data were seen, not for one chosen after a look at the rows."
 
@@ -63,6 +60,9 @@ def certificate_record(
         raise ValueError(f"certificate is batched: safety has shape {certificate.safety.shape}, expected [t]")
     return {
         "settings": _settings(certificate, support),
+        "references": {
+            name: REFERENCES[name] for name in (certificate.bound, certificate.method) if name in REFERENCES
+        },
         "data": None if data is None else _data(data),
         "fixed_beforehand": fixed,
         "note": _TOGETHER if certificate.simultaneous else _NOTE.format(fixed),
@@ -70,27 +70,34 @@ def certificate_record(
     }
 
 
-def write_certificates(path: str | PathLike[str], records: Sequence[Mapping[str, Any]]) -> None:
-    """Write records of certificates and the versions of the software that computed them, completely or not at all.
+def write_certificates(
+    path: str | PathLike[str],
+    records: Sequence[Mapping[str, Any]],
+    *,
+    protocol: str | None = None,
+    checkpoint: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a certificate file, completely or not at all: records and all that is needed to check them.
 
     Args:
         path: the file, which is replaced if it exists.
         records: see `certificate_record`.
+        protocol: the digest of the protocol that was locked beforehand.
+        checkpoint: which checkpoint of a training run it is.
 
     Raises:
         ValueError: no file can be written there, or a record holds a number that is not finite.
 
     Example:
-        >>> import pathlib, tempfile
+        >>> import json, pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = pathlib.Path(folder) / "certificate.json"
-        ...     write_certificates(path, [{"rows": []}])
-        ...     json.loads(path.read_text())["certificates"]
-        [{'rows': []}]
+        ...     write_certificates(path, [])
+        ...     json.loads(path.read_text())["format_version"]
+        2
     """
-    document = {**_FORMAT, "versions": _versions(), "certificates": list(records)}
-    text = json.dumps(document, allow_nan=False, ensure_ascii=False, indent=2)
-    write_whole(path, f"{text}\n".encode("utf-8", "backslashreplace"))
+    document = certificate_document(records, protocol=protocol, checkpoint=checkpoint)
+    write_whole(path, document_text(document).encode("utf-8", "backslashreplace"))
 
 
 def _settings(certificate: Certificate, support: tuple[float, float]) -> dict[str, Any]:
@@ -101,6 +108,8 @@ def _settings(certificate: Certificate, support: tuple[float, float]) -> dict[st
         "delta": _number(certificate.delta),
         "support": [_number(end) for end in support],
         "num_tasks": certificate.num_tasks,
+        "simultaneous": certificate.simultaneous,
+        "num_smallest": certificate.num_smallest if isinstance(certificate, BandCertificate) else None,
         "dtype": str(certificate.safety.dtype),
     }
 
@@ -155,13 +164,3 @@ def _with_advice(rows: list[dict[str, Any]], advice: Sequence[Advice | None] | N
 
 def _number(value: Any) -> float | None:
     return float(value) if math.isfinite(value) else None
-
-
-def _versions() -> dict[str, str]:
-    return {
-        "jaxcert": __version__,
-        "jax": jax.__version__,
-        "jaxlib": jaxlib.version.__version__,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-    }

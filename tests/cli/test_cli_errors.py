@@ -25,8 +25,8 @@ def stored(folder: Path, returns: np.ndarray, **arrays: np.ndarray) -> Path:
     ("arguments", "words"),
     [
         ([], "Missing argument 'FILE'"),
-        (["r.npz", "--delta", 0.1], "Missing option '--support'"),
-        (["r.npz", "--support", 0, 1], "Missing option '--delta'"),
+        (["r.npz", "--delta", 0.1], "--support missing"),
+        (["r.npz", "--support", 0, 1], "--delta missing"),
         (["r.npz", "--support", 0], "'--support'"),
         (["r.npz", "--support", 0, 1, "--delta", "small"], "'--delta'"),
         (["r.npz", "--support", 0, 1, "--delta", 0.1, "--colour"], "--colour"),

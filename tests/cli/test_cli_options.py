@@ -82,7 +82,7 @@ def test_a_page(file, tmp_path):
     assert "<h1>Robot</h1>" in text
     assert next(line for line in out.splitlines() if line.startswith("With confidence")) in text
     both = ("--threshold", 0.5, "--safety", 0.5)
-    assert "expected one of the two" in refused("certify", file, *SETTINGS, *both, "--report", page)
+    assert "expected one of the two" in refused("certify", file, *SETTINGS, *both, "--report", page, "--force")
     assert "suffix '.htm'" in refused("certify", file, *SETTINGS, "--report", tmp_path / "c.htm")
     assert "name the same file" in refused("certify", file, *SETTINGS, "--report", page, "--json", page)
 

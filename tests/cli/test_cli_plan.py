@@ -124,7 +124,7 @@ def test_rollout_warns_beforehand(tmp_path):
     assert status == 0
     assert err.startswith("warning: 10 tasks can certify")
     assert "0.9 needs 47" in err
-    assert command("rollout", "bridge_world_left", *size[:-1], 1).err == ""
+    assert command("rollout", "bridge_world_left", *size[:-1], 1, "--force").err == ""
 
 
 def test_a_narrow_terminal_cuts_nothing_off_a_plan():

@@ -88,7 +88,8 @@ def test_a_dry_run_computes_and_writes_nothing(folder):
 
 def test_resume(folder):
     assert command("sweep", folder / "sweep.toml").status == 0
-    assert "ask to resume it" in refused("sweep", folder / "sweep.toml")
+    assert "exists; expected a new file" in refused("sweep", folder / "sweep.toml")
+    assert "ask to resume it" in refused("sweep", folder / "sweep.toml", "--force")
     min((folder / "chunks").glob("*.npz")).unlink()
     (folder / "sweep.parquet").unlink()
     assert command("sweep", folder / "sweep.toml", "--resume").status == 0

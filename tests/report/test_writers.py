@@ -44,6 +44,8 @@ def test_rows_are_the_certificates_own_numbers(tmp_path, dtype):
         "delta": float(certificate.delta),
         "support": [0.0, 1.0],
         "num_tasks": 30,
+        "simultaneous": False,
+        "num_smallest": None,
         "dtype": dtype,
     }
     assert record["data"] is None

@@ -15,17 +15,9 @@ from jaxcert.certificates import Certificate, Status, ceil_figures, confidence, 
 from jaxcert.certificates._figures import level_figures
 from jaxcert.certificates._level_choice import AUTO
 from jaxcert.diagnostics import Finding
+from jaxcert.report._assumptions import ASSUMPTIONS
 from jaxcert.report._readers import ReturnsFile
 from jaxcert.report.html._report_figures import curve_svg, tasks_svg
-
-_ASSUMPTIONS = (
-    "The tasks were sampled independently from the distribution that new tasks come from.",
-    "Given the tasks, all rollouts are independent: every rollout of every task had a seed of its own.",
-    "The policy was fixed beforehand; neither these tasks nor these rollouts had a part in its training or selection.",
-    "Every return that is possible lies in the declared support.",
-    "Thresholds (or safety), delta, beta, bound, method and the numbers of tasks and rollouts were settled before the "
-    "data were seen. No task was left out, and whether a rollout is missing does not depend on its outcome.",
-)
 
 
 def write_report(
@@ -82,7 +74,7 @@ def write_report(
         settings=_settings(certificate, np.sum(~np.isnan(values), axis=1), support, data),
         curve=curve_svg(certificate, means, float(support[0])),
         tasks=tasks_svg(certificate, means),
-        assumptions=_ASSUMPTIONS,
+        assumptions=ASSUMPTIONS,
         findings=findings,
         version=__version__,
     )

@@ -1,0 +1,80 @@
+"""`jaxcert lock`: the settings of an experiment, written down before its data."""
+
+import hashlib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from jaxcert.cli import _console
+from jaxcert.cli._numbers import several
+from jaxcert.cli._options import level
+from jaxcert.planning import Plan
+from jaxcert.report import Protocol
+
+
+def lock_protocol(
+    out: Annotated[Path, typer.Argument(metavar="PROTOCOL", help="The file, .toml; one that exists is kept.")],
+    support: Annotated[tuple[float, float], typer.Option(metavar="A B", help="Smallest and largest possible return.")],
+    delta: Annotated[float, typer.Option(metavar="D", help="Failure probability of the certificate.")],
+    tasks: Annotated[int, typer.Option(metavar="N", help="Number of tasks.")],
+    rollouts: Annotated[int, typer.Option(metavar="M", help="Rollouts of each task.")],
+    threshold: Annotated[list[Any] | None, several("X", "Performance to certify")] = None,
+    safety: Annotated[list[Any] | None, several("S", "Share of new tasks to certify a performance for")] = None,
+    beta: Annotated[Any, typer.Option(metavar="P", parser=level, help="As in `jaxcert certify`.")] = None,
+    bound: Annotated[str, typer.Option(help="As in `jaxcert certify`.")] = "betting",
+    method: Annotated[str, typer.Option(help="As in `jaxcert certify`.")] = "binomial",
+    metric: Annotated[str | None, typer.Option(metavar="TEXT", help="What a return is, in words.")] = None,
+    environment: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the environment.")] = None,
+    policy: Annotated[Path | None, typer.Option(metavar="FILE", help="Policy file, of which the hash is kept.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, metavar="S", help="Seed of `jaxcert rollout`.")] = None,
+) -> None:
+    """Lock the settings of an experiment in PROTOCOL, before its data."""
+    protocol = Protocol(
+        support=support,
+        delta=delta,
+        thresholds=tuple(threshold or ()),
+        safeties=tuple(safety or ()),
+        num_tasks=tasks,
+        num_rollouts=rollouts,
+        beta=beta,
+        bound=bound,
+        method=method,
+        metric=metric,
+        environment=environment,
+        policy_sha256=None if policy is None else hashlib.sha256(policy.read_bytes()).hexdigest(),
+        seed=seed,
+    )
+    write_locked(out, protocol)
+
+
+def write_locked(out: Path, protocol: Protocol) -> None:
+    """Write the protocol, and say what identifies it."""
+    protocol.write(out)
+    _console.output().print(f"locked in {out}, digest {protocol.digest}")
+
+
+def protocol_of(plan: Plan) -> Protocol:
+    """The best design of a plan, as a protocol.
+
+    Raises:
+        ValueError: there is no design, or one whose rollouts stop by themselves.
+    """
+    if plan.best is None:
+        raise ValueError("there is no design to lock: the budget allows none")
+    design, question = plan.best.design, plan.question
+    if design.name == "sequential":
+        raise ValueError("a sequential design has no fixed number of rollouts; exclude it with --design")
+    asked: dict[str, Any] = (
+        {"thresholds": (question.threshold,)} if question.threshold is not None else {"safeties": (question.safety,)}
+    )
+    return Protocol(
+        support=question.support,
+        delta=float(question.delta),
+        num_tasks=design.num_tasks,
+        num_rollouts=design.num_rollouts,
+        beta=design.beta,
+        bound=design.name if design.name in ("betting", "clopper_pearson") else "betting",
+        method="soft" if design.name == "soft" else "binomial",
+        **asked,
+    )

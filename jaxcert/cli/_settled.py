@@ -1,0 +1,58 @@
+"""Settings from the options, or from a protocol that was locked beforehand; and the files that may be replaced."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from jaxcert.report import Protocol, ReturnsFile
+
+ProtocolFile = Annotated[
+    Path | None,
+    typer.Option("--protocol", metavar="FILE", help="Settings that were locked beforehand; others are refused."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+_NEEDED = {"support": "--support", "delta": "--delta"}
+_DEFAULTS: dict[str, Any] = {"bound": "betting", "method": "binomial"}
+
+
+def settled(path: Path | None, given: dict[str, Any]) -> tuple[dict[str, Any], Protocol | None]:
+    """All settings by name, and the protocol; an option that contradicts it is an error.
+
+    Raises:
+        ValueError: for a contradiction, or without what is needed.
+    """
+    locked = None if path is None else Protocol.read(path)
+    if locked is not None:
+        refuse(path, locked.contradictions(given))
+        foreign = [name for name in ("thresholds", "safeties") if given[name] and not getattr(locked, name)]
+        refuse(path, [f"it has no {name}" for name in foreign])
+        given = {name: getattr(locked, name) for name in given}
+    missing = [option for name, option in _NEEDED.items() if given[name] is None]
+    if missing:
+        raise ValueError(f"{' and '.join(missing)} missing; expected the option, or a --protocol")
+    return {name: _DEFAULTS.get(name) if value is None else value for name, value in given.items()}, locked
+
+
+def check_design(path: Path | None, locked: Protocol | None, data: ReturnsFile) -> None:
+    """Raise ValueError where the data are not those of the design."""
+    if locked is None:
+        return
+    counts = data.num_rollouts
+    different = locked.contradictions({"num_tasks": len(counts), "num_rollouts": int(counts.max())})
+    short = int(np.sum(counts < locked.num_rollouts))
+    refuse(path, different or ([f"{short} tasks have fewer rollouts than the protocol says"] if short else []))
+
+
+def refuse(path: Path | None, differences: list[str]) -> None:
+    """Raise ValueError if anything differs from the protocol."""
+    if differences:
+        raise ValueError(f"{path}: {'; '.join(differences)}")
+
+
+def check_new(*paths: Path | None, force: bool) -> None:
+    """Raise ValueError for files that exist, unless they may be replaced."""
+    for path in paths:
+        if path is not None and not force and path.exists():
+            raise ValueError(f"{path}: exists; expected a new file, or --force to replace it")

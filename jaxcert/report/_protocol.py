@@ -1,0 +1,147 @@
+"""What is settled before the data are seen, as a file that can be shown and checked."""
+
+import dataclasses
+import hashlib
+import json
+import math
+import tomllib
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+
+from jaxcert._extras import import_extra
+from jaxcert._files import whole_file
+from jaxcert._validation import check_count, check_finite, check_open_unit
+from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._arguments import choose
+from jaxcert.certificates._level_choice import AUTO
+from jaxcert.certificates._registry import METHODS
+
+_FORMAT_VERSION = 1
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Protocol:
+    """The settings of an experiment, fixed before its data.
+
+    Whoever has the file, or its digest, from before the data were collected can check that nothing was chosen after a
+    look at them.
+
+    Attributes:
+        support: (a, b).
+        delta: failure probability of each certificate.
+        thresholds: performances to certify; either these or safeties.
+        safeties: shares of new tasks to certify a performance for.
+        num_tasks: n.
+        num_rollouts: m, of every task.
+        beta: failure probability of one lower bound; None for the default, or "auto".
+        bound: per-task bound.
+        method: method.
+        metric: what a return is, in words.
+        environment: name of the environment, as `jaxcert rollout` takes it.
+        policy_sha256: SHA-256 of the policy file.
+        seed: of the tasks and rollouts.
+
+    Raises:
+        ValueError: for values that `certify` would refuse, or neither or both of thresholds and safeties.
+
+    Example:
+        >>> locked = Protocol(support=(0, 1000), delta=0.01, thresholds=(500.0,), num_tasks=200, num_rollouts=100)
+        >>> locked.digest[:8], locked.contradictions({"delta": 0.05})
+        ('3154195e', ['delta is 0.05, the protocol says 0.01'])
+    """
+
+    support: tuple[float, float]
+    delta: float
+    num_tasks: int
+    num_rollouts: int
+    thresholds: tuple[float, ...] = ()
+    safeties: tuple[float, ...] = ()
+    beta: float | str | None = None
+    bound: str = "betting"
+    method: str = "binomial"
+    metric: str | None = None
+    environment: str | None = None
+    policy_sha256: str | None = None
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("support", "thresholds", "safeties"):
+            object.__setattr__(self, name, tuple(float(value) for value in getattr(self, name)))
+        if len(self.support) != 2 or not self.support[0] < self.support[1] or math.isinf(self.support[0]):
+            raise ValueError(f"support is {self.support}; expected the least and the largest return, (a, b)")
+        if bool(self.thresholds) == bool(self.safeties):
+            raise ValueError("expected either thresholds or safeties, at least one")
+        check_finite("thresholds", self.thresholds)
+        check_open_unit("safeties", self.safeties)
+        check_open_unit("delta", self.delta)
+        if self.beta is not None and self.beta != AUTO:
+            check_open_unit("beta", self.beta)
+        check_count("num_tasks", self.num_tasks)
+        check_count("num_rollouts", self.num_rollouts)
+        choose("bound", self.bound, BOUNDS)
+        choose("method", self.method, METHODS)
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> Self:
+        """The protocol in a TOML file.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            ValueError: it is not TOML, of another version, or holds other names or values than a protocol.
+        """
+        try:
+            found = tomllib.loads(Path(path).read_bytes().decode("utf-8"))
+            version = found.pop("format_version", None)
+            if version != _FORMAT_VERSION:
+                raise ValueError(f"has version {version!r} of the format, expected {_FORMAT_VERSION}")
+            unknown = sorted(found.keys() - {field.name for field in dataclasses.fields(cls)})
+            if unknown:
+                raise ValueError(f"has the unknown entries {', '.join(unknown)}")
+            return cls(**found)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{path}: no protocol: {error}") from error
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write a new file; one that exists is never replaced, since a protocol is written once.
+
+        Raises:
+            FileExistsError: there is a file of that name.
+            ValueError: no file can be written there.
+            ImportError: without tomli-w (`pip install 'jaxcert[cli]'`).
+        """
+        text = import_extra("tomli_w", "cli").dumps({"format_version": _FORMAT_VERSION, **self._entries()})
+        with whole_file(path, replace=False) as file:
+            file.write(text.encode("utf-8"))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what the protocol says, however its file is written."""
+        text = json.dumps(self._entries(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+    def contradictions(self, found: Mapping[str, Any]) -> list[str]:
+        """What differs from the protocol, in words: settings in use, or facts of the data, by their name.
+
+        Values of None are not compared.
+        """
+        stated = dataclasses.asdict(self)
+        return [
+            f"{name} is {_shown(value)}, the protocol says {_shown(stated[name])}"
+            for name, value in found.items()
+            if value is not None and stated[name] not in (None, ()) and _plain(value) != _plain(stated[name])
+        ]
+
+    def _entries(self) -> dict[str, Any]:
+        """What is settled, as plain values."""
+        entries = {name: _plain(value) for name, value in dataclasses.asdict(self).items()}
+        return {name: value for name, value in entries.items() if value is not None and value != []}
+
+
+def _plain(value: Any) -> Any:
+    return [float(each) for each in value] if isinstance(value, tuple | list) else value
+
+
+def _shown(value: Any) -> str:
+    return ", ".join(f"{each:g}" for each in value) if isinstance(value, tuple | list) else f"{value}"

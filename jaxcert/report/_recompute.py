@@ -1,0 +1,66 @@
+"""A recorded certificate, computed again from the returns."""
+
+import contextlib
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxcert.certificates import Certificate, certify, certify_band, certify_safety_level, certify_shift
+from jaxcert.certificates._registry import METHODS
+from jaxcert.certificates.band._registry import BANDS
+from jaxcert.report._readers import ReturnsFile
+
+
+def recompute(record: Mapping[str, Any], data: ReturnsFile) -> Certificate:
+    """The certificate of these returns by the settings of a record, in its precision.
+
+    Raises:
+        ValueError: the settings are not those of `certify`, `certify_safety_level`, `certify_band` or `certify_shift`,
+            or not valid for these returns.
+    """
+    settings, rows = record["settings"], record["rows"]
+    with precision(settings["dtype"]):
+        dtype = np.dtype(settings["dtype"])
+        fixed = np.asarray([row[record["fixed_beforehand"]] for row in rows], dtype)
+        low, high = settings["support"]
+        options: dict[str, Any] = {
+            "support": (-np.inf if low is None else low, np.inf if high is None else high),
+            "delta": dtype.type(settings["delta"]),
+            "beta": settings["beta"] if isinstance(settings["beta"], str) else dtype.type(settings["beta"]),
+            "bound": settings["bound"],
+            "where": data.where,
+        }
+        found = _certified(record["fixed_beforehand"], settings, data.returns, fixed, options)
+        return _shifted(found, settings)
+
+
+def _certified(
+    asked: str, settings: Mapping[str, Any], returns: Any, fixed: Any, options: dict[str, Any]
+) -> Certificate:
+    method = settings["method"]
+    if method in BANDS and asked == "threshold":
+        return certify_band(returns, fixed, kind=method, num_smallest=settings["num_smallest"], **options)
+    if method not in METHODS:
+        raise ValueError(f"method {method!r} cannot be computed again from a file of returns alone")
+    if asked == "safety":
+        return certify_safety_level(returns, fixed, method=method, simultaneous=settings["simultaneous"], **options)
+    return certify(returns, fixed, method=method, **options)
+
+
+def _shifted(found: Certificate, settings: Mapping[str, Any]) -> Certificate:
+    if "performance_shift" not in settings:
+        return found
+    shift = {"divergence": settings["divergence"], "radius": settings["radius"]}
+    return certify_shift(found, performance_shift=settings["performance_shift"] or None, **shift)
+
+
+def precision(dtype: str) -> contextlib.AbstractContextManager:
+    """64-bit types on or off, as a certificate was computed; the name moved between releases of JAX."""
+    wanted = dtype == "float64"
+    if hasattr(jax, "enable_x64"):
+        return jax.enable_x64(wanted)
+    older: Any = importlib.import_module("jax.experimental")
+    return older.enable_x64() if wanted else older.disable_x64()

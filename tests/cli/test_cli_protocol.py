@@ -1,0 +1,127 @@
+"""The whole way on the command line: plan, lock, roll out, certify, verify; a gate; and what is never replaced."""
+
+import json
+
+import numpy as np
+import pytest
+from cli_harness import command, refused
+
+RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
+SETTINGS = ("--support", 0, 1, "--delta", 0.05)
+LOCK = (*SETTINGS, "--tasks", 40, "--rollouts", 20)
+
+
+@pytest.fixture
+def file(tmp_path):
+    np.savez(tmp_path / "r.npz", returns=RETURNS)
+    return tmp_path / "r.npz"
+
+
+@pytest.fixture
+def locked(tmp_path):
+    assert command("lock", tmp_path / "p.toml", *LOCK, "--threshold", 0.5).status == 0
+    return tmp_path / "p.toml"
+
+
+def test_the_whole_way(tmp_path):
+    """With the illustrative grid, whose policy is shipped."""
+    pilot, protocol, returns, certificate = (tmp_path / name for name in ("a.npz", "p.toml", "b.npz", "c.json"))
+    assert command("rollout", "simple_grid", "--tasks", 30, "--rollouts", 20, "--out", pilot, "--seed", 1).status == 0
+    planned = ("--threshold", 0.5, "--safety", 0.7, "--delta", 0.05, "--support", 0, 1, "--max-rollouts", 20)
+    status, out, _ = command("plan", pilot, *planned, "--design", "clopper_pearson", "--lock", protocol)
+    assert status == 0
+    digest = out.splitlines()[-1].rpartition(" ")[2]
+    assert command("rollout", "simple_grid", "--protocol", protocol, "--out", returns, "--seed", 2).status == 0
+    assert command("certify", returns, "--protocol", protocol, "--json", certificate).status == 0
+    assert json.loads(certificate.read_text())["protocol"] == digest
+    status, out, err = command("verify", certificate, returns, "--protocol", protocol)
+    assert (status, out, err) == (0, "verified: 1 certificate, 1 statements\n", "")
+
+
+def test_verify_says_what_differs_and_fails(tmp_path, file):
+    command("certify", file, *SETTINGS, "--threshold", 0.5, "--json", tmp_path / "c.json")
+    changed = RETURNS.copy()
+    changed[0, 0] = 0.5
+    np.savez(file, returns=changed)
+    status, out, _ = command("verify", tmp_path / "c.json", file)
+    assert status == 1
+    assert out.startswith("not verified:\n  certificate 1: data sha256 is ")
+
+
+def test_a_record_on_stdout_is_all_there_is(file):
+    status, out, err = command("certify", file, *SETTINGS, "--threshold", 0.5, "--json", "-")
+    assert (status, err) == (0, "")
+    assert json.loads(out)["certificates"][0]["rows"][0]["threshold"] == 0.5
+
+
+def test_a_gate(file):
+    arguments = ("certify", file, *SETTINGS, "--threshold", "0.25,0.5")
+    assert command(*arguments, "--require", 0.2).status == 0
+    status, out, err = command(*arguments, "--require", 0.9)
+    assert status == 1
+    assert "With confidence 0.95" in out
+    assert err.startswith("error: certified is ")
+    assert err.endswith("at 0.5; required is 0.9\n")
+    assert "--require needs a --threshold" in refused("certify", file, *SETTINGS, "--safety", 0.5, "--require", 0.9)
+    assert "--require is 90" in refused(*arguments, "--require", 90)
+
+
+def test_nothing_is_replaced_without_force(tmp_path, file):
+    for option, name in (("--json", "c.json"), ("--plot", "c.png"), ("--report", "c.html")):
+        (tmp_path / name).write_text("mine")
+        arguments = ("certify", file, *SETTINGS, "--threshold", 0.5, option, tmp_path / name)
+        assert f"{name}: exists; expected a new file, or --force to replace it" in refused(*arguments)
+        assert (tmp_path / name).read_text() == "mine"
+        assert command(*arguments, "--force").status == 0
+        assert (tmp_path / name).read_bytes() != b"mine"
+    grid = ("rollout", "simple_grid", "--tasks", 3, "--rollouts", 2, "--out", file)
+    assert "exists" in refused(*grid)
+    assert command(*grid, "--force").status == 0
+
+
+def test_settings_come_from_the_protocol(file, locked):
+    status, out, _ = command("certify", file, "--protocol", locked)
+    assert status == 0
+    assert out.split("\n", 1)[1] == command("certify", file, *SETTINGS, "--threshold", 0.5).out.split("\n", 1)[1]
+    assert command("certify", file, "--protocol", locked, "--delta", 0.05, "--bound", "betting").status == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--delta", 0.1), "delta is 0.1, the protocol says 0.05"),
+        (("--support", 0, 2), "support is 0, 2, the protocol says 0, 1"),
+        (("--threshold", 0.6), "thresholds is 0.6, the protocol says 0.5"),
+        (("--safety", 0.6), "it has no safeties"),
+        (("--bound", "dkw"), "bound is dkw, the protocol says betting"),
+    ],
+)
+def test_other_settings_are_refused(file, locked, options, words):
+    assert words in refused("certify", file, "--protocol", locked, *options)
+
+
+def test_other_data_are_refused(tmp_path, locked):
+    np.savez(tmp_path / "few.npz", returns=RETURNS[:39])
+    assert "num_tasks is 39, the protocol says 40" in refused("certify", tmp_path / "few.npz", "--protocol", locked)
+    np.savez(tmp_path / "short.npz", returns=RETURNS, where=np.arange(800).reshape(40, 20) < 795)
+    message = refused("certify", tmp_path / "short.npz", "--protocol", locked)
+    assert "1 tasks have fewer rollouts than the protocol says" in message
+
+
+def test_rollouts_keep_to_the_protocol(tmp_path, locked):
+    policy = ("rollout", "simple_grid", "--protocol", locked, "--out", tmp_path / "r.npz")
+    assert "num_tasks is 3, the protocol says 40" in refused(*policy, "--tasks", 3)
+    other = ("--threshold", 0.5, "--environment", "cheetah")
+    assert command("lock", tmp_path / "q.toml", *LOCK, *other).status == 0
+    message = refused("rollout", "simple_grid", "--protocol", tmp_path / "q.toml", "--out", tmp_path / "r.npz")
+    assert "environment is simple_grid, the protocol says cheetah" in message
+
+
+def test_a_protocol_is_written_once(locked):
+    assert command("lock", locked, *LOCK, "--threshold", 0.5).status == 2
+
+
+def test_what_is_missing_is_named(file, tmp_path):
+    assert "--support and --delta missing" in refused("certify", file)
+    assert "--tasks missing" in refused("rollout", "simple_grid", "--out", tmp_path / "x.npz")
+    assert "--lock needs PILOT or --assume" in refused("plan", "--delta", 0.05, "--lock", tmp_path / "p.toml")

@@ -1,0 +1,99 @@
+"""Protocols: written once, read as they are, and what contradicts them."""
+
+import dataclasses
+
+import pytest
+
+from jaxcert.report import Protocol
+
+LOCKED = Protocol(
+    support=(0, 1000),
+    delta=0.01,
+    thresholds=[500, 600.5],
+    num_tasks=200,
+    num_rollouts=100,
+    beta=0.05,
+    metric="undiscounted return",
+    seed=3,
+)
+
+
+def test_a_file_gives_the_same_protocol(tmp_path):
+    LOCKED.write(tmp_path / "p.toml")
+    assert Protocol.read(tmp_path / "p.toml") == LOCKED
+    assert Protocol.read(tmp_path / "p.toml").digest == LOCKED.digest
+
+
+def test_the_digest_is_that_of_the_content(tmp_path):
+    LOCKED.write(tmp_path / "p.toml")
+    text = (tmp_path / "p.toml").read_text()
+    (tmp_path / "same.toml").write_text("# a remark\n" + text.replace("delta = 0.01", "delta = 1e-2"))
+    assert Protocol.read(tmp_path / "same.toml").digest == LOCKED.digest
+    others = [
+        {"support": (0, 999)},
+        {"delta": 0.02},
+        {"thresholds": (500,)},
+        {"num_tasks": 201},
+        {"num_rollouts": 99},
+        {"beta": None},
+        {"bound": "dkw"},
+        {"method": "soft"},
+        {"metric": None},
+        {"environment": "cheetah"},
+        {"policy_sha256": "0" * 64},
+        {"seed": 4},
+    ]
+    assert len({dataclasses.replace(LOCKED, **other).digest for other in others} | {LOCKED.digest}) == len(others) + 1
+
+
+def test_it_is_written_once(tmp_path):
+    LOCKED.write(tmp_path / "p.toml")
+    with pytest.raises(FileExistsError):
+        dataclasses.replace(LOCKED, delta=0.5).write(tmp_path / "p.toml")
+    assert Protocol.read(tmp_path / "p.toml") == LOCKED
+
+
+def test_contradictions_in_words():
+    found = {"delta": 0.01, "thresholds": [500.0], "num_tasks": 100, "seed": None, "environment": "walker"}
+    assert LOCKED.contradictions(found) == [
+        "thresholds is 500, the protocol says 500, 600.5",
+        "num_tasks is 100, the protocol says 200",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"thresholds": ()}, "either thresholds or safeties"),
+        ({"safeties": (0.9,)}, "either thresholds or safeties"),
+        ({"support": (1, 0)}, "support is"),
+        ({"delta": 1.0}, "delta is 1"),
+        ({"beta": 0.0}, "beta is 0"),
+        ({"num_tasks": 0}, "num_tasks is 0"),
+        ({"bound": "best"}, "bound is 'best'"),
+        ({"method": "best"}, "method is 'best'"),
+        ({"thresholds": (float("nan"),)}, "thresholds"),
+    ],
+)
+def test_what_cannot_be_locked(change, words):
+    with pytest.raises(ValueError, match=words):
+        dataclasses.replace(LOCKED, **change)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("delta = ", "no protocol"),
+        ("delta = 0.1", "has version None of the format, expected 1"),
+        ("format_version = 1\ncolour = 3", "unknown entries colour"),
+        ("format_version = 1\ndelta = 0.1", "missing 3 required"),
+        (
+            "format_version = 1\nsupport = 3\ndelta = 0.1\nnum_tasks = 1\nnum_rollouts = 1\nthresholds = [1]",
+            "no protocol",
+        ),
+    ],
+)
+def test_what_is_no_protocol(tmp_path, text, words):
+    (tmp_path / "p.toml").write_text(text)
+    with pytest.raises(ValueError, match=words):
+        Protocol.read(tmp_path / "p.toml")

@@ -1,0 +1,223 @@
+"""A certificate file is verified from the returns, and no alteration goes unnoticed."""
+
+import copy
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from conftest import x64_context
+
+import jaxcert
+from jaxcert.report import (
+    Protocol,
+    certificate_document,
+    certificate_record,
+    certificate_schema,
+    document_digest,
+    document_text,
+    read_certificate,
+    read_returns,
+    verify,
+    write_certificates,
+)
+
+RNG = np.random.default_rng(0)
+RETURNS = RNG.beta(5, RNG.uniform(1, 4, (40, 1)), (40, 20))
+SETTINGS = {"support": (0.0, 1.0), "delta": 0.05}
+LEVELS = [0.25, 0.5, 0.99]
+LOCKED = Protocol(support=(0, 1), delta=0.05, thresholds=LEVELS, num_tasks=40, num_rollouts=20)
+
+
+def saved(folder: Path, returns=RETURNS, dtype="float32") -> Path:
+    np.savez(folder / "returns.npz", returns=np.asarray(returns, dtype))
+    return folder / "returns.npz"
+
+
+def recorded(folder: Path, certify=jaxcert.certify, fixed="threshold", asked=LEVELS, **options) -> Path:
+    data = read_returns(saved(folder))
+    found = certify(data.returns, asked, **SETTINGS, **options)
+    record = certificate_record(found, support=(0, 1), data=data, fixed=fixed)
+    write_certificates(folder / "c.json", [record], protocol=LOCKED.digest)
+    return folder / "c.json"
+
+
+def altered(path: Path, change, *, new_digest: bool = True) -> Path:
+    """The file with a change of its document, which the digest follows."""
+    document = json.loads(path.read_text())
+    change(document)
+    if new_digest:
+        document["digest"] = document_digest(document)
+    path.write_text(document_text(document))
+    return path
+
+
+def shifted(returns, asked, **options):
+    return jaxcert.certify_shift(jaxcert.certify(returns, asked, **options), divergence="kl", radius=0.02)
+
+
+KINDS = {
+    "default": {},
+    "auto": {"beta": "auto"},
+    "soft": {"method": "soft"},
+    "scenario": {"method": "scenario", "beta": 1e-4},
+    "hoeffding": {"bound": "hoeffding", "beta": 0.1},
+    "band": {"certify": jaxcert.certify_band},
+    "smallest": {"certify": jaxcert.certify_band, "num_smallest": 8},
+    "safety": {"certify": jaxcert.certify_safety_level, "fixed": "safety", "asked": [0.5, 0.8]},
+    "simultaneous": {
+        "certify": jaxcert.certify_safety_level,
+        "fixed": "safety",
+        "asked": [0.5, 0.8],
+        "simultaneous": True,
+    },
+    "shift": {"certify": shifted},
+}
+
+
+@pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
+def test_what_was_written_is_verified(tmp_path, options):
+    path = recorded(tmp_path, **options)
+    found = verify(path, tmp_path / "returns.npz")
+    assert found.differences == ()
+    assert str(found) == f"verified: 1 certificate, {found.num_rows} statements"
+
+
+def test_in_double_precision_without_changing_that_of_the_user(tmp_path):
+    file = saved(tmp_path, dtype="float64")
+    with x64_context(True):
+        data = read_returns(file)
+        found = jaxcert.certify(data.returns, LEVELS, **SETTINGS)
+        write_certificates(tmp_path / "c.json", [certificate_record(found, support=(0, 1), data=data)])
+    with x64_context(False):
+        assert verify(tmp_path / "c.json", file).ok
+        altered(tmp_path / "c.json", lambda d: _add(d["certificates"][0]["rows"][1], "epsilon", 1e-8))
+        assert "rows 2 epsilon" in str(verify(tmp_path / "c.json", file))
+
+
+def test_missing_rollouts_are_part_of_the_record(tmp_path):
+    where = np.ones(RETURNS.shape, bool)
+    where[3, 5:] = False
+    np.savez(tmp_path / "returns.npz", returns=RETURNS.astype(np.float32), where=where)
+    with pytest.warns(UserWarning, match="are missing"):
+        data = read_returns(tmp_path / "returns.npz")
+    found = jaxcert.certify(data.returns, LEVELS, where=data.where, **SETTINGS)
+    write_certificates(tmp_path / "c.json", [certificate_record(found, support=(0, 1), data=data)])
+    assert verify(tmp_path / "c.json", tmp_path / "returns.npz").ok
+
+
+def _add(row: dict, name: str, amount: float) -> None:
+    row[name] += amount
+
+
+def test_one_return_is_noticed(tmp_path):
+    path = recorded(tmp_path)
+    changed = RETURNS.copy()
+    changed[np.argmin(changed.mean(axis=1))] += 1e-3
+    differences = verify(path, saved(tmp_path, changed)).differences
+    assert any(line.startswith("certificate 1: data sha256 is ") for line in differences)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda r: _add(r["rows"][1], "epsilon", -1e-4), "rows 2 epsilon is"),
+        (lambda r: _add(r["rows"][1], "safety", 1e-4), "rows 2 safety is"),
+        (lambda r: _add(r["rows"][1], "num_violations", -1), "rows 2 num_violations is"),
+        (lambda r: _add(r["rows"][1], "threshold", 0.3), "rows 2 "),
+        (lambda r: r["settings"].update(support=[0.0, 0.9]), "cannot be computed from these returns"),
+        (lambda r: r["settings"].update(delta=0.04), "rows 1 epsilon"),
+        (lambda r: r["settings"].update(beta=0.1), "rows 1 epsilon"),
+        (lambda r: r["settings"].update(bound="hoeffding"), "references"),
+        (lambda r: r["settings"].update(method="sequential"), "cannot be computed again"),
+        (lambda r: r["settings"].update(num_tasks=41), "settings num_tasks is 41"),
+        (lambda r: r["settings"].update(simultaneous=True), "settings simultaneous is True"),
+        (lambda r: r.update(note="trust me"), "note is 'trust me'"),
+        (lambda r: r["data"]["num_rollouts"].update(min=21), "data num_rollouts min is 21"),
+        (lambda r: r.update(data=None), "data is None"),
+        (lambda r: r["rows"][1].update(sentence=r["rows"][0]["sentence"]), "rows 2: the sentence is not that"),
+        (lambda r: r["rows"][2].update(status="certified"), "rows 3 status"),
+    ],
+)
+def test_a_careful_alteration_is_noticed(tmp_path, change, reason):
+    """With a new digest, so that only the computation can tell."""
+    path = altered(recorded(tmp_path), lambda document: change(document["certificates"][0]))
+    found = verify(path, tmp_path / "returns.npz")
+    assert any(line.startswith("certificate 1: ") and reason in line for line in found.differences), str(found)
+    assert str(found).startswith("not verified:\n")
+
+
+def leaves(value, place=()):
+    if isinstance(value, dict | list) and value:
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        return [leaf for key, each in items for leaf in leaves(each, (*place, key))]
+    return [place]
+
+
+def test_every_alteration_without_a_new_digest_is_noticed(tmp_path):
+    document = read_certificate(recorded(tmp_path))
+    for place in leaves(document):
+        changed = copy.deepcopy(document)
+        *way, last = place
+        holder = changed
+        for key in way:
+            holder = holder[key]
+        value = holder[last]
+        holder[last] = (
+            not value if isinstance(value, bool) else value + 1 if isinstance(value, int | float) else "0" * 64
+        )
+        if place != ("digest",):
+            assert document_digest(changed) != changed["digest"], place
+    altered(tmp_path / "c.json", lambda d: d["versions"].update(jax="9.9"), new_digest=False)
+    assert "the document was altered" in str(verify(tmp_path / "c.json", tmp_path / "returns.npz"))
+
+
+def test_the_protocol_is_the_one_named(tmp_path):
+    path = recorded(tmp_path)
+    LOCKED.write(tmp_path / "p.toml")
+    assert verify(path, tmp_path / "returns.npz", protocol=tmp_path / "p.toml").ok
+    text = (tmp_path / "p.toml").read_text()
+    (tmp_path / "other.toml").write_text(re.sub(r"delta = 0\.05", "delta = 0.04", text))
+    assert "names the protocol" in str(verify(path, tmp_path / "returns.npz", protocol=tmp_path / "other.toml"))
+    altered(path, lambda document: document["certificates"][0]["settings"].update(support=[0.0, 2.0]))
+    found = verify(path, tmp_path / "returns.npz", protocol=tmp_path / "p.toml")
+    assert found.differences == ("certificate 1: support is 0, 2, the protocol says 0, 1",)
+    altered(path, lambda document: document.update(protocol=None))
+    assert "it names no protocol" in str(verify(path, tmp_path / "returns.npz", protocol=tmp_path / "p.toml"))
+
+
+def test_documents_have_the_form_of_the_schema(tmp_path):
+    schema = certificate_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    document = read_certificate(recorded(tmp_path))
+    jsonschema.validate(document, schema)
+    checkpoint = {"number": 1, "step": 1000, "delta": 0.01}
+    jsonschema.validate(certificate_document(document["certificates"], checkpoint=checkpoint), schema)
+    assert list(document) == list(schema["properties"])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is not JSON, or cut short"),
+        ('{"format": "jaxcert certificates"', "is not JSON, or cut short"),
+        ("[" * 100_000, "is not JSON, or cut short"),
+        ("[]", "is no certificate file"),
+        ('{"format": "other"}', "is no certificate file"),
+        ('{"format": "jaxcert certificates", "format_version": 1}', "has version 1 of the format"),
+        ('{"format": "jaxcert certificates", "format_version": 2}', "is a required property"),
+        ('{"format": "jaxcert certificates", "format_version": NaN}', "NaN is no number"),
+    ],
+)
+def test_what_is_no_certificate_file(tmp_path, text, words):
+    (tmp_path / "c.json").write_text(text)
+    with pytest.raises(ValueError, match=words):
+        read_certificate(tmp_path / "c.json")
+
+
+def test_a_wrong_entry_is_named(tmp_path):
+    path = altered(recorded(tmp_path), lambda d: d["certificates"][0]["rows"][1].update(epsilon="small"))
+    with pytest.raises(ValueError, match=r"certificates\[0\]\.rows\[1\]\.epsilon: 'small' is not of type 'number'"):
+        read_certificate(path)
