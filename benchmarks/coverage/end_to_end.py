@@ -11,10 +11,12 @@ import numpy as np
 import jaxcert
 from benchmarks.coverage.cell import Cell
 from benchmarks.coverage.worlds import BETA, DELTA, WORLDS, Data, World, draw
+from jaxcert.baselines import certify_plug_in
 from jaxcert.certificates._registry import METHODS
 
 SHARE = 0.3  # of the worst tasks
 EPISODE = 0.5  # a return in [0, 1]
+MORE = 1.5  # how often bad tasks come in deployment, for once in the sample
 Wrong = Callable[[World, Data], np.ndarray]
 
 
@@ -46,10 +48,24 @@ def certify(world: World, data: Data, call: Any = jaxcert.certify, **options: An
 
 def plug_in(world: World, data: Data) -> np.ndarray:
     """The averages of the tasks, as if they were their performances."""
-    where = data.mask(data.returns.shape[1])
-    means = jnp.mean(data.returns[0], axis=-1, where=where)
-    options = {"delta": DELTA, "beta": 0.0, "validate": False}
-    return _below(jaxcert.certify_lower_bounds(means, world.threshold, **options).epsilon, world)
+    options = {name: value for name, value in _options(world, data).items() if name != "support"}
+    return _below(certify_plug_in(data.returns[0], world.threshold, **options).epsilon, world)
+
+
+def shift(world: World, data: Data, *, divergence: str, radius: float, risk: Callable[[float], float]) -> np.ndarray:
+    """Where bad tasks are as much more frequent in deployment as the radius allows."""
+    sampled = jaxcert.certify(data.returns[0], world.threshold, **_options(world, data))
+    found = jaxcert.certify_shift(sampled, divergence=divergence, radius=radius, validate=False)
+    return np.asarray(found.epsilon, np.float64)[:, 0] < risk(world.risk)
+
+
+def weighted(world: World, data: Data, **options: Any) -> np.ndarray:
+    """Where bad tasks are MORE times as frequent in deployment, which the weights say."""
+    good = (1 - MORE * world.risk) / (1 - world.risk)
+    weights = jnp.where(data.is_bad, np.float32(MORE), np.nextafter(np.float32(good), np.float32(2)))
+    options = _options(world, data, max_weight=MORE, **options)
+    found = jaxcert.certify_weighted(data.returns[0], world.threshold, weights, **options)
+    return np.asarray(found.epsilon, np.float64)[:, 0] < MORE * world.risk
 
 
 def safety_level(world: World, data: Data, *, several: bool = False, **options: Any) -> np.ndarray:
@@ -157,6 +173,14 @@ KINDS = (
     Kind("certify_improvement, soft", _with(improvement, method="soft")),
     Kind("certify_mean_difference", mean_difference),
     Kind("certify_ranking", ranking),
+    Kind("certify_anytime", _with(certify, call=jaxcert.certify_anytime)),
+    Kind("certify_shift, ratio", _with(shift, divergence="ratio", radius=MORE, risk=lambda risk: MORE * risk)),
+    Kind(
+        "certify_shift, total variation",
+        _with(shift, divergence="total_variation", radius=0.125, risk=lambda risk: risk + 0.125),
+    ),
+    Kind("certify_weighted, binomial", weighted),
+    Kind("certify_weighted, soft", _with(weighted, method="soft")),
     Kind("averages taken for performances", plug_in, sound=False),
 )
 

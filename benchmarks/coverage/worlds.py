@@ -114,10 +114,12 @@ class Data(NamedTuple):
 
     Attributes:
         returns: of two policies with the same performances, float32[2, size, NUM_TASKS, NUM_ROLLOUTS].
+        is_bad: which tasks are bad, bool[size, NUM_TASKS].
         where: which rollouts count, bool[NUM_TASKS, NUM_ROLLOUTS], or None for all.
     """
 
     returns: jax.Array
+    is_bad: jax.Array
     where: np.ndarray | None
 
     def mask(self, *leading: int) -> np.ndarray | None:
@@ -130,12 +132,13 @@ def draw(world: World, key: jax.Array, size: int) -> Data:
     table = np.stack([world.scaled(law.values) for law in (world.bad, world.good)]).astype(np.float32)
     counts = 1 + np.arange(NUM_TASKS) % NUM_ROLLOUTS
     where = np.arange(NUM_ROLLOUTS) < counts[:, None] if world.masked else None
-    return Data(_draw(key, table, np.float32(world.risk), size=size), where)
+    return Data(*_draw(key, table, np.float32(world.risk), size=size), where)
 
 
 @functools.partial(jax.jit, static_argnames="size")
-def _draw(key: jax.Array, table: jax.Array, risk: jax.Array, *, size: int) -> jax.Array:
+def _draw(key: jax.Array, table: jax.Array, risk: jax.Array, *, size: int) -> tuple[jax.Array, jax.Array]:
     first, second = jax.random.split(key)
     bad = happens(first, (size, NUM_TASKS, 1), risk)
     row = jnp.where(bad, 0, table.shape[-1])
-    return jnp.take(table.reshape(-1), row[None] + numbers(second, (2, size, NUM_TASKS, NUM_ROLLOUTS)))
+    returns = jnp.take(table.reshape(-1), row[None] + numbers(second, (2, size, NUM_TASKS, NUM_ROLLOUTS)))
+    return returns, bad[..., 0]
