@@ -167,8 +167,8 @@ def task_distribution(*, params: SimpleGridParams = _PAPER) -> Any:
 
     Example:
         >>> worse = SimpleGridParams(weights=(0.5, 0.5))
-        >>> print(f"{task_distribution(params=worse).prob(0.1):.2f}")
-        19.95
+        >>> print(f"{task_distribution(params=worse).prob(0.1):.1f}")
+        20.0
 
     Reference:
         arXiv 2602.02098, fig. 2.

@@ -88,7 +88,7 @@ def test_sampler_and_distribution_have_the_exact_law(law):
 
 
 @BY_LAW
-def test_tasks_have_the_same_form(law):
+def test_tasks_have_the_same_form(law, precision):
     distribution = law.build()
     mine, theirs = (
         jax.eval_shape(law.sampler, KEYS[0]),
@@ -96,6 +96,7 @@ def test_tasks_have_the_same_form(law):
     )
     assert jax.tree.structure(mine) == jax.tree.structure(theirs)
     assert jax.tree.leaves(mine) == jax.tree.leaves(theirs)
+    assert {leaf.dtype for leaf in jax.tree.leaves(theirs)} == {np.dtype(precision)}
 
 
 @BY_LAW

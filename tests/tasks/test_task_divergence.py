@@ -120,6 +120,51 @@ def test_truncated_normal_distributions(tfd, q, p):
     assert wanted[3] * (1 - 1e-9) <= found[3] <= wanted[3] * (1 + 1e-3)
 
 
+def with_30_digits(q, p, low, high):
+    """All four of normal distributions truncated to the same interval, by integrals between the crossings."""
+    mp = mpmath.mp.clone()
+    mp.dps = 30
+    low, high, mean, std, p_mean, p_std = map(mp.mpf, (low, high, *q, *p))
+    kept = mp.quad(lambda x: mp.npdf(x, mean, std), [low, high])
+    level = mp.log(mp.quad(lambda x: mp.npdf(x, p_mean, p_std), [low, high]) / kept)
+
+    def log_ratio(x):
+        return mp.log(mp.npdf(x, mean, std) / mp.npdf(x, p_mean, p_std)) + level
+
+    def under_q(function, ends):
+        return mp.quad(lambda x: mp.npdf(x, mean, std) / kept * function(log_ratio(x)), ends)
+
+    square, slope = 1 / p_std**2 - 1 / std**2, mean / std**2 - p_mean / p_std**2
+    width = mp.sqrt(slope**2 - 2 * square * log_ratio(mp.mpf(0)))
+    roots = [(sign * width - slope) / square for sign in (1, -1)]
+    places = sorted([low, high, *(mp.re(x) for x in roots if mp.im(x) == 0 and low < mp.re(x) < high)])
+    more = [under_q(lambda value: -mp.expm1(-value), piece) for piece in itertools.pairwise(places)]
+    peaks = [low, high, *([-slope / square] if square < 0 and low < -slope / square < high else [])]
+    return (
+        sum(value for value in more if value > 0),
+        under_q(lambda value: value, places),
+        under_q(mp.expm1, places),
+        mp.exp(max(map(log_ratio, peaks))),
+    )
+
+
+@pytest.mark.slow
+def test_random_normal_distributions_are_met_from_above(tfd):
+    """To the last bits of a float."""
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        low = float(np.float32(rng.uniform(-1, 1)))
+        high = float(np.float32(low + rng.uniform(0.1, 2)))
+        q, p = rng.uniform((-1, 0.3), (2, 2), (2, 2)).astype(np.float32).astype(float).tolist()
+        found = divergences(*(tfd.TruncatedNormal(*law, low, high) for law in (q, p)))
+        wanted = with_30_digits(q, p, low, high)
+        assert all(
+            mpmath.mpf(value) >= exact * (1 - mpmath.mpf(1e-16)) for value, exact in zip(found, wanted, strict=True)
+        )
+        for place in range(4) if 2 * p[1] ** 2 > q[1] ** 2 else (0, 1, 3):  # where χ² is no bound
+            assert found[place] <= wanted[place] * (1 + 1e-15)
+
+
 def test_known_values_are_met_from_above(tfd):
     """Closed forms with 40 digits, on parameters that float32 holds."""
     mp = mpmath.mp.clone()
@@ -146,11 +191,30 @@ def test_known_values_are_met_from_above(tfd):
 
 
 def test_tiny_shifts_keep_their_digits(tfd):
-    """Neighbouring float32 means: KL is d²/2 = 1.8e-15, lost in a difference of logarithms in float32."""
-    mean = float(np.nextafter(np.float32(1), np.float32(2)))
-    found = task_divergence(tfd.Normal(mean, 1.0), tfd.Normal(1.0, 1.0), "kl")
-    exact = (mpmath.mpf(mean) - 1) ** 2 / 2
-    assert exact <= found <= exact * (1 + mpmath.mpf(1e-15))
+    """Neighbouring float32 parameters: KL is near 1e-14, the difference of numbers near 1/2."""
+    mp = mpmath.mp.clone()
+    mp.dps = 50
+    near = float(np.nextafter(np.float32(1), np.float32(2)))
+    for q, exact in (
+        ((near, 1.0), (mp.mpf(near) - 1) ** 2 / 2),
+        ((1.0, near), (mp.mpf(near) ** 2 - 1) / 2 - mp.log(near)),
+    ):
+        found = task_divergence(tfd.Normal(*q), tfd.Normal(1.0, 1.0), "kl")
+        assert exact <= found <= exact * (1 + mp.mpf(10) ** -15)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_closed_form_of_tensorflow_probability_is_near(tfd):
+    """Its float32 is no bound, but sees no other formula."""
+    for q, p in (
+        (tfd.Normal(0.5, 2.0), tfd.Normal(0.0, 1.0)),
+        (tfd.Uniform(0.25, 0.5), tfd.Uniform(0.0, 1.0)),
+        (tfd.Exponential(0.5), tfd.Exponential(3.0)),
+        (tfd.Bernoulli(probs=0.1), tfd.Bernoulli(logits=0.5)),
+        (tfd.HalfNormal(0.5), tfd.HalfNormal(0.75)),
+        (tfd.LogNormal(0.5, 2.0), tfd.LogNormal(0.0, 1.0)),
+    ):
+        assert task_divergence(q, p, "kl") == pytest.approx(float(tfd.kl_divergence(q, p)), rel=1e-5)
 
 
 @pytest.mark.parametrize("ends", [(0.5, 1.5), (-1.0, 0.5), (-1.0, 2.0), (2.0, 3.0)])
