@@ -8,6 +8,7 @@ import chex
 import jax
 
 from jaxcert._validation import check_count
+from jaxcert.rollouts._distribution_sampler import DistributionSampler, as_sampler
 
 
 class State(Protocol):
@@ -49,7 +50,8 @@ class MultiTaskEnv:
 
     Attributes:
         environment: a function from a task, any pytree of arrays, to its environment.
-        sample_task: a function from a JAX random key to a task.
+        sample_task: a function from a JAX random key to a task. A distribution may be given in its place, such as one
+            of TensorFlow Probability on JAX: it becomes such a function, and stays readable as ``task_distribution``.
         episode_length: maximum number of steps of an episode.
         support: the smallest and the largest possible undiscounted return of an episode, known in advance.
         name: stored in policy files, so that no policy runs on another environment.
@@ -60,7 +62,8 @@ class MultiTaskEnv:
             What belongs to a task depends on that task and its key alone.
 
     Raises:
-        ValueError: for an episode length that is not a positive integer, or a support that is not an interval.
+        ValueError: for an episode length that is not a positive integer, a support that is not an interval, or tasks
+            that come neither from a function nor from a distribution.
 
     Example:
         >>> import jax
@@ -82,6 +85,12 @@ class MultiTaskEnv:
         if not (isinstance(self.support, tuple) and len(self.support) == 2 and self.support[0] < self.support[1]):
             raise ValueError(f"support is {self.support!r}; expected the least and the largest return, (a, b)")
         object.__setattr__(self, "support", tuple(float(end) for end in self.support))  # arrays are not hashable
+        object.__setattr__(self, "sample_task", as_sampler(self.sample_task))
+
+    @property
+    def task_distribution(self) -> Any:
+        """The distribution given as ``sample_task``, or None where that is a function."""
+        return self.sample_task.distribution if isinstance(self.sample_task, DistributionSampler) else None
 
     def sample_tasks(self, key: chex.PRNGKey, num_tasks: int) -> Any:
         """Independent tasks, one pytree with a leading axis [n].

@@ -4,5 +4,16 @@ from jaxcert.rollouts import MultiTaskEnv
 from jaxcert.tasks import bridge_world, ltl, pendulum, simple_grid, zones
 from jaxcert.tasks._gymnax import from_gymnax
 from jaxcert.tasks._xland import from_xland
+from jaxcert.tasks.divergences import task_divergence
 
-__all__ = ["MultiTaskEnv", "bridge_world", "from_gymnax", "from_xland", "ltl", "pendulum", "simple_grid", "zones"]
+__all__ = [
+    "MultiTaskEnv",
+    "bridge_world",
+    "from_gymnax",
+    "from_xland",
+    "ltl",
+    "pendulum",
+    "simple_grid",
+    "task_divergence",
+    "zones",
+]

@@ -5,16 +5,16 @@ long pendulum has to build up swing first. The policy sees the angle, the veloci
 """
 
 import dataclasses
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import chex
 import jax
 import jax.numpy as jnp
 
 from jaxcert.rollouts._multi_task import MultiTaskEnv
-from jaxcert.tasks._scales import sample_scales
+from jaxcert.tasks._scales import sample_scales, scale_distribution
 
-__all__ = ["ENV", "Pendulum", "State", "Task", "sample_task"]
+__all__ = ["ENV", "Pendulum", "State", "Task", "sample_task", "task_distribution"]
 
 _GRAVITY, _TORQUE, _FRICTION, _STEP, _FASTEST = 9.8, 6.0, 0.1, 0.05, 12.0
 EPISODE_LENGTH = 200
@@ -98,6 +98,33 @@ def sample_task(key: chex.PRNGKey) -> Task:
         ()
     """
     return Task(*sample_scales(key, 2))
+
+
+def task_distribution(*, mass: tuple[float, float] = (0.5, 2.0), length: tuple[float, float] = (0.5, 2.0)) -> Any:
+    """The law of ``sample_task`` as a distribution of TensorFlow Probability, or one with other ends.
+
+    ``dataclasses.replace(ENV, sample_task=task_distribution(...))`` is the environment with other tasks. With a given
+    key the distribution draws other tasks than ``sample_task``.
+
+    Args:
+        mass: ends of the mass in kg, whose logarithm is uniform.
+        length: ends of the length in m, likewise.
+
+    Returns:
+        A ``JointDistributionNamed`` of a ``Task``.
+
+    Raises:
+        ValueError: for ends that are not positive, or not in order.
+
+    Example:
+        >>> heavy = task_distribution(mass=(1.0, 2.0))
+        >>> bool(heavy.sample(seed=jax.random.key(0)).mass > 1)
+        True
+    """
+    from tensorflow_probability.substrates import jax as tfp
+
+    scales = Task(scale_distribution("mass", mass), scale_distribution("length", length))
+    return tfp.distributions.JointDistributionNamed(scales)
 
 
 ENV = MultiTaskEnv(Pendulum, sample_task, EPISODE_LENGTH, (0.0, float(EPISODE_LENGTH)), name="pendulum")

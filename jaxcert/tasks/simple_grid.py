@@ -11,7 +11,7 @@ Reference:
 
 import dataclasses
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import chex
 import jax
@@ -21,7 +21,17 @@ from jax.scipy.special import ndtr
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy
 
-__all__ = ["ENV", "POLICY", "SimpleGrid", "SimpleGridParams", "State", "env", "performance", "safety"]
+__all__ = [
+    "ENV",
+    "POLICY",
+    "SimpleGrid",
+    "SimpleGridParams",
+    "State",
+    "env",
+    "performance",
+    "safety",
+    "task_distribution",
+]
 
 
 @functools.partial(
@@ -141,6 +151,34 @@ def _sample_task(key: chex.PRNGKey, params: SimpleGridParams) -> jax.Array:
     noise = jax.random.truncated_normal(key_slip, -mean / std, (1 - mean) / std, dtype=mean.dtype)
     # Clips only what rounding has moved outside [0, 1).
     return jnp.clip(mean + std * noise, 0, jnp.nextafter(jnp.ones_like(mean), jnp.zeros_like(mean)))
+
+
+def task_distribution(*, params: SimpleGridParams = _PAPER) -> Any:
+    """The law of the slip probabilities of ``env`` as a distribution of TensorFlow Probability.
+
+    ``dataclasses.replace(ENV, sample_task=task_distribution(...))`` is the same corridor with other tasks. With a given
+    key the distribution draws other tasks than ``ENV.sample_task``.
+
+    Args:
+        params: the mixture; the paper's by default.
+
+    Returns:
+        A ``MixtureSameFamily`` of normal distributions truncated to [0, 1].
+
+    Example:
+        >>> worse = SimpleGridParams(weights=(0.5, 0.5))
+        >>> print(f"{task_distribution(params=worse).prob(0.1):.1f}")
+        20.0
+
+    Reference:
+        arXiv 2602.02098, fig. 2.
+    """
+    from tensorflow_probability.substrates import jax as tfp
+
+    weights, means, stds = _mixture(params)
+    mass = _mass_below(jnp.ones_like(means), weights, means, stds)
+    parts = tfp.distributions.TruncatedNormal(means, stds, jnp.zeros_like(means), jnp.ones_like(means))
+    return tfp.distributions.MixtureSameFamily(tfp.distributions.Categorical(probs=mass), parts)
 
 
 # The only action, a step to the right.

@@ -13,6 +13,7 @@ from jaxcert.tasks.bridge_world._chain import chain, transition_probabilities
 from jaxcert.tasks.bridge_world._environment import ENV, BridgeWorld, State, env
 from jaxcert.tasks.bridge_world._exact import crossing_probability, performance, safety
 from jaxcert.tasks.bridge_world._rollouts import trajectories
+from jaxcert.tasks.bridge_world._task_distribution import task_distribution
 from jaxcert.tasks.bridge_world._world import LARGE, STANDARD, World
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "right_policy",
     "safety",
     "table_policy",
+    "task_distribution",
     "trajectories",
     "transition_probabilities",
 ]

@@ -13,6 +13,6 @@ Reference:
 
 from jaxcert.tasks.locomotion._environments import Locomotion, State, cheetah, walker
 from jaxcert.tasks.locomotion._render import render
-from jaxcert.tasks.locomotion._task import Task, sample_task
+from jaxcert.tasks.locomotion._task import Task, sample_task, task_distribution
 
-__all__ = ["Locomotion", "State", "Task", "cheetah", "render", "sample_task", "walker"]
+__all__ = ["Locomotion", "State", "Task", "cheetah", "render", "sample_task", "task_distribution", "walker"]

@@ -1,11 +1,11 @@
 """The parameters of a task."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import chex
 import jax
 
-from jaxcert.tasks._scales import sample_scales
+from jaxcert.tasks._scales import sample_scales, scale_distribution
 
 
 class Task(NamedTuple):
@@ -35,3 +35,32 @@ def sample_task(key: chex.PRNGKey) -> Task:
         True
     """
     return Task(*sample_scales(key, 2))
+
+
+def task_distribution(
+    *, mass_scale: tuple[float, float] = (0.5, 2.0), size_scale: tuple[float, float] = (0.5, 2.0)
+) -> Any:
+    """The law of ``sample_task`` as a distribution of TensorFlow Probability, or one with other ends.
+
+    ``dataclasses.replace(cheetah(), sample_task=task_distribution(...))`` is the environment with other tasks. With a
+    given key the distribution draws other tasks than ``sample_task``.
+
+    Args:
+        mass_scale: ends of the factor on all masses, whose logarithm is uniform.
+        size_scale: ends of the factor on the torso's length, likewise.
+
+    Returns:
+        A ``JointDistributionNamed`` of a ``Task``.
+
+    Raises:
+        ValueError: for ends that are not positive, or not in order.
+
+    Example:
+        >>> heavy = task_distribution(mass_scale=(1.0, 2.0))
+        >>> bool(heavy.sample(seed=jax.random.key(0)).mass_scale > 1)
+        True
+    """
+    from tensorflow_probability.substrates import jax as tfp
+
+    scales = Task(scale_distribution("mass_scale", mass_scale), scale_distribution("size_scale", size_scale))
+    return tfp.distributions.JointDistributionNamed(scales)

@@ -1,0 +1,5 @@
+"""Distances between two distributions of tasks, computed with 80 digits and rounded up: the radius of a shift."""
+
+from jaxcert.tasks.divergences._task_divergence import task_divergence
+
+__all__ = ["task_divergence"]

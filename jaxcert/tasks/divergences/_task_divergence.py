@@ -1,0 +1,62 @@
+"""The divergence of one distribution of tasks from another."""
+
+from typing import Any, Literal, get_args
+
+from jaxcert.tasks.divergences._decimals import round_up, with_80_digits
+from jaxcert.tasks.divergences._divergences import Divergences
+from jaxcert.tasks.divergences._registry import compare, read
+
+Divergence = Literal["total_variation", "kl", "chi2", "ratio"]
+
+
+def task_divergence(deployed: Any, sampled: Any, divergence: Divergence) -> float:
+    r"""How far the tasks of a deployment are from those that were sampled, rounded up.
+
+    With Q the distribution of the deployment and P that of the sampled tasks,
+
+    .. math:: \mathrm{TV} = \sup_A |Q(A) - P(A)|, \quad \mathrm{KL} = E_Q\Big[\ln \frac{dQ}{dP}\Big], \quad
+        \chi^2 = E_P\Big[\Big(\frac{dQ}{dP} - 1\Big)^2\Big], \quad \mathrm{ratio} = \sup \frac{dQ}{dP}.
+
+    Known are uniform, (truncated, half-, log-)normal, exponential, Bernoulli and categorical distributions, each beside
+    one of its own kind, and what is made of them with the same structure: products (``Independent``, ``Sample``, joint
+    distributions of independent parts), mixtures, and images under the same bijector. The value is exact but for
+    rounding up, apart from the total variation of products, all four of mixtures, and the χ² of truncated normal
+    distributions where it is not an integral of a normal density: there it is an upper bound. It is computed on the
+    host, from the parameters as the distributions hold them.
+
+    Args:
+        deployed: Q, a distribution of TensorFlow Probability on JAX.
+        sampled: P, likewise.
+        divergence: "total_variation", "kl", "chi2" or "ratio".
+
+    Returns:
+        At least the divergence; infinite where it is, as when Q has tasks outside the support of P.
+
+    Raises:
+        ValueError: for another name, a batch of distributions, traced parameters or such that no distribution has, and
+            distributions between which no divergence is known.
+
+    Example:
+        >>> from jaxcert.tasks import bridge_world, task_divergence
+        >>> sampled = bridge_world.task_distribution()
+        >>> deployed = bridge_world.task_distribution(slip_ranges=((0.25, 0.3), (0.0, 0.2)))
+        >>> print(f"{task_divergence(deployed, sampled, 'ratio'):.4f}")
+        2.0000
+        >>> task_divergence(sampled, deployed, "ratio")
+        inf
+    """
+    if divergence not in get_args(Divergence):
+        raise ValueError(f"divergence is {divergence!r}; expected one of {', '.join(get_args(Divergence))}")
+    return round_up(getattr(_divergences(deployed, sampled), divergence))
+
+
+@with_80_digits
+def _divergences(deployed: Any, sampled: Any) -> Divergences:
+    return compare(_one_law("deployed", deployed), _one_law("sampled", sampled))
+
+
+def _one_law(name: str, distribution: Any) -> Any:
+    laws = read(distribution)
+    if len(laws) != 1:
+        raise ValueError(f"{name} is a batch of {len(laws)} distributions; Independent makes one of its entries' tasks")
+    return laws[0]

@@ -1,0 +1,102 @@
+"""Environments whose tasks come from distributions of TensorFlow Probability."""
+
+import dataclasses
+import typing
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from jaxcert import certify_policy
+from jaxcert.rollouts import MultiTaskEnv, collect
+from jaxcert.tasks import pendulum, simple_grid
+
+KEY = jax.random.key(0)
+
+
+class Pair(typing.NamedTuple):
+    """A task of two numbers."""
+
+    bias: jax.Array
+    scale: jax.Array
+
+
+@pytest.fixture(scope="module")
+def tfd():
+    from tensorflow_probability.substrates import jax as tfp
+
+    return tfp.distributions
+
+
+def with_tasks(sample_task):
+    return dataclasses.replace(simple_grid.ENV, sample_task=sample_task)
+
+
+def test_samples_are_those_of_the_distribution(tfd):
+    slips = tfd.Triangular(0.0, 1.0, 0.25)
+    env = with_tasks(slips)
+    tasks = env.sample_tasks(KEY, 2000)
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        wanted = jax.vmap(lambda key: slips.sample(seed=key))(jax.random.split(KEY, 2000))
+    np.testing.assert_array_equal(tasks, wanted)
+    assert stats.kstest(np.asarray(tasks, float), stats.triang(0.25).cdf).pvalue > 1e-4
+    assert env.task_distribution is slips
+    np.testing.assert_array_equal(env.sample_task(KEY), jax.jit(env.sample_task)(KEY))
+
+
+def test_a_function_stays_as_it_is():
+    assert simple_grid.ENV.task_distribution is None
+    assert with_tasks(jax.random.uniform).sample_task is jax.random.uniform
+    assert dataclasses.replace(pendulum.ENV, name="other").sample_task is pendulum.sample_task
+
+
+def test_joint_distribution_gives_a_pytree(tfd):
+    parts = Pair(tfd.Uniform(0.0, 1.0), tfd.Normal(0.0, 2.0))
+    env = with_tasks(tfd.JointDistributionNamed(parts))
+    tasks = env.sample_tasks(KEY, 500)
+    assert isinstance(tasks, Pair)
+    assert jax.tree.map(jnp.shape, tasks) == Pair((500,), (500,))
+    assert stats.kstest(np.asarray(tasks.scale), stats.norm(0, 2).cdf).pvalue > 1e-4
+
+
+def test_is_a_static_argument(tfd):
+    """The same object finds its program again, another one with the same parameters is compiled."""
+    traced = []
+
+    def sample(env, key):
+        traced.append(env)
+        return env.sample_task(key)
+
+    sample = jax.jit(sample, static_argnums=0)
+    slips = tfd.Uniform(0.0, 1.0)
+    first, again, other = with_tasks(slips), with_tasks(slips), with_tasks(tfd.Uniform(0.0, 1.0))
+    assert (first == again, hash(first) == hash(again), first == other) == (True, True, False)
+    for env in (first, again, dataclasses.replace(first), other):
+        sample(env, KEY)
+    assert len(traced) == 2
+
+
+@pytest.mark.parametrize("value", [None, 3.0, np.zeros(2)], ids=["None", "number", "array"])
+def test_what_is_no_distribution_is_refused(value):
+    with pytest.raises(ValueError, match=r"sample_task is .*; expected a function of a key, or a distribution"):
+        MultiTaskEnv(lambda task: task, value, 10, (0.0, 1.0))
+
+
+def test_policies_are_certified_on_other_tasks():
+    """In the same compiled call; episodes that never slip all succeed."""
+    params = simple_grid.SimpleGridParams(means=(0.0, 0.0), stds=(1e-9, 1e-9))
+    env = with_tasks(simple_grid.task_distribution(params=params))
+    found = certify_policy(env, simple_grid.POLICY, KEY, 0.9, num_tasks=20, num_rollouts=80, delta=0.1)
+    assert np.all(np.asarray(found.returns) == 1)
+    assert np.all(np.asarray(found.tasks) < 1e-6)
+    assert found.certificate.safety[0] > 0.8
+
+
+def test_rollouts_of_another_pendulum():
+    env = dataclasses.replace(pendulum.ENV, sample_task=pendulum.task_distribution(mass=(1.0, 1.5)), episode_length=3)
+    tasks = env.sample_tasks(KEY, 4)
+    assert isinstance(tasks, pendulum.Task)
+    assert np.all((tasks.mass >= 1) & (tasks.mass <= 1.5))
+    assert collect(env, lambda obs, key: jnp.zeros(1), tasks, KEY, num_rollouts=2).shape == (4, 2)

@@ -1,0 +1,158 @@
+"""The distributions beside the samplers: the same law, by exact cumulative distribution functions."""
+
+import typing
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from jaxcert.tasks import bridge_world, pendulum, simple_grid
+from jaxcert.tasks.locomotion import _task as locomotion_task
+from jaxcert.tasks.simple_grid import SimpleGridParams
+
+CUT = SimpleGridParams(weights=(1.0, 3.0, 2.0), means=(-0.1, 0.5, 1.1), stds=(0.2, 0.3, 0.4))
+KEYS = jax.random.split(jax.random.key(7), 5000)
+
+
+class Law(typing.NamedTuple):
+    """A sampler, a distribution, and for each coordinate of a task the exact law."""
+
+    sampler: typing.Any
+    build: typing.Any
+    exact: tuple
+
+
+class Mixture:
+    """SciPy's truncated mixture."""
+
+    def __init__(self, params):
+        means, stds = np.array(params.means), np.array(params.stds)
+        self.parts = stats.truncnorm(-means / stds, (1 - means) / stds, means, stds)
+        inside = params.weights * (stats.norm.cdf(1, means, stds) - stats.norm.cdf(0, means, stds))
+        self.weights = inside / inside.sum()
+
+    def cdf(self, x):
+        return self.parts.cdf(np.asarray(x)[..., None]) @ self.weights
+
+    def pdf(self, x):
+        return self.parts.pdf(np.asarray(x)[..., None]) @ self.weights
+
+    def support(self):
+        return 0, 1
+
+
+SCALE = stats.loguniform(0.5, 2)
+LAWS = {
+    "grid": Law(simple_grid.ENV.sample_task, simple_grid.task_distribution, (Mixture(SimpleGridParams()),)),
+    "cut": Law(
+        simple_grid.env(params=CUT).sample_task, lambda: simple_grid.task_distribution(params=CUT), (Mixture(CUT),)
+    ),
+    "bridge_world": Law(
+        bridge_world.ENV.sample_task, bridge_world.task_distribution, (stats.uniform(0.2, 0.1), stats.uniform(0, 0.2))
+    ),
+    "pendulum": Law(pendulum.sample_task, pendulum.task_distribution, (SCALE, SCALE)),
+    "locomotion": Law(locomotion_task.sample_task, locomotion_task.task_distribution, (SCALE, SCALE)),
+}
+GOLDEN = {
+    "grid": [0.08742522, 0.01671843, 0.03662050],
+    "bridge_world": [[0.28423142, 0.03647573], [0.20072939, 0.00417824]],
+    "pendulum": [[1.60728776, 0.50508136], [0.64383250, 0.51469243]],
+}
+BY_LAW = pytest.mark.parametrize("law", LAWS.values(), ids=LAWS.keys())
+
+
+@pytest.fixture(autouse=True)
+def _as_a_user_has_it():
+    """TensorFlow Probability relies on implicit promotion."""
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        yield
+
+
+def columns(tasks):
+    """The coordinates of tasks, a row each."""
+    return np.concatenate([np.asarray(leaf, float).reshape(len(leaf), -1).T for leaf in jax.tree.leaves(tasks)])
+
+
+@BY_LAW
+def test_sampler_and_distribution_have_the_exact_law(law):
+    distribution = law.build()
+    for sample in (law.sampler, lambda key: distribution.sample(seed=key)):
+        found = columns(jax.jit(jax.vmap(sample))(KEYS))
+        assert len(found) == len(law.exact)
+        for row, exact in zip(found, law.exact, strict=True):
+            assert stats.kstest(row, exact.cdf).pvalue > 1e-4
+        if len(found) > 1:
+            assert stats.kendalltau(*found).pvalue > 1e-4
+
+
+@BY_LAW
+def test_tasks_have_the_same_form(law, precision):
+    distribution = law.build()
+    mine, theirs = (
+        jax.eval_shape(law.sampler, KEYS[0]),
+        jax.eval_shape(lambda key: distribution.sample(seed=key), KEYS[0]),
+    )
+    assert jax.tree.structure(mine) == jax.tree.structure(theirs)
+    assert jax.tree.leaves(mine) == jax.tree.leaves(theirs)
+    assert {leaf.dtype for leaf in jax.tree.leaves(theirs)} == {np.dtype(precision)}
+
+
+@BY_LAW
+def test_log_prob_is_that_of_the_exact_law(law):
+    distribution = law.build()
+    tasks = jax.vmap(law.sampler)(KEYS[:200])
+    wanted = np.prod([exact.pdf(row) for row, exact in zip(columns(tasks), law.exact, strict=True)], axis=0)
+    np.testing.assert_allclose(np.exp(jax.jit(distribution.log_prob)(tasks)), wanted, rtol=2e-3)
+
+
+@BY_LAW
+def test_density_integrates_to_1(law):
+    """By the midpoint rule on the support of each coordinate."""
+    distribution = law.build()
+    points = 100_000 if len(law.exact) == 1 else 400
+    axes, cell = [], 1.0
+    for exact in law.exact:
+        low, high = exact.support()
+        axes.append(low + (high - low) * (np.arange(points) + 0.5) / points)
+        cell *= (high - low) / points
+    grid = [np.ravel(axis).astype(np.float32) for axis in np.meshgrid(*axes)]
+    structure = jax.tree.structure(jax.eval_shape(law.sampler, KEYS[0]))
+    stacked = structure.num_leaves < len(grid)
+    tasks = jax.tree.unflatten(structure, [jnp.stack(grid, axis=-1)] if stacked else [jnp.asarray(g) for g in grid])
+    density = np.exp(np.asarray(jax.jit(distribution.log_prob)(tasks), float))
+    assert cell * density.sum() == pytest.approx(1, abs=2e-4)
+
+
+def test_the_exact_mixture_is_a_law():
+    """The oracle itself."""
+    for params in (SimpleGridParams(), CUT):
+        assert integrate.quad(Mixture(params).pdf, 0, 1, points=[0.03, 0.1])[0] == pytest.approx(1)
+
+
+def test_draws_with_a_key_are_what_they_were():
+    """Figures in the documentation rest on them."""
+    key = jax.random.key(0)
+    np.testing.assert_allclose(simple_grid.ENV.sample_tasks(key, 3), GOLDEN["grid"], rtol=1e-5)
+    np.testing.assert_allclose(bridge_world.ENV.sample_tasks(key, 2), GOLDEN["bridge_world"], rtol=1e-5)
+    np.testing.assert_allclose(pendulum.ENV.sample_tasks(key, 2), GOLDEN["pendulum"], rtol=1e-5)
+
+
+def test_other_parameters():
+    wide = bridge_world.task_distribution(slip_ranges=((0.0, 0.5), (0.1, 0.3)))
+    assert float(wide.prob(jnp.array([0.4, 0.2]))) == pytest.approx(1 / (0.5 * 0.2), rel=1e-5)
+    long = pendulum.task_distribution(mass=(1.0, 4.0), length=(3.0, 6.0))
+    assert float(long.prob(pendulum.Task(2.0, 5.0))) == pytest.approx(1 / (2 * np.log(4) * 5 * np.log(2)), rel=1e-5)
+
+
+@pytest.mark.parametrize("ends", [(0.0, 1.0), (2.0, 1.0), (1.0, float("inf")), (float("nan"), 1.0)])
+def test_bad_scales_are_refused(ends):
+    with pytest.raises(ValueError, match=r"mass is .*; expected positive ends, the lower one first"):
+        pendulum.task_distribution(mass=ends)
+
+
+@pytest.mark.parametrize("ranges", [((0.3, 0.2), (0.0, 0.2)), ((0.0, 0.2), (0.5, 1.5)), ((0.0, 0.2),)])
+def test_bad_slips_are_refused(ranges):
+    with pytest.raises(ValueError, match=r"slip_ranges is .*, which does not fit the world"):
+        bridge_world.task_distribution(slip_ranges=ranges)
