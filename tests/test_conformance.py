@@ -459,7 +459,6 @@ BASELINES = {
         (RETURNS[1], LEVELS[1] + 0.2, 0.2, MASKS[1]),
     ),
 }
-SUBJECTS = {**BOUNDS, **EPSILONS, **TAILS, **CERTIFICATES, **METRICS, **TASKS, **WORLD, **INTERVAL_MDP}
 SUBJECTS |= BASELINES
 # Certificates and limits take seconds to compile: most of them are left to long runs.
 LONG = {*CERTIFICATES, "probability_intervals", "lower_bound"} - {
