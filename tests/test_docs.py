@@ -103,6 +103,12 @@ def test_nothing_is_left_to_fill_in(name):
     assert not re.findall(r"@[A-Z]+@", (ROOT / name).read_text())
 
 
+def test_recipes_are_short():
+    jobs = [block for block in blocks("docs/recipes.md") if block.language in ("python", "console")]
+    assert len(jobs) == 12
+    assert max(len(block.text.replace("\n\n", "\n").splitlines()) for block in jobs) <= 15
+
+
 @pytest.mark.parametrize("name", files(python))
 def test_python_runs(name):
     assert run_python(name, with_brax=False)

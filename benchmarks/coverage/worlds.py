@@ -132,7 +132,8 @@ def draw(world: World, key: jax.Array, size: int) -> Data:
     table = np.stack([world.scaled(law.values) for law in (world.bad, world.good)]).astype(np.float32)
     counts = 1 + np.arange(NUM_TASKS) % NUM_ROLLOUTS
     where = np.arange(NUM_ROLLOUTS) < counts[:, None] if world.masked else None
-    return Data(*_draw(key, table, np.float32(world.risk), size=size), where)
+    returns, is_bad = _draw(key, table, np.float32(world.risk), size=size)
+    return Data(returns, is_bad, where)
 
 
 @functools.partial(jax.jit, static_argnames="size")
