@@ -180,5 +180,5 @@ def _print(heading: str, asked: _Asked, certificates: dict[_Fixed, Certificate])
     console.print(heading)
     for fixed, certificate in certificates.items():
         table = _tables.by_threshold if fixed == "threshold" else _tables.by_safety
-        console.print("", table(certificate, asked.get(fixed, [])), "", sep="\n", soft_wrap=False)
+        console.print("", table(certificate, asked.get(fixed, [])), "", sep="\n", soft_wrap=False, crop=False)
         console.print(str(certificate) if asked else _tables.CURVE_NOTE)

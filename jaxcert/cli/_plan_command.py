@@ -151,12 +151,12 @@ def _print_table(table: TaskTable) -> None:
     console = _console.output()
     beta = "its default" if table.beta is None else f"{table.beta:g}"
     console.print(f"The fewest tasks that certify a safety, by violations; delta {table.delta:g}, beta {beta}", "")
-    console.print(_tables.plain_table(table.columns()), soft_wrap=False)
+    console.print(_tables.plain_table(table.columns()), soft_wrap=False, crop=False)
 
 
 def _print_plan(found: Plan) -> None:
     console = _console.output()
     console.print(f"Wanted: {found.wish}", "")
-    console.print(_tables.plain_table(found.columns(), is_wide=True), "", soft_wrap=False)
+    console.print(_tables.plain_table(found.columns(), is_wide=True), "", soft_wrap=False, crop=False)
     for remark in found.remarks():
         console.print(remark)

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import numpy as np
 from rich import box
+from rich.console import Console
 from rich.table import Table
 
 from jaxcert.certificates import Certificate, Status, ceil_figures, floor_to
@@ -15,6 +16,7 @@ from jaxcert.certificates._level_choice import AUTO
 from jaxcert.certificates._registry import METHODS
 from jaxcert.report import ReturnsFile
 
+_WIDEST = 10_000
 CURVE_NOTE = (
     "Each point holds for a threshold fixed before the data were seen, not for one chosen after a look at the curve."
 )
@@ -84,6 +86,9 @@ def plain_table(columns: dict[str, list[str]], *, is_wide: bool = False) -> Tabl
         table.add_column(name, justify="right", no_wrap=not is_wide, overflow="fold")
     for row in zip(*columns.values(), strict=True):
         table.add_row(*row)
+    if not is_wide:
+        # A narrow terminal breaks lines; rich would cut figures off.
+        table.width = Console(width=_WIDEST).measure(table).maximum
     return table
 
 

@@ -1,10 +1,15 @@
 """Options of the command line: several numbers, help, titles and sizes, likely mistakes, the page."""
 
+import io
 import struct
 
 import numpy as np
 import pytest
 from cli_harness import command, refused
+from rich.console import Console
+
+import jaxcert
+from jaxcert.cli._tables import by_threshold
 
 RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20))
 SETTINGS = ("--support", 0, 1, "--delta", 0.05)
@@ -90,3 +95,11 @@ def test_a_page(file, tmp_path):
 def test_the_curve_has_a_page_too(file, tmp_path):
     assert command("certify", file, *SETTINGS, "--report", tmp_path / "c.html").status == 0
     assert "more in the table below" in (tmp_path / "c.html").read_text()
+
+
+def test_a_narrow_terminal_keeps_the_figures():
+    certificate = jaxcert.certify(RETURNS.astype(np.float32), [0.25, 0.5], support=(0, 1), delta=0.05)
+    console = Console(width=30, file=io.StringIO())
+    console.print(by_threshold(certificate, [0.25, 0.5]), soft_wrap=False, crop=False)
+    shown = console.file.getvalue()
+    assert all(f"{k} of 40   certified" in shown for k in certificate.num_violations.tolist())
