@@ -100,3 +100,25 @@ def test_rollouts_of_another_pendulum():
     assert isinstance(tasks, pendulum.Task)
     assert np.all((tasks.mass >= 1) & (tasks.mass <= 1.5))
     assert collect(env, lambda obs, key: jnp.zeros(1), tasks, KEY, num_rollouts=2).shape == (4, 2)
+
+
+JOINT = {
+    "batched": lambda tfd, size: tfd.JointDistributionNamedAutoBatched(pendulum.Task(size, size)),
+    "dependent": lambda tfd, size: tfd.JointDistributionNamed(
+        pendulum.Task(mass=size, length=lambda mass: tfd.Uniform(mass, 2 * mass))
+    ),
+    "sequential": lambda tfd, size: tfd.JointDistributionSequential([size, size]),
+}
+
+
+@pytest.mark.parametrize("build", JOINT.values(), ids=JOINT.keys())
+def test_any_joint_distribution_is_certified_on(build, tfd):
+    joint = build(tfd, tfd.Uniform(0.5, 2.0))
+    env = MultiTaskEnv(lambda task: pendulum.Pendulum(pendulum.Task(*task)), joint, 3, (0.0, 3.0))
+    found = certify_policy(env, lambda obs, key: jnp.zeros(1), KEY, 0.0, num_tasks=40, num_rollouts=2, delta=0.1)
+    assert env.task_distribution is joint
+    assert [leaf.shape for leaf in jax.tree.leaves(found.tasks)] == [(40,), (40,)]
+    mass, length = (np.asarray(part) for part in found.tasks)
+    assert np.all((mass >= 0.5) & (mass <= 2))
+    assert np.all((length >= mass) & (length <= 2 * mass)) == (build is JOINT["dependent"])
+    assert found.certificate.safety[0] > 0.9
