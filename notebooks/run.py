@@ -18,9 +18,14 @@ NOTEBOOKS = (
     "massive_ablation",
     "gymnasium",
     "brax_training",
+    "from_plan_to_report",
 )
 # What a notebook imports beyond the extra "notebooks", and what to install for it.
-NEEDS = {"gymnasium": ("gymnasium", "gymnasium"), "brax_training": ("brax", "jaxcert[brax,notebooks]")}
+NEEDS = {
+    "gymnasium": ("gymnasium", "gymnasium"),
+    "brax_training": ("brax", "jaxcert[brax,notebooks]"),
+    "from_plan_to_report": ("jsonschema", "jaxcert[cli,notebooks]"),
+}
 _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 _LONGEST_CELL = 600  # seconds
 

@@ -72,7 +72,22 @@ def document_digest(document: Mapping[str, Any]) -> str:
 
 
 def document_text(document: Mapping[str, Any]) -> str:
-    """The document as strict JSON, indented, with a line ending."""
+    """The document as the text of a certificate file: strict JSON, indented, with a line ending.
+
+    Args:
+        document: what :func:`certificate_document` returns.
+
+    Returns:
+        The text, in which every character stands for itself (UTF-8).
+
+    Raises:
+        ValueError: a number is not finite.
+
+    Example:
+        >>> from jaxcert.report import document_text
+        >>> document_text({"schema": "jaxcert-certificate"})
+        '{\\n  "schema": "jaxcert-certificate"\\n}\\n'
+    """
     return json.dumps(document, allow_nan=False, ensure_ascii=False, indent=2) + "\n"
 
 
