@@ -16,6 +16,7 @@ import pytest
 from cli_harness import command
 
 import jaxcert
+from jaxcert import report
 
 ROOT = Path(__file__).parents[1]
 # What needs the extras brax, gymnax or xland, which not every block names that does.
@@ -41,7 +42,8 @@ def blocks(name: str) -> list[Block]:
 def files(wanted: Callable[[str], object]) -> list:
     """Those that have what is wanted, as parameters of a test."""
     names = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
-    marks = dict.fromkeys(("docs/sweeps.md", "docs/bridge_world.md"), pytest.mark.slow)
+    long = "sweeps", "bridge_world", "gallery", "own_training_loop"
+    marks = dict.fromkeys([f"docs/{page}.md" for page in long], pytest.mark.slow)
     return [pytest.param(name, marks=marks.get(name, ())) for name in names if wanted(name)]
 
 
@@ -109,6 +111,15 @@ def test_recipes_are_short():
     assert max(len(block.text.replace("\n\n", "\n").splitlines()) for block in jobs) <= 15
 
 
+def test_the_gallery_has_a_picture_of_every_plot():
+    text = (ROOT / "docs/gallery.md").read_text()
+    drawn = set(re.findall(r'save_figure\("(\w+)\.png"', text))
+    assert drawn == set(re.findall(r"\(gallery/(\w+)\.png\)", text))
+    assert drawn == {path.stem for path in (ROOT / "docs/gallery").iterdir()}
+    assert set(re.findall(r"report\.(plot_\w+)", text)) == {name for name in report.__all__ if name.startswith("plot_")}
+
+
+@pytest.mark.filterwarnings("ignore:.*are missing. certificates hold:UserWarning")  # as the page says
 @pytest.mark.parametrize("name", files(python))
 def test_python_runs(name):
     assert run_python(name, with_brax=False)

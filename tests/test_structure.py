@@ -53,3 +53,10 @@ def test_no_two_modules_share_a_name():
         places[file.name].add(str(file.parent.relative_to(PACKAGE)))
     alike = {"__init__.py", "_registry.py"}
     assert {name: found for name, found in places.items() if len(found) > 1 and name not in alike} == {}
+
+
+def test_the_citation_names_this_version():
+    citation = PACKAGE.parent / "CITATION.cff"
+    if not citation.exists():
+        pytest.skip("needs the checkout")
+    assert re.findall(r"^version: (.*)$", citation.read_text(), re.MULTILINE) == [jaxcert.__version__]
