@@ -85,8 +85,10 @@ def document_text(document: Mapping[str, Any]) -> str:
 
     Example:
         >>> from jaxcert.report import document_text
-        >>> document_text({"schema": "jaxcert-certificate"})
-        '{\\n  "schema": "jaxcert-certificate"\\n}\\n'
+        >>> print(document_text({"digest": "0"}), end="")
+        {
+          "digest": "0"
+        }
     """
     return json.dumps(document, allow_nan=False, ensure_ascii=False, indent=2) + "\n"
 
