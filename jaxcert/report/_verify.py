@@ -53,8 +53,8 @@ class Verification:
     def __str__(self) -> str:
         if not self.ok:
             return "\n".join(["not verified:", *(f"  {line}" for line in self.differences)])
-        certificates = "certificate" if self.num_certificates == 1 else "certificates"
-        return f"verified: {self.num_certificates} {certificates}, {self.num_rows} statements"
+        counted = {"certificate": self.num_certificates, "statement": self.num_rows}
+        return "verified: " + ", ".join(f"{number} {name}{'s' * (number != 1)}" for name, number in counted.items())
 
 
 def certificate_schema() -> dict[str, Any]:
@@ -159,7 +159,7 @@ def verify(
         ...     path = file.with_name("certificate.json")
         ...     write_certificates(path, [certificate_record(found, support=(0, 1), data=data)])
         ...     print(verify(path, file))
-        verified: 1 certificate, 1 statements
+        verified: 1 certificate, 1 statement
     """
     document = read_certificate(certificate)
     with warnings.catch_warnings():

@@ -35,7 +35,7 @@ def test_the_whole_way(tmp_path):
     assert command("certify", returns, "--protocol", protocol, "--json", certificate).status == 0
     assert json.loads(certificate.read_text())["protocol"] == digest
     status, out, err = command("verify", certificate, returns, "--protocol", protocol)
-    assert (status, out, err) == (0, "verified: 1 certificate, 1 statements\n", "")
+    assert (status, out, err) == (0, "verified: 1 certificate, 1 statement\n", "")
 
 
 def test_verify_says_what_differs_and_fails(tmp_path, file):
