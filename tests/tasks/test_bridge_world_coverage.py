@@ -48,7 +48,7 @@ def test_rollout_bounds(side, beta, method):
     check(np.asarray(certify(summary, THRESHOLDS, **settings).safety), side)
 
 
-@pytest.mark.parametrize(("side", "max_visits"), [("left", None), ("right", 20)])
+@pytest.mark.parametrize(("side", "max_visits"), [("left", 20), ("right", None)])
 def test_interval_mdp(side, max_visits):
     bounds = interval_bounds(side, max_visits, beta=0.05)
     for method in ("binomial", "scenario"):
