@@ -57,7 +57,7 @@ def _place_new(temporary: Path, target: Path) -> None:
     try:
         os.link(temporary, target)
     except FileExistsError:
-        raise
+        raise FileExistsError(f"{target}: exists, and is not replaced") from None
     except OSError:  # a file system without hard links
         with open(target, "xb") as file:
             file.write(temporary.read_bytes())

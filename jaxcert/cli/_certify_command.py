@@ -93,12 +93,14 @@ def certify_file(
     """Certify the returns in FILE."""
     check_size(plot_size)
     wanted_files = Outputs(json, plot, report, title, plot_size)
-    wanted_files.check(file, force=force)
-    _check_required(require, threshold, protocol)
+    wanted_files.check(file, protocol, force=force)
     given = {"thresholds": threshold, "safeties": safety, "support": support, "delta": delta}
     settings, locked = settled(protocol, {**given, "beta": beta, "bound": bound, "method": method})
     fixed: dict[_Fixed, Any] = {"threshold": settings.pop("thresholds"), "safety": settings.pop("safeties")}
     asked: _Asked = {name: list(values) for name, values in fixed.items() if values}
+    _check_required(require, asked)
+    if report and len(asked) > 1:
+        raise ValueError("--report shows thresholds or safeties, expected one of the two")
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show(f"reading {file}")
         columns = {"task": task_column, "episode": episode_column or None, "value": value_column}
@@ -118,11 +120,11 @@ def certify_file(
         _check_safety(require, certificates["threshold"])
 
 
-def _check_required(require: float | None, threshold: Any, protocol: Path | None) -> None:
+def _check_required(require: float | None, asked: _Asked) -> None:
     if require is not None and not 0 < require < 1:
         raise ValueError(f"--require is {require:g}; expected a safety in (0, 1)")
-    if require is not None and not threshold and protocol is None:
-        raise ValueError("--require needs a --threshold")
+    if require is not None and "threshold" not in asked:
+        raise ValueError("--require needs a threshold, by --threshold or the protocol")
 
 
 def _check_safety(require: float, certificate: Certificate) -> None:

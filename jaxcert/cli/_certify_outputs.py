@@ -11,7 +11,7 @@ from jaxcert._files import check_output, check_suffix
 from jaxcert.certificates import Certificate
 from jaxcert.cli import _tables
 from jaxcert.cli._plots import write_plot
-from jaxcert.cli._settled import check_new
+from jaxcert.cli._settled import check_distinct, check_new
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice
 from jaxcert.report import (
@@ -50,7 +50,7 @@ class Outputs(NamedTuple):
         """Whether the record goes to stdout, and nothing else."""
         return self.json == Path("-")
 
-    def check(self, file: Path, *, force: bool) -> None:
+    def check(self, file: Path, protocol: Path | None, *, force: bool) -> None:
         """Raise beforehand for files that could not be written, or exist and may not be replaced."""
         json = None if self.to_stdout else self.json
         if json:
@@ -60,9 +60,7 @@ class Outputs(NamedTuple):
         if self.report:
             check_suffix(self.report, [".html"])
             check_output(self.report)
-        paths = [path.resolve() for path in (file, json, self.plot, self.report) if path]
-        if len(set(paths)) < len(paths):
-            raise ValueError("FILE, --json, --plot and --report name the same file, expected different ones")
+        check_distinct(file=file, protocol=protocol, json=json, plot=self.plot, report=self.report)
         check_new(json, self.plot, self.report, force=force)
 
 
@@ -130,8 +128,6 @@ def every_step(data: ReturnsFile, certificate: Certificate, settings: Mapping[st
 
 
 def _write_page(path: Path, title: str, found: Found) -> None:
-    first, *more = found.certificates.values()
-    if more:
-        raise ValueError("--report shows thresholds or safeties, expected one of the two")
+    (first,) = found.certificates.values()
     page = {"returns": found.data.returns, "where": found.data.where, "support": found.settings["support"]}
     write_report(path, first, title=title, data=found.data, findings=found.findings, **page)

@@ -13,7 +13,7 @@ from jaxcert.cli._lock_command import protocol_of, write_locked
 from jaxcert.cli._numbers import several
 from jaxcert.cli._options import EpisodeColumn, Quiet, TaskColumn, ValueColumn
 from jaxcert.cli._plots import write_plot
-from jaxcert.cli._settled import Force, check_new
+from jaxcert.cli._settled import Force, check_distinct, check_new
 from jaxcert.planning import Assumptions, Plan, TaskTable, plan, task_table
 from jaxcert.planning._design import DESIGNS
 from jaxcert.report import check_figure_path, plot_plan, read_returns
@@ -73,8 +73,10 @@ def plan_file(
     quiet: Quiet = False,
 ) -> None:
     """Plan an experiment: a table of the tasks that safeties need or, from PILOT, the best designs."""
-    _check_outputs(json, plot)
+    _check_outputs(json, plot, lock)
+    check_distinct(pilot=pilot, json=json, plot=plot, lock=lock)
     check_new(json, plot, force=force)
+    check_new(lock, force=False)
     if pilot is None and assume is None:
         _refuse_for_a_table(threshold=threshold, budget=budget, plot=plot, lock=lock)
         table = task_table(np.asarray(safety or _SAFETIES), delta=delta, beta=beta, max_violations=max_violations)
@@ -109,9 +111,10 @@ def plan_file(
         write_locked(lock, protocol_of(found))
 
 
-def _check_outputs(json: Path | None, plot: Path | None) -> None:
-    if json:
-        check_output(json)
+def _check_outputs(json: Path | None, plot: Path | None, lock: Path | None) -> None:
+    for path in (json, lock):
+        if path:
+            check_output(path)
     if plot:
         check_figure_path(plot)
 

@@ -116,8 +116,9 @@ def rollout(
     asked = asked_for(rollouts, threshold, safety, delta, given)
     check_path = check_archive_path if asked else check_returns_path
     check_path(out)
-    if not asked:
-        check_new(out, force=force)
+    # The same command goes on with what is unfinished, and writes its files anew.
+    if not (asked and out.with_name(f"{out.name}.unfinished").exists()):
+        check_new(out, json, force=force)
     found = _policies.find(checkpoint, deterministic=not stochastic)
     if locked is not None:
         _check_policy(protocol, locked, found)

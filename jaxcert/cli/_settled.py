@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from jaxcert.report import Protocol, ReturnsFile
+from jaxcert.report import Protocol, ReturnsFile, returns_facts
 
 ProtocolFile = Annotated[
     Path | None,
@@ -26,8 +26,6 @@ def settled(path: Path | None, given: dict[str, Any]) -> tuple[dict[str, Any], P
     locked = None if path is None else Protocol.read(path)
     if locked is not None:
         refuse(path, locked.contradictions(given))
-        foreign = [name for name in ("thresholds", "safeties") if given[name] and not getattr(locked, name)]
-        refuse(path, [f"it has no {name}" for name in foreign])
         given = {name: getattr(locked, name) for name in given}
     missing = [option for name, option in _NEEDED.items() if given[name] is None]
     if missing:
@@ -36,11 +34,12 @@ def settled(path: Path | None, given: dict[str, Any]) -> tuple[dict[str, Any], P
 
 
 def check_design(path: Path | None, locked: Protocol | None, data: ReturnsFile) -> None:
-    """Raise ValueError where the data are not those of the design."""
+    """Raise ValueError where the data, or what their file says of their origin, are not those of the design."""
     if locked is None:
         return
-    counts = data.num_rollouts
-    different = locked.contradictions({"num_tasks": len(counts), "num_rollouts": int(counts.max())})
+    counts, facts = data.num_rollouts, returns_facts(data.path)
+    origin = {name: facts.get(name) for name in ("environment", "policy_sha256", "seed")}
+    different = locked.contradictions({"num_tasks": len(counts), "num_rollouts": int(counts.max()), **origin})
     short = int(np.sum(counts < locked.num_rollouts))
     refuse(path, different or ([f"{short} tasks have fewer rollouts than the protocol says"] if short else []))
 
@@ -49,6 +48,18 @@ def refuse(path: Path | None, differences: list[str]) -> None:
     """Raise ValueError if anything differs from the protocol."""
     if differences:
         raise ValueError(f"{path}: {'; '.join(differences)}")
+
+
+def check_distinct(**paths: Path | None) -> None:
+    """Raise ValueError if two names mean the same file."""
+    seen: dict[Path, str] = {}
+    for name, path in paths.items():
+        if path is None:
+            continue
+        option = name.upper() if name in ("file", "pilot") else f"--{name}"
+        other = seen.setdefault(path.resolve(), option)
+        if other != option:
+            raise ValueError(f"{other} and {option} name the same file, expected different ones")
 
 
 def check_new(*paths: Path | None, force: bool) -> None:

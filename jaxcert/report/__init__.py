@@ -1,12 +1,13 @@
 """Readers, writers and plots of certificates; each imports its optional dependencies when it is used."""
 
+from jaxcert.report._certificate_file import certificate_schema, read_certificate
 from jaxcert.report._curve import step_curve
 from jaxcert.report._document import certificate_document, document_digest, document_text
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._readers import ReturnsFile, read_returns
-from jaxcert.report._returns import check_returns_path, write_returns
+from jaxcert.report._returns import check_returns_path, returns_facts, write_returns
 from jaxcert.report._sweeps import check_table_path, write_sweep
-from jaxcert.report._verify import Verification, certificate_schema, read_certificate, verify
+from jaxcert.report._verify import Verification, verify
 from jaxcert.report._writers import certificate_record, write_certificates
 from jaxcert.report.html import write_report
 from jaxcert.report.plots import (
@@ -42,6 +43,7 @@ __all__ = [
     "plot_training",
     "read_certificate",
     "read_returns",
+    "returns_facts",
     "save_figure",
     "step_curve",
     "verify",

@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import json
 import math
+import re
 import tomllib
 from collections.abc import Mapping
 from os import PathLike
@@ -19,6 +20,9 @@ from jaxcert.certificates._level_choice import AUTO
 from jaxcert.certificates._registry import METHODS
 
 _FORMAT_VERSION = 1
+# What a protocol may leave open.
+_OPTIONAL = ("metric", "environment", "policy_sha256", "seed")
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -82,6 +86,16 @@ class Protocol:
         check_count("num_rollouts", self.num_rollouts)
         choose("bound", self.bound, BOUNDS)
         choose("method", self.method, METHODS)
+        self._check_facts()
+
+    def _check_facts(self) -> None:
+        for name in ("metric", "environment"):
+            if not isinstance(getattr(self, name), str | None):
+                raise ValueError(f"{name} is {getattr(self, name)!r}; expected text")
+        if self.policy_sha256 is not None and not _SHA256.fullmatch(str(self.policy_sha256)):
+            raise ValueError(f"policy_sha256 is {self.policy_sha256!r}; expected 64 hexadecimal digits")
+        if self.seed is not None and not (type(self.seed) is int and 0 <= self.seed < 2**32):
+            raise ValueError(f"seed is {self.seed!r}; expected an integer from 0 to {2**32 - 1}")
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Self:
@@ -100,7 +114,7 @@ class Protocol:
             if unknown:
                 raise ValueError(f"has the unknown entries {', '.join(unknown)}")
             return cls(**found)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, OverflowError) as error:
             raise ValueError(f"{path}: no protocol: {error}") from error
 
     def write(self, path: str | PathLike[str]) -> None:
@@ -124,13 +138,14 @@ class Protocol:
     def contradictions(self, found: Mapping[str, Any]) -> list[str]:
         """What differs from the protocol, in words: settings in use, or facts of the data, by their name.
 
-        Values of None are not compared.
+        Values of None are not compared, nor facts that the protocol leaves open. Its default of beta is none of those.
         """
         stated = dataclasses.asdict(self)
+        compared = [name for name in found if stated[name] is not None or name not in _OPTIONAL]
         return [
-            f"{name} is {_shown(value)}, the protocol says {_shown(stated[name])}"
-            for name, value in found.items()
-            if value is not None and stated[name] not in (None, ()) and _plain(value) != _plain(stated[name])
+            f"{name} is {_shown(found[name])}, the protocol says {_shown(stated[name])}"
+            for name in compared
+            if found[name] not in (None, (), []) and _plain(found[name]) != _plain(stated[name])
         ]
 
     def _entries(self) -> dict[str, Any]:
@@ -144,4 +159,6 @@ def _plain(value: Any) -> Any:
 
 
 def _shown(value: Any) -> str:
-    return ", ".join(f"{each:g}" for each in value) if isinstance(value, tuple | list) else f"{value}"
+    if isinstance(value, tuple | list):
+        return ", ".join(f"{each:g}" for each in value) or "none"
+    return "the default" if value is None else f"{value}"

@@ -11,6 +11,7 @@ import numpy as np
 from jaxcert.certificates import Certificate, certify, certify_band, certify_safety_level, certify_shift
 from jaxcert.certificates._registry import METHODS
 from jaxcert.certificates.band._registry import BANDS
+from jaxcert.report._protocol import Protocol
 from jaxcert.report._readers import ReturnsFile
 
 
@@ -35,6 +36,19 @@ def recompute(record: Mapping[str, Any], data: ReturnsFile) -> Certificate:
         }
         found = _certified(record["fixed_beforehand"], settings, data.returns, fixed, options)
         return _shifted(found, settings)
+
+
+def by_protocol(locked: Protocol, data: ReturnsFile, dtype: str) -> Certificate:
+    """The certificate of these returns that a protocol asks for.
+
+    Raises:
+        ValueError: its settings are not valid for these returns.
+    """
+    function = certify if locked.thresholds else certify_safety_level
+    settings = {name: getattr(locked, name) for name in ("support", "delta", "beta", "bound", "method")}
+    with precision(dtype):
+        fixed = np.asarray(locked.thresholds or locked.safeties)
+        return function(data.returns, fixed, where=data.where, **settings)
 
 
 def _certified(

@@ -10,7 +10,7 @@ import chex
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert._files import check_output, check_suffix, whole_file
+from jaxcert._files import check_output, check_suffix, read_arrays, whole_file
 from jaxcert.report._episodes import COLUMNS
 
 _SUFFIXES = (".npz", ".parquet")
@@ -63,6 +63,45 @@ def write_returns(
         raise ValueError("returns and parameters of tasks must be numbers")
     write = _write_archive if target.suffix.lower() == ".npz" else _write_parquet
     write(target, values, columns, json.dumps(dict(facts or {})))
+
+
+def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
+    """The origin of the returns in a file of `write_returns`, such as policy and seed.
+
+    Args:
+        path: the file.
+
+    Returns:
+        The facts; empty for a file that says nothing of it, or of another kind.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: an archive that is damaged.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "returns.npz"
+        ...     write_returns(path, np.ones((3, 2)), facts={"policy": "mine"})
+        ...     returns_facts(path)
+        {'policy': 'mine'}
+    """
+    reader = {".npz": _about_archive, ".parquet": _about_parquet}.get(Path(path).suffix.lower())
+    try:
+        facts = json.loads(reader(Path(path))) if reader else {}
+    except json.JSONDecodeError:  # what others call "about"
+        return {}
+    return facts if isinstance(facts, dict) else {}
+
+
+def _about_archive(path: Path) -> str:
+    about = read_arrays(path.read_bytes(), (), ("about",)).get("about")
+    return str(about) if about is not None and about.ndim == 0 else "{}"
+
+
+def _about_parquet(path: Path) -> str:
+    metadata = import_extra("pyarrow.parquet", "io").read_schema(path).metadata or {}
+    return metadata.get(b"jaxcert", b"{}").decode("utf-8", "replace")
 
 
 def check_returns_path(path: str | PathLike[str]) -> Path:

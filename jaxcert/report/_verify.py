@@ -1,23 +1,21 @@
 """A certificate file, checked against the returns."""
 
 import dataclasses
-import importlib.resources
-import json
 import warnings
 from collections.abc import Iterator, Mapping
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._extras import import_extra
 from jaxcert.certificates import Certificate, Status, sentence
-from jaxcert.report._document import FORMAT, FORMAT_VERSION, document_digest
+from jaxcert.report._assumptions import ASSUMPTIONS
+from jaxcert.report._certificate_file import read_certificate
+from jaxcert.report._document import document_digest
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._readers import ReturnsFile, read_returns
-from jaxcert.report._recompute import precision, recompute
+from jaxcert.report._recompute import by_protocol, precision, recompute
 from jaxcert.report._writers import certificate_record
 
 # What another release, machine or batch may change by rounding.
@@ -57,63 +55,6 @@ class Verification:
         return "verified: " + ", ".join(f"{number} {name}{'s' * (number != 1)}" for name, number in counted.items())
 
 
-def certificate_schema() -> dict[str, Any]:
-    """The JSON schema of certificate files, draft 2020-12.
-
-    Returns:
-        The schema.
-
-    Example:
-        >>> certificate_schema()["properties"]["format_version"]
-        {'const': 2}
-    """
-    text = importlib.resources.files("jaxcert.report").joinpath("certificate.schema.json").read_text(encoding="utf-8")
-    return json.loads(text)
-
-
-def read_certificate(path: str | PathLike[str]) -> dict[str, Any]:
-    """The document of a certificate file, if it has the form that the schema describes.
-
-    Args:
-        path: the file.
-
-    Returns:
-        The document; nothing of its content is checked.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it is no certificate file, one of another version, or cut short; the message names the place.
-        ImportError: without jsonschema (`pip install 'jaxcert[cli]'`).
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> from jaxcert.report import write_certificates
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder) / "certificate.json"
-        ...     write_certificates(path, [])
-        ...     read_certificate(path)["certificates"]
-        []
-    """
-    try:
-        document = json.loads(Path(path).read_bytes().decode("utf-8"), parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: is not JSON, or cut short ({error})") from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ValueError(f"{path}: is no certificate file: expected an object with the format {FORMAT!r}")
-    if document.get("format_version") != FORMAT_VERSION:
-        version = document.get("format_version")
-        raise ValueError(
-            f"{path}: has version {version!r} of the format, this release of jaxcert reads {FORMAT_VERSION}"
-        )
-    jsonschema = import_extra("jsonschema", "cli")
-    error = jsonschema.exceptions.best_match(
-        jsonschema.Draft202012Validator(certificate_schema()).iter_errors(document)
-    )
-    if error is not None:
-        raise ValueError(f"{path}: {error.json_path[2:] or 'the document'}: {error.message[:200]}")
-    return document
-
-
 def verify(
     certificate: str | PathLike[str],
     returns: str | PathLike[str],
@@ -143,7 +84,7 @@ def verify(
 
     Raises:
         FileNotFoundError: a file is missing.
-        ValueError: a file cannot be read.
+        ValueError: a file cannot be read, or the certificate is of rollouts that stopped by themselves.
         ImportError: without jsonschema (`pip install 'jaxcert[cli]'`).
 
     Example:
@@ -162,10 +103,12 @@ def verify(
         verified: 1 certificate, 1 statement
     """
     document = read_certificate(certificate)
+    if any("rollouts" in record for record in document["certificates"]):
+        raise ValueError(f"{certificate}: of rollouts that stopped by themselves, which returns alone do not repeat")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what is missing is part of the record
         data = read_returns(returns, task=task, episode=episode, value=value)
-    differences = [*_of_document(document), *_of_protocol(document, protocol)]
+    differences = [*_of_document(document), *_of_protocol(document, protocol, data)]
     for place, record in enumerate(document["certificates"]):
         differences += [f"certificate {place + 1}: {line}" for line in _of_record(record, data)]
     rows = sum(len(record["rows"]) for record in document["certificates"])
@@ -175,9 +118,17 @@ def verify(
 def _of_document(document: Mapping[str, Any]) -> Iterator[str]:
     if document["digest"] != document_digest(document):
         yield "the document was altered after it was written: its digest is that of another content"
+    if not document["certificates"]:
+        yield "it holds no certificate"
+    if document["assumptions"] != list(ASSUMPTIONS):
+        yield "its assumptions are not those of this format"
+    part = document["checkpoint"]
+    for place, record in enumerate(document["certificates"] if part else ()):
+        if not _equal(record["settings"]["delta"], part["delta"], np.dtype(np.float32)):
+            yield f"certificate {place + 1}: delta is {record['settings']['delta']}, of the checkpoint {part['delta']}"
 
 
-def _of_protocol(document: Mapping[str, Any], path: str | PathLike[str] | None) -> Iterator[str]:
+def _of_protocol(document: Mapping[str, Any], path: str | PathLike[str] | None, data: ReturnsFile) -> Iterator[str]:
     if path is None:
         return
     locked = Protocol.read(path)
@@ -185,52 +136,60 @@ def _of_protocol(document: Mapping[str, Any], path: str | PathLike[str] | None) 
         yield "it names no protocol"
     elif document["protocol"] != locked.digest:
         yield f"it names the protocol {document['protocol'][:12]}..., the file is {locked.digest[:12]}..."
+    if len(document["certificates"]) > 1:
+        yield f"it holds {len(document['certificates'])} certificates, the protocol is of one"
     for place, record in enumerate(document["certificates"]):
-        yield from (f"certificate {place + 1}: {line}" for line in locked.contradictions(_settled(record, locked)))
+        lines = locked.contradictions(_settled(record, locked)) or _of_record(record, data, by=locked)
+        yield from (f"certificate {place + 1}: {line}" for line in lines)
 
 
 def _settled(record: Mapping[str, Any], locked: Protocol) -> dict[str, Any]:
     """What a record says of the entries of a protocol, which are in its precision."""
     settings, kind = record["settings"], np.dtype(record["settings"]["dtype"])
     asked = [row[record["fixed_beforehand"]] for row in record["rows"]]
-    rollouts = None if record["data"] is None else record["data"]["num_rollouts"]["max"]
+    counts = None if record["data"] is None else record["data"]["num_rollouts"]
+    rollouts = [] if counts is None else [counts["min"], counts["max"]]
     found = {
         "support": _support(record),
         "delta": settings["delta"],
         "thresholds" if record["fixed_beforehand"] == "threshold" else "safeties": asked,
-        "beta": settings["beta"],
         "bound": settings["bound"],
         "method": settings["method"],
         "num_tasks": settings["num_tasks"],
-        "num_rollouts": rollouts,
+        "num_rollouts": next((number for number in rollouts if number != locked.num_rollouts), None),
     }
+    if locked.beta is not None:
+        found["beta"] = settings["beta"]  # a default is computed with the rest
     stated = {name: getattr(locked, name) for name in found}
     return {name: stated[name] if _equal(value, stated[name], kind) else value for name, value in found.items()}
 
 
 def _equal(found: Any, stated: Any, dtype: np.dtype) -> bool:
     """Whether numbers differ by the rounding to their type alone."""
-    if isinstance(found, str) or isinstance(stated, str) or stated is None:
+    if found is None or stated is None or isinstance(found, str) or isinstance(stated, str):
         return found == stated
     return np.shape(found) == np.shape(stated) and bool(
         np.allclose(found, stated, rtol=4 * np.finfo(dtype).eps, atol=0)
     )
 
 
-def _of_record(record: Mapping[str, Any], data: ReturnsFile) -> Iterator[str]:
+def _of_record(record: Mapping[str, Any], data: ReturnsFile, *, by: Protocol | None = None) -> Iterator[str]:
+    """What differs from the record that its settings give, or a protocol."""
     dtype, support = record["settings"]["dtype"], _support(record)
     try:
         with warnings.catch_warnings(), precision(dtype):
-            warnings.simplefilter("ignore", UserWarning)
-            found = recompute(record, data)
+            warnings.simplefilter("ignore")
+            found = recompute(record, data) if by is None else by_protocol(by, data, dtype)
             again = certificate_record(found, support=support, data=data, fixed=record["fixed_beforehand"])
             sentences = _sentences(record, found)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         yield f"cannot be computed from these returns: {error}"
         return
     # Thresholds of a wanted safety are returns.
     size = max(float(np.nanmax(np.abs(data.returns))), 1e-300)
-    yield from _differences("", {name: record[name] for name in again}, again, _TOLERANCE[dtype], size)
+    given = f"the {'returns give' if by is None else 'protocol gives'}"
+    for place, stated, computed in _differences("", {**dict.fromkeys(again), **record}, again, _TOLERANCE[dtype], size):
+        yield f"{place} is {stated!r}, {given} {computed!r}"
     for place, (row, expected) in enumerate(zip(record["rows"], sentences, strict=True)):
         if row["sentence"] != expected:
             yield f"rows {place + 1}: the sentence is not that of its numbers, which is: {expected}"
@@ -250,20 +209,16 @@ def _support(record: Mapping[str, Any]) -> tuple[float, float]:
     return (-np.inf if low is None else low, np.inf if high is None else high)
 
 
-def _differences(place: str, stated: Any, found: Any, tolerance: float, size: float) -> Iterator[str]:
-    """What differs between plain values, with the place of each."""
+def _differences(place: str, stated: Any, found: Any, tolerance: float, size: float) -> Iterator[tuple[str, Any, Any]]:
+    """What differs between plain values: the place of each, what is stated there, and what was found."""
     if isinstance(stated, dict) and isinstance(found, dict):
-        for key in (name for name in found if name not in _APART):
-            yield from _differences(f"{place} {key}".strip(), stated.get(key), found[key], tolerance, size)
+        for key in (name for name in {**found, **stated} if name not in _APART):
+            yield from _differences(f"{place} {key}".strip(), stated.get(key), found.get(key), tolerance, size)
     elif isinstance(stated, list) and isinstance(found, list) and len(stated) == len(found):
         for i, (one, other) in enumerate(zip(stated, found, strict=True)):
             yield from _differences(f"{place} {i + 1}", one, other, tolerance, size)
     elif isinstance(stated, float) and isinstance(found, float):
         if not abs(stated - found) <= tolerance * (size if place.endswith("threshold") else 1):
-            yield f"{place} is {stated!r}, the returns give {found!r}"
+            yield place, stated, found
     elif stated != found:
-        yield f"{place} is {stated!r}, the returns give {found!r}"
-
-
-def _no_number(token: str) -> Any:
-    raise ValueError(f"{token} is no number of JSON")
+        yield place, stated, found

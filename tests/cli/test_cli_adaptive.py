@@ -189,7 +189,7 @@ def test_a_terminal_shows_it_unless_told_otherwise(tmp_path, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")  # which makes rich take stderr for a terminal
     arguments = (*BRIDGES, "--until", 0.15, "--out", tmp_path / "run.npz")
     assert "rollouts, at least 0.3 on 0." in command(*arguments).err
-    assert command(*arguments, "--quiet").err == ""
+    assert command(*arguments, "--quiet", "--force").err == ""
 
 
 def test_the_certificate_as_json_and_no_ordinary_returns(whole, tmp_path):

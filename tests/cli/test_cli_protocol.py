@@ -62,7 +62,7 @@ def test_a_gate(file):
     assert "With confidence 0.95" in out
     assert err.startswith("error: certified is ")
     assert err.endswith("at 0.5; required is 0.9\n")
-    assert "--require needs a --threshold" in refused("certify", file, *SETTINGS, "--safety", 0.5, "--require", 0.9)
+    assert "--require needs a threshold" in refused("certify", file, *SETTINGS, "--safety", 0.5, "--require", 0.9)
     assert "--require is 90" in refused(*arguments, "--require", 90)
 
 
@@ -92,7 +92,8 @@ def test_settings_come_from_the_protocol(file, locked):
         (("--delta", 0.1), "delta is 0.1, the protocol says 0.05"),
         (("--support", 0, 2), "support is 0, 2, the protocol says 0, 1"),
         (("--threshold", 0.6), "thresholds is 0.6, the protocol says 0.5"),
-        (("--safety", 0.6), "it has no safeties"),
+        (("--safety", 0.6), "safeties is 0.6, the protocol says none"),
+        (("--beta", 0.2), "beta is 0.2, the protocol says the default"),
         (("--bound", "dkw"), "bound is dkw, the protocol says betting"),
     ],
 )
@@ -106,6 +107,54 @@ def test_other_data_are_refused(tmp_path, locked):
     np.savez(tmp_path / "short.npz", returns=RETURNS, where=np.arange(800).reshape(40, 20) < 795)
     message = refused("certify", tmp_path / "short.npz", "--protocol", locked)
     assert "1 tasks have fewer rollouts than the protocol says" in message
+
+
+def test_rollouts_of_another_origin_are_refused(tmp_path):
+    lock = (*SETTINGS, "--tasks", 40, "--rollouts", 20, "--threshold", 0.5)
+    assert command("lock", tmp_path / "p.toml", *lock, "--environment", "simple_grid", "--seed", 7).status == 0
+    for suffix in ("npz", "parquet"):
+        out = tmp_path / f"r.{suffix}"
+        made = ("rollout", "simple_grid", "--tasks", 40, "--rollouts", 20, "--seed", 8, "--out", out)
+        assert command(*made).status == 0
+        message = refused("certify", out, "--protocol", tmp_path / "p.toml")
+        assert "seed is 8, the protocol says 7" in message
+
+
+def test_a_gate_needs_thresholds_in_the_protocol(tmp_path, file):
+    assert command("lock", tmp_path / "p.toml", *LOCK, "--safety", 0.5).status == 0
+    arguments = ("certify", file, "--protocol", tmp_path / "p.toml", "--require", 0.9)
+    assert "--require needs a threshold" in refused(*arguments, "--json", tmp_path / "c.json")
+    assert not (tmp_path / "c.json").exists()
+
+
+def test_a_page_of_two_kinds_is_refused_before_anything_is_written(tmp_path, file):
+    both = ("certify", file, *SETTINGS, "--threshold", 0.5, "--safety", 0.5)
+    assert "expected one of the two" in refused(*both, "--json", tmp_path / "c.json", "--report", tmp_path / "c.html")
+    assert not (tmp_path / "c.json").exists()
+
+
+def test_no_two_names_are_of_one_file(tmp_path, file, locked):
+    certify = ("certify", file, "--protocol", locked, "--force")
+    assert "--protocol and --json name the same file" in refused(*certify, "--json", locked)
+    plan = ("plan", file, "--support", 0, 1, "--delta", 0.05, "--threshold", 0.5, "--safety", 0.7)
+    assert "PILOT and --json name the same file" in refused(*plan, "--json", file, "--force")
+    same = tmp_path / "same.json"
+    assert "--json and --lock name the same file" in refused(*plan, "--json", same, "--lock", same)
+    assert "exists" in refused(*plan, "--lock", locked, "--force", "--json", same)
+    assert "does not exist" in refused(*plan, "--lock", tmp_path / "none" / "p.toml", "--json", same)
+    assert not same.exists()
+
+
+def test_rollouts_that_stop_replace_nothing_either(tmp_path):
+    out, json_file = tmp_path / "run.npz", tmp_path / "c.json"
+    begin = ("rollout", "simple_grid", "--tasks", 5, "--seed", 1, "--threshold", 0.5, "--max-rollouts", 50)
+    for mine in (out, json_file):
+        mine.write_text("mine")
+        assert "exists" in refused(*begin, "--out", out, "--json", json_file)
+        assert mine.read_text() == "mine"
+        mine.unlink()
+    assert command(*begin, "--out", out, "--json", json_file).status == 0
+    assert "rollouts that stopped by themselves" in refused("verify", json_file, out)
 
 
 def test_rollouts_keep_to_the_protocol(tmp_path, locked):

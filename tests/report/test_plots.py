@@ -52,6 +52,13 @@ def test_title_alone_states_the_confidence():
     assert axes.get_title() == "Certified with confidence 0.995"
 
 
+def test_names_are_drawn_as_written(tmp_path):
+    """A file may be called anything; what looks like a formula is none."""
+    axes = plot_certificates({r"$\frac{$": make_certificate(), "a_$b$": make_certificate()}, title="$x^{$")
+    save_figure(tmp_path / "c.png", axes)
+    assert axes.get_title().startswith("$x^{$")
+
+
 def test_png_has_its_signature_and_size(tmp_path):
     save_figure(tmp_path / "c.png", plot_certificates({"a": make_certificate()}))
     content = (tmp_path / "c.png").read_bytes()

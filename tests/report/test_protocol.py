@@ -73,6 +73,11 @@ def test_contradictions_in_words():
         ({"bound": "best"}, "bound is 'best'"),
         ({"method": "best"}, "method is 'best'"),
         ({"thresholds": (float("nan"),)}, "thresholds"),
+        ({"metric": 3}, "metric is 3"),
+        ({"seed": -5}, "seed is -5"),
+        ({"seed": True}, "seed is True"),
+        ({"seed": 2**32}, "seed is 4294967296"),
+        ({"policy_sha256": "abc"}, "policy_sha256 is 'abc'"),
     ],
 )
 def test_what_cannot_be_locked(change, words):
@@ -87,6 +92,11 @@ def test_what_cannot_be_locked(change, words):
         ("delta = 0.1", "has version None of the format, expected 1"),
         ("format_version = 1\ncolour = 3", "unknown entries colour"),
         ("format_version = 1\ndelta = 0.1", "missing 3 required"),
+        (
+            "format_version = 1\ndelta = 0.1\nnum_tasks = 1\nnum_rollouts = 1\nsafeties = [0.5]\n"
+            f"support = [0, 1{'0' * 400}]",
+            "no protocol",
+        ),
         (
             "format_version = 1\nsupport = 3\ndelta = 0.1\nnum_tasks = 1\nnum_rollouts = 1\nthresholds = [1]",
             "no protocol",

@@ -139,6 +139,13 @@ def test_one_return_is_noticed(tmp_path):
         (lambda r: r.update(data=None), "data is None"),
         (lambda r: r["rows"][1].update(sentence=r["rows"][0]["sentence"]), "rows 2: the sentence is not that"),
         (lambda r: r["rows"][2].update(status="certified"), "rows 3 status"),
+        (lambda r: r["rows"][2].update(beta=0.1), "rows 3 beta"),
+        (lambda r: r["references"].update(soft="me"), "references soft"),
+        (lambda r: r["rows"][0].update(threshold=1e39), "certificate 1: "),
+        (
+            lambda r: r["settings"].update(divergence="kl", radius=0.1, performance_shift=0.0),
+            "rows 1 epsilon",
+        ),
     ],
 )
 def test_a_careful_alteration_is_noticed(tmp_path, change, reason):
@@ -147,6 +154,55 @@ def test_a_careful_alteration_is_noticed(tmp_path, change, reason):
     found = verify(path, tmp_path / "returns.npz")
     assert any(line.startswith("certificate 1: ") and reason in line for line in found.differences), str(found)
     assert str(found).startswith("not verified:\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda d: d.update(assumptions=[]), "its assumptions are not those"),
+        (lambda d: d["assumptions"].pop(), "its assumptions are not those"),
+        (lambda d: d.update(certificates=[]), "it holds no certificate"),
+        (lambda d: d.update(checkpoint={"number": 1, "step": 1, "delta": 0.5}), "of the checkpoint 0.5"),
+    ],
+)
+def test_the_document_claims_nothing_else(tmp_path, change, reason):
+    path = altered(recorded(tmp_path), change)
+    assert reason in str(verify(path, tmp_path / "returns.npz"))
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"beta": 0.25}, "settings beta is 0.25, the protocol gives 0.05"),
+        ({"certify": jaxcert.certify_safety_level, "fixed": "safety", "asked": [0.3]}, "the protocol says none"),
+        ({"certify": jaxcert.certify_band}, "method is equal_local_levels, the protocol says binomial"),
+        ({"certify": shifted}, "settings divergence is 'kl', the protocol gives None"),
+        ({"asked": LEVELS[:2]}, "thresholds is 0.25, 0.5, the protocol says 0.25, 0.5, 0.99"),
+    ],
+)
+def test_what_was_chosen_afterwards_breaks_the_protocol(tmp_path, options, reason):
+    path = recorded(tmp_path, **options)
+    LOCKED.write(tmp_path / "p.toml")
+    assert verify(path, tmp_path / "returns.npz").ok
+    assert reason in str(verify(path, tmp_path / "returns.npz", protocol=tmp_path / "p.toml"))
+
+
+def test_more_certificates_or_fewer_rollouts_break_the_protocol(tmp_path):
+    LOCKED.write(tmp_path / "p.toml")
+    path = altered(recorded(tmp_path), lambda d: d.update(certificates=d["certificates"] * 2))
+    assert "2 certificates, the protocol is of one" in str(
+        verify(path, tmp_path / "returns.npz", protocol=tmp_path / "p.toml")
+    )
+    where = np.arange(800).reshape(40, 20) % 20 < np.where(np.arange(40) < 3, 20, 5)[:, None]
+    np.savez(tmp_path / "few.npz", returns=RETURNS.astype("float32"), where=where)
+    with pytest.warns(UserWarning, match="are missing"):
+        data = read_returns(tmp_path / "few.npz")
+    found = jaxcert.certify(data.returns, LEVELS, where=data.where, **SETTINGS)
+    record = certificate_record(found, support=(0, 1), data=data)
+    write_certificates(tmp_path / "few.json", [record], protocol=LOCKED.digest)
+    assert "num_rollouts is 5, the protocol says 20" in str(
+        verify(tmp_path / "few.json", tmp_path / "few.npz", protocol=tmp_path / "p.toml")
+    )
 
 
 def leaves(value, place=()):
@@ -209,12 +265,26 @@ def test_documents_have_the_form_of_the_schema(tmp_path):
         ('{"format": "jaxcert certificates", "format_version": 1}', "has version 1 of the format"),
         ('{"format": "jaxcert certificates", "format_version": 2}', "is a required property"),
         ('{"format": "jaxcert certificates", "format_version": NaN}', "NaN is no number"),
+        ('{"format": "jaxcert certificates", "format": "mine"}', "the key 'format' occurs twice"),
+        ('{"format": "jaxcert certificates", "format_version": 1e400}', "1e400 is too large"),
+        ('{"format": "jaxcert certificates", "format_version": 1' + "0" * 400 + "}", "is too large"),
     ],
 )
 def test_what_is_no_certificate_file(tmp_path, text, words):
     (tmp_path / "c.json").write_text(text)
     with pytest.raises(ValueError, match=words):
         read_certificate(tmp_path / "c.json")
+
+
+def test_a_folder_is_no_certificate_file(tmp_path):
+    with pytest.raises(ValueError, match="is a directory"):
+        read_certificate(tmp_path)
+
+
+def test_an_unknown_status_is_named(tmp_path):
+    path = altered(recorded(tmp_path), lambda d: d["certificates"][0]["rows"][1].update(status="bogus"))
+    with pytest.raises(ValueError, match=r"rows\[1\]\.status: 'bogus' is not one of"):
+        read_certificate(path)
 
 
 def test_a_wrong_entry_is_named(tmp_path):

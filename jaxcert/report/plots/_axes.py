@@ -40,4 +40,12 @@ def dress(ax: Any, *, title: str, xlabel: str, ylabel: str, legend: str | None =
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
     if legend and ax.get_legend_handles_labels()[0]:
-        ax.legend(loc=legend, handlelength=2.8, framealpha=0.8, edgecolor="none")
+        texts = ax.legend(loc=legend, handlelength=2.8, framealpha=0.8, edgecolor="none").get_texts()
+        _as_written(*texts)
+    _as_written(ax.title)
+
+
+def _as_written(*texts: Any) -> None:
+    """Names of files and policies are no formulas, whatever signs they have."""
+    for text in texts:
+        text.set_parse_math(False)
