@@ -20,10 +20,14 @@ from jaxcert.cli._plots import Size, Title, check_size
 from jaxcert.cli._settled import Force, ProtocolFile, check_design, settled
 from jaxcert.diagnostics import Finding, diagnose
 from jaxcert.planning import Advice, advise
+from jaxcert.planning._advice import misses
 from jaxcert.report import ReturnsFile, read_returns
 
 _Fixed = Literal["threshold", "safety"]
 _Asked = dict[_Fixed, list[float]]
+# To read, not to compute with: each may take a second.
+_MOST_ADVICE = 5
+_MOST_MISSED = 20
 _BOUNDS = [f"{bound.name} (0/1 returns)" if bound.binary else bound.name for bound in BOUNDS.values()]
 
 
@@ -115,7 +119,7 @@ def certify_file(
     if not wanted_files.to_stdout:
         # Last, so that a failure leaves no incomplete output.
         _print(_tables.heading(data, settings["support"], certificates), asked, certificates)
-        _print_advice(certificates, advice)
+        _print_advice(certificates, advice, wanted)
     if require is not None:
         _check_safety(require, certificates["threshold"])
 
@@ -130,9 +134,11 @@ def _check_required(require: float | None, asked: _Asked) -> None:
 def _check_safety(require: float, certificate: Certificate) -> None:
     """Exit with status 1 where less is certified than required."""
     pairs = zip(certificate.thresholds.tolist(), certificate.safety.tolist(), strict=True)
-    missed = [f"{floor_to(safety, 4)} at {floor_figures(threshold)}" for threshold, safety in pairs if safety < require]
+    missed = [pair for pair in pairs if pair[1] < require]
     if missed:
-        print(f"error: certified is {', '.join(missed)}; required is {require:g}", file=sys.stderr)
+        shown = [f"{floor_to(safety, 4)} at {floor_figures(threshold)}" for threshold, safety in missed[:_MOST_MISSED]]
+        more = f" and so on, {len(missed)} in all" if len(missed) > _MOST_MISSED else ""
+        print(f"error: certified is {', '.join(shown)}{more}; required is {require:g}", file=sys.stderr)
         raise typer.Exit(1)
 
 
@@ -163,17 +169,24 @@ def _advice(
     """Why less is certified than wanted, by what was fixed beforehand."""
     most = int(data.num_rollouts.max())
     return {
-        fixed: advise(certificate, support=support, num_rollouts=most, safety=wanted, fixed=fixed)
+        fixed: advise(certificate, support=support, num_rollouts=most, safety=wanted, fixed=fixed, limit=_MOST_ADVICE)
         for fixed, certificate in certificates.items()
     }
 
 
-def _print_advice(certificates: dict[_Fixed, Certificate], advice: dict[_Fixed, tuple[Advice | None, ...]]) -> None:
+def _print_advice(
+    certificates: dict[_Fixed, Certificate], advice: dict[_Fixed, tuple[Advice | None, ...]], wanted: float | None
+) -> None:
     for fixed, entries in advice.items():
-        values = certificates[fixed].thresholds if fixed == "threshold" else certificates[fixed].safety
-        for value, entry in zip(values.tolist(), entries, strict=True):
+        certificate = certificates[fixed]
+        values = certificate.thresholds if fixed == "threshold" else certificate.safety
+        for value, entry in zip(values.tolist(), entries, strict=False):
             if entry is not None:
                 _console.output().print(f"Why not more at {fixed} {floor_figures(value)}: {entry}.")
+        if len(entries) < len(certificate):
+            missed = int(misses(certificate, safety=wanted, fixed=fixed).sum())
+            several = "thresholds" if fixed == "threshold" else "safeties"
+            _console.output().print(f"Advice for the first {_MOST_ADVICE} of {missed} {several} that miss.")
 
 
 def _print(heading: str, asked: _Asked, certificates: dict[_Fixed, Certificate]) -> None:

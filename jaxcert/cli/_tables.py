@@ -1,7 +1,7 @@
 """Certificates as tables; every figure is rounded to the safe side."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -17,6 +17,8 @@ from jaxcert.certificates._registry import METHODS
 from jaxcert.report import ReturnsFile
 
 _WIDEST = 10_000
+# Longer tables show so many rows at either end.
+_MOST_ROWS, _ENDS = 1000, 10
 CURVE_NOTE = (
     "Each point holds for a threshold fixed before the data were seen, not for one chosen after a look at the curve."
 )
@@ -50,15 +52,39 @@ def _level(certificate: Certificate) -> str:
 
 def by_threshold(certificate: Certificate, thresholds: Sequence[float]) -> Table:
     """Certified safety by threshold; `thresholds` as given, or empty."""
-    shown = [as_given(value) for value in thresholds] or performances(certificate)
-    safety = probabilities(np.asarray(certificate.safety))
-    return plain_table({"threshold": shown, "certified safety": safety} | _counts(certificate))
+    digits = _digits(certificate)
+
+    def columns(part: Certificate, given: Sequence[float]) -> dict[str, list[str]]:
+        shown = [as_given(value) for value in given] or _performances(part, digits)
+        safety = probabilities(np.asarray(part.safety))
+        return {"threshold": shown, "certified safety": safety} | _counts(part)
+
+    return _shortened(columns, certificate, thresholds)
 
 
 def by_safety(certificate: Certificate, safety: Sequence[float]) -> Table:
     """Certified performance by the given safety."""
-    shown = [as_given(value) for value in safety]
-    return plain_table({"safety": shown, "certified performance": performances(certificate)} | _counts(certificate))
+    digits = _digits(certificate)
+
+    def columns(part: Certificate, given: Sequence[float]) -> dict[str, list[str]]:
+        shown = [as_given(value) for value in given]
+        return {"safety": shown, "certified performance": _performances(part, digits)} | _counts(part)
+
+    return _shortened(columns, certificate, safety)
+
+
+def _shortened(
+    columns: Callable[[Certificate, Sequence[float]], dict[str, list[str]]],
+    certificate: Certificate,
+    given: Sequence[float],
+) -> Table:
+    """The table of all rows, or of the first and the last of many; a row takes a millisecond to lay out."""
+    if len(certificate) <= _MOST_ROWS:
+        return plain_table(columns(certificate, given))
+    first, last = (columns(certificate[part], given[part]) for part in (slice(_ENDS), slice(-_ENDS, None)))
+    *names, end = first
+    between = dict.fromkeys(names, "...") | {end: f"{len(certificate) - 2 * _ENDS:,} rows left out"}
+    return plain_table({name: [*first[name], text, *last[name]] for name, text in between.items()})
 
 
 def as_given(value: float) -> str:
@@ -73,9 +99,16 @@ def probabilities(values: np.ndarray) -> list[str]:
 
 def performances(certificate: Certificate) -> list[str]:
     """The thresholds, rounded down to five digits of the largest one."""
-    values = np.asarray(certificate.thresholds)
-    digits = _decimals(float(np.abs(values).max()))
-    return [floor_to(float(value), digits) for value in values]
+    return _performances(certificate, _digits(certificate))
+
+
+def _performances(certificate: Certificate, digits: int) -> list[str]:
+    return [floor_to(float(value), digits) for value in np.asarray(certificate.thresholds)]
+
+
+def _digits(certificate: Certificate) -> int:
+    """The decimals that show the largest threshold to five digits."""
+    return _decimals(float(np.abs(np.asarray(certificate.thresholds)).max()))
 
 
 def plain_table(columns: dict[str, list[str]], *, is_wide: bool = False) -> Table:

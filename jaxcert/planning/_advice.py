@@ -1,7 +1,7 @@
 """Why a certificate says less than wanted, and what would help; the same before any rollout."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import chex
@@ -24,6 +24,7 @@ def advise(
     num_rollouts: int | None = None,
     safety: float | None = None,
     fixed: Literal["threshold", "safety"] = "threshold",
+    limit: int | None = None,
 ) -> tuple[Advice | None, ...]:
     """Why a certificate says nothing, or less than wanted, and what would help.
 
@@ -36,11 +37,12 @@ def advise(
         safety: the wanted safety at each threshold; by default, any above 0.
         fixed: ``"safety"`` for a certificate of ``certify_safety_level``, which says nothing where its threshold is the
             lower end of the support; the wanted safety is that of the certificate.
+        limit: the most thresholds to explain, the first ones that miss; by default all. Each may take a second.
 
     Returns:
         For each threshold an ``Advice``, or None where as much is certified as wanted. For soft counts and beta "auto"
         it is about the number of tasks alone, and None where these could do. None for certificates that hold together
-        or at every moment, and for weighted tasks.
+        or at every moment, and for weighted tasks. With more misses than ``limit`` it ends with the last one explained.
 
     Raises:
         ValueError: for a batched or traced certificate, one of a shift, or arguments out of range.
@@ -57,18 +59,38 @@ def advise(
         raise ValueError("certificate is batched or traced; expected safety of shape [t] with values")
     if isinstance(certificate, ShiftCertificate):
         raise ValueError("certificate is one of a shift; expected that of the sampled tasks, and a larger safety")
+    if limit is not None:
+        check_count("limit", limit)
+    explain = _explanation(certificate, support, num_rollouts, _wanted(safety), fixed)
+    if explain is None:
+        return (None,) * len(certificate)
+    missed = np.flatnonzero(misses(certificate, safety=safety, fixed=fixed)).tolist()
+    found = {place: explain(place) for place in missed[:limit]}
+    size = len(certificate) if len(found) == len(missed) else max(found) + 1
+    return tuple(found.get(place) for place in range(size))
+
+
+def misses(
+    certificate: Certificate, *, safety: float | None = None, fixed: Literal["threshold", "safety"] = "threshold"
+) -> np.ndarray:
+    """Where less is certified than wanted, of which ``advise`` says why; arguments as there."""
+    achieved, code = np.asarray(certificate.safety, np.float64), np.asarray(certificate.status)
+    if fixed == "safety" and _counts(certificate):
+        return code == Status.VACUOUS
     wanted = _wanted(safety)
-    kinds = (AnytimeCertificate, WeightedCertificate)
-    if certificate.simultaneous or isinstance(certificate, kinds):
-        return (None,) * certificate.safety.shape[0]
-    if certificate.method not in COUNTING or certificate.beta.ndim:
+    return (achieved < wanted if wanted > 0 else achieved <= 0) & (code != Status.INVALID_INPUT)
+
+
+def _explanation(
+    certificate: Certificate, support: Support, num_rollouts: int | None, wanted: float, fixed: str
+) -> Callable[[int], Advice] | None:
+    """A function that explains a miss at one place; None if there is nothing to say of any."""
+    thresholds = np.asarray(certificate.thresholds)
+    if certificate.simultaneous or isinstance(certificate, AnytimeCertificate | WeightedCertificate):
+        return None
+    if not _counts(certificate):
         found = advice_on_most(certificate, num_rollouts, wanted)
-        return tuple(
-            None
-            if found is None or _enough(achieved, wanted) or code == Status.INVALID_INPUT
-            else dataclasses.replace(found, threshold=threshold)
-            for threshold, achieved, _, code in _rows(certificate)
-        )
+        return None if found is None else lambda i: dataclasses.replace(found, threshold=thresholds[i].item())
     setting = Setting(
         COUNTING[certificate.method],
         certificate.num_tasks,
@@ -79,15 +101,12 @@ def advise(
         _ends(support),
         certificate.safety.dtype,
     )
-    rows = _rows(certificate)
     if fixed == "safety":
-        setting = with_free_beta(setting, certificate)
-        low = np.sum(np.asarray(certificate.lower_bounds) <= setting.low)
-        return tuple(advice_on(setting, None, s, int(low)) if c == Status.VACUOUS else None for _, s, _, c in rows)
-    return tuple(
-        None if _enough(achieved, wanted) or code == Status.INVALID_INPUT else advice_on(setting, threshold, wanted, k)
-        for threshold, achieved, k, code in rows
-    )
+        free, safeties = with_free_beta(setting, certificate), np.asarray(certificate.safety)
+        low = int(np.sum(np.asarray(certificate.lower_bounds) <= setting.low))
+        return lambda i: advice_on(free, None, safeties[i].item(), low)
+    violations = np.asarray(certificate.num_violations)
+    return lambda i: advice_on(setting, thresholds[i].item(), wanted, violations[i].item())
 
 
 def check(
@@ -148,8 +167,9 @@ rollouts, or a beta of at least 0.06, or rollouts one after another (jaxcert.seq
     return tuple(advice for advice in found if advice.text)
 
 
-def _enough(achieved: float, wanted: float) -> bool:
-    return achieved >= wanted if wanted > 0 else achieved > 0
+def _counts(certificate: Certificate) -> bool:
+    """Whether violations at one level, the same for all thresholds, were counted."""
+    return certificate.method in COUNTING and not certificate.beta.ndim
 
 
 def _wanted(safety: float | None) -> float:
@@ -162,9 +182,3 @@ def _wanted(safety: float | None) -> float:
 def _ends(support: Support) -> tuple[float, float]:
     low, high = support
     return float(low), float(high)
-
-
-def _rows(certificate: Certificate) -> list[tuple]:
-    """Threshold, safety, violations and status of each certificate."""
-    columns = certificate.thresholds, certificate.safety, certificate.num_violations, certificate.status
-    return list(zip(*(np.asarray(column).tolist() for column in columns), strict=True))

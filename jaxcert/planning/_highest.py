@@ -1,6 +1,8 @@
 """How high a lower bound can be with so many rollouts, whatever the returns are."""
 
 import functools
+import itertools
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -152,8 +154,13 @@ class _Best:
         near = [m for m in (found - 1, found) if m >= least and abs(self._of_many(m, beta) - wanted) <= self.close]
         if not near:
             return found
-        passing = [m for m in range(max(least, found - 2), found + 3) if self.one_by_one(m, beta) >= wanted]
-        return min(passing)
+        return self._walk(found, lambda m: m >= least and self.one_by_one(m, beta) >= wanted)
+
+    def _walk(self, m: int, passes: Callable[[int], bool]) -> int:
+        """The number near m that passes where one fewer does not; every number that is tried compiles a program."""
+        if not passes(m):
+            return next(more for more in itertools.count(m + 1) if passes(more))
+        return next(m for m in itertools.count(m, -1) if not passes(m - 1))
 
     def _of_many(self, m: int, beta: float) -> float:
         return float(self.bounds(np.asarray([m]), beta)[0])

@@ -40,6 +40,7 @@ def certificate_record(
         fixed: what was fixed before the data were seen: the thresholds (`jaxcert.certify`), or the safety
             (`jaxcert.certify_safety_level`).
         advice: of `jaxcert.planning.advise`, for the rows; each has an entry `advice` then, None where there is none.
+            If it is shorter (`limit`), the other rows have no such entry.
 
     Returns:
         A dictionary of strings, numbers, lists and dictionaries; `rows` has one entry per threshold. If beta was chosen
@@ -159,7 +160,9 @@ def _with_advice(rows: list[dict[str, Any]], advice: Sequence[Advice | None] | N
     if advice is None:
         return rows
     entries = [None if one is None else dataclasses.asdict(one) for one in advice]
-    return [{**row, "advice": entry} for row, entry in zip(rows, entries, strict=True)]
+    if len(entries) > len(rows):
+        raise ValueError(f"advice has {len(entries)} entries; expected at most one for each of {len(rows)} rows")
+    return [{**row, "advice": entry} for row, entry in zip(rows, entries, strict=False)] + rows[len(entries) :]
 
 
 def _number(value: Any) -> float | None:

@@ -14,6 +14,8 @@ import pytest
 from cli_harness import command, refused
 
 import jaxcert
+from jaxcert.planning import _advice
+from jaxcert.planning._reasons import advice_on
 
 ROOT = Path(jaxcert.__file__).parents[1]
 SUPPORT = ("--support", "0", "1000")
@@ -121,6 +123,39 @@ def test_the_curve_without_thresholds(samples, tmp_path):
     assert (printed <= bounds).all()
     np.testing.assert_allclose(printed, bounds, atol=1e-4)
     assert [row[1] for row in rows(out)] == [f"{np.floor(row['safety'] * 1e4) / 1e4:.4f}" for row in record["rows"]]
+
+
+def test_many_thresholds_are_shortened_for_people_and_complete_in_the_file(samples, tmp_path, monkeypatch):
+    """Advice is computed for as many of 30 thresholds as of 3,000; the table of 3,000 has its ends."""
+    explained: list[int] = []
+
+    def explain(*arguments):
+        explained.append(1)
+        return advice_on(*arguments)
+
+    monkeypatch.setattr(_advice, "advice_on", explain)
+    arguments = ["certify", samples / "small.npz", "--support", -5, 3, "--delta", 0.1, "--threshold"]
+    for count, step in ((30, "0.1"), (3000, "0.001")):
+        explained.clear()
+        path = tmp_path / f"{count}.json"
+        status, out, err = command(*arguments, f"-2.9:0:{step}" if count == 30 else f"-2.999:0:{step}", "--json", path)
+        assert (status, err) == (0, "")
+        assert len(explained) == 5
+        assert out.count("Why not more at threshold") == 5
+        [record] = json.loads(path.read_text())["certificates"]
+        assert len(record["rows"]) == count
+        missed = [i for i, row in enumerate(record["rows"]) if row["safety"] == 0]
+        assert f"Advice for the first 5 of {len(missed)} thresholds that miss." in out.splitlines()
+        last = missed[4]
+        assert [i for i, row in enumerate(record["rows"]) if row.get("advice")] == missed[:5]
+        assert ["advice" in row for row in record["rows"]] == [i <= last for i in range(count)]
+    shown = rows(out)
+    assert [row[0] for row in shown] == [f"{i / 1000:g}" for i in [*range(-2999, -2989), *range(-9, 1)]]
+    assert "2,980 rows left out" in out
+    refusal = command(*arguments, "-2.999:0:0.001", "--require", 0.9).err
+    assert "and so on, 3000 in all; required is 0.9" in refusal
+    assert len(refusal) < 1000
+    assert command("verify", path, samples / "small.npz").out == "verified: 1 certificate, 3000 statements\n"
 
 
 def test_negative_thresholds_and_support(samples):

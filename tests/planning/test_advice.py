@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from compilations import compilations
 
 from jaxcert import certify, certify_lower_bounds, certify_safety_level
 from jaxcert.planning import Advice, advise, check
+from jaxcert.planning._advice import misses
+from jaxcert.planning._highest import best_of
 from jaxcert.sequential import certify_sequential
 
 SUPPORT = (0.0, 200.0)
@@ -136,6 +139,31 @@ def test_too_few_tasks_for_certificates_of_all_tasks_together(certify, settings)
     assert advise(enough, **advised) == (None, None)
     assert first.max_safety == pytest.approx(float(found.safety[0]), abs=1e-6)
     assert str(first).endswith(f"whatever the returns are: 0.7 needs {n}")
+
+
+def test_the_first_few_of_those_that_miss():
+    returns = np.random.default_rng(0).uniform(80, 200, (60, 10))
+    found = certify(returns, np.linspace(0, 180, 7), **SETTINGS)
+    everything = advise(found, support=SUPPORT, num_rollouts=10)
+    missed = [place for place, one in enumerate(everything) if one is not None]
+    assert len(missed) > 2
+    assert misses(found).nonzero()[0].tolist() == missed
+    assert advise(found, support=SUPPORT, num_rollouts=10, limit=2) == everything[: missed[1] + 1]
+    assert advise(found, support=SUPPORT, num_rollouts=10, limit=len(missed)) == everything
+    assert advise(certify(returns, 20.0, **SETTINGS), support=SUPPORT, num_rollouts=10, limit=2) == (None,)
+    with pytest.raises(ValueError, match="limit is 0"):
+        advise(found, support=SUPPORT, limit=0)
+
+
+@pytest.mark.parametrize("threshold", [199.0, 199.9])
+def test_two_programs_decide_between_two_numbers_of_rollouts(threshold):
+    """Here rounding may decide, so that returns are summed as `certify` does: a program for each number."""
+    task = best_of("betting", SUPPORT, np.float32)
+    task.least_rollouts(150.0, 0.05)
+    programs = compilations(lambda: task.least_rollouts(threshold, 0.05))
+    assert programs <= 4
+    m = task.least_rollouts(threshold, 0.05)
+    assert task.one_by_one(m, 0.05) >= task.up(threshold) > task.one_by_one(m - 1, 0.05)
 
 
 def test_before_and_after_agree():
