@@ -13,6 +13,7 @@ FOLDER = Path(__file__).parent
 NOTEBOOKS = (
     "quickstart",
     "reading_a_certificate",
+    "choosing_a_question",
     "bridge_world",
     "planning_and_adaptive",
     "massive_ablation",

@@ -1,12 +1,14 @@
 """What every certificate rests on, in words, and where its methods come from."""
 
 ASSUMPTIONS = (
-    "The tasks were sampled independently from the distribution that new tasks come from.",
+    "The tasks were sampled independently from the distribution that new tasks come from or, where a statement names "
+    "another one, from a distribution that differs from it as stated.",
     "Given the tasks, all rollouts are independent: every rollout of every task had a seed of its own.",
     "The policy was fixed beforehand; neither these tasks nor these rollouts had a part in its training or selection.",
     "Every return that is possible lies in the declared support.",
     "Thresholds (or safety), delta, beta, bound, method and the numbers of tasks and rollouts were settled before the "
-    "data were seen. No task was left out, and whether a rollout is missing does not depend on its outcome.",
+    "data were seen; the number of tasks need not be where a statement holds at every moment of their sampling.",
+    "No task was left out, and whether a rollout is missing does not depend on its outcome.",
 )
 _THEORY = "jaxcert, theory page"
 REFERENCES = {

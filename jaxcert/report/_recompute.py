@@ -8,7 +8,14 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxcert.certificates import Certificate, certify, certify_band, certify_safety_level, certify_shift
+from jaxcert.certificates import (
+    Certificate,
+    certify,
+    certify_anytime,
+    certify_band,
+    certify_safety_level,
+    certify_shift,
+)
 from jaxcert.certificates._registry import METHODS
 from jaxcert.certificates.band._registry import BANDS
 from jaxcert.report._protocol import Protocol
@@ -19,8 +26,8 @@ def recompute(record: Mapping[str, Any], data: ReturnsFile) -> Certificate:
     """The certificate of these returns by the settings of a record, in its precision.
 
     Raises:
-        ValueError: the settings are not those of `certify`, `certify_safety_level`, `certify_band` or `certify_shift`,
-            or not valid for these returns.
+        ValueError: the settings are not those of `certify`, `certify_safety_level`, `certify_band`, `certify_anytime`
+            or `certify_shift`, or not valid for these returns.
     """
     settings, rows = record["settings"], record["rows"]
     with precision(settings["dtype"]):
@@ -57,6 +64,9 @@ def _certified(
     method = settings["method"]
     if method in BANDS and asked == "threshold":
         return certify_band(returns, fixed, kind=method, num_smallest=settings["num_smallest"], **options)
+    if method == "anytime" and "prior" in settings:
+        prior = tuple(np.asarray(settings["prior"], fixed.dtype))
+        return certify_anytime(returns, fixed, prior=prior, **options)
     if method not in METHODS:
         raise ValueError(f"method {method!r} cannot be computed again from a file of returns alone")
     if asked == "safety":

@@ -10,13 +10,25 @@ import jax
 import numpy as np
 
 from jaxcert._files import write_whole
-from jaxcert.certificates import BandCertificate, Certificate, ShiftCertificate, Status, sentence
+from jaxcert.certificates import (
+    AnytimeCertificate,
+    BandCertificate,
+    Certificate,
+    ImprovementCertificate,
+    IntervalCertificate,
+    ShiftCertificate,
+    Status,
+    WeightedCertificate,
+    sentence,
+)
 from jaxcert.certificates._level_choice import AUTO
 from jaxcert.planning import Advice
 from jaxcert.report._assumptions import REFERENCES
 from jaxcert.report._document import certificate_document, document_text
 from jaxcert.report._readers import ReturnsFile
 
+# Of two policies, and from both sides: their rows say more than a record holds.
+_OTHERS = (ImprovementCertificate, IntervalCertificate)
 _TOGETHER = "All rows hold together, so that one may be chosen after a look at them."
 _NOTE = "Each row holds for a {} fixed before the data were seen, not for one chosen after a look at the rows."
 
@@ -47,7 +59,7 @@ def certificate_record(
         from the data, it is in the rows, and "auto" in the settings.
 
     Raises:
-        ValueError: the certificate is batched.
+        ValueError: the certificate is batched, or of another kind: of two policies, from both sides, of a mean.
 
     Example:
         >>> import jax.numpy as jnp
@@ -57,6 +69,9 @@ def certificate_record(
         >>> certificate_record(certificate, support=(0.0, 1.0))["rows"][0]["num_violations"]
         0
     """
+    if not isinstance(certificate, Certificate) or isinstance(certificate, _OTHERS):
+        kind = type(certificate).__name__
+        raise ValueError(f"certificate has type {kind}; expected one of the safety of one policy (to_json writes any)")
     if certificate.safety.ndim != 1:
         raise ValueError(f"certificate is batched: safety has shape {certificate.safety.shape}, expected [t]")
     return {
@@ -102,17 +117,21 @@ def write_certificates(
 
 
 def _settings(certificate: Certificate, support: tuple[float, float]) -> dict[str, Any]:
-    return _shift(certificate) | {
-        "bound": certificate.bound,
-        "method": certificate.method,
-        "beta": AUTO if certificate.beta.ndim else _number(certificate.beta),
-        "delta": _number(certificate.delta),
-        "support": [_number(end) for end in support],
-        "num_tasks": certificate.num_tasks,
-        "simultaneous": certificate.simultaneous,
-        "num_smallest": certificate.num_smallest if isinstance(certificate, BandCertificate) else None,
-        "dtype": str(certificate.safety.dtype),
-    }
+    return (
+        _shift(certificate)
+        | _others(certificate)
+        | {
+            "bound": certificate.bound,
+            "method": certificate.method,
+            "beta": AUTO if certificate.beta.ndim else _number(certificate.beta),
+            "delta": _number(certificate.delta),
+            "support": [_number(end) for end in support],
+            "num_tasks": certificate.num_tasks,
+            "simultaneous": certificate.simultaneous,
+            "num_smallest": certificate.num_smallest if isinstance(certificate, BandCertificate) else None,
+            "dtype": str(certificate.safety.dtype),
+        }
+    )
 
 
 def _shift(certificate: Certificate) -> dict[str, Any]:
@@ -124,6 +143,15 @@ def _shift(certificate: Certificate) -> dict[str, Any]:
         "radius": None if certificate.divergence is None else _number(certificate.radius),
         "performance_shift": _number(certificate.performance_shift),
     }
+
+
+def _others(certificate: Certificate) -> dict[str, Any]:
+    """Settings of single kinds."""
+    if isinstance(certificate, AnytimeCertificate):
+        return {"prior": np.asarray(certificate.prior).tolist()}
+    if isinstance(certificate, WeightedCertificate):
+        return {"max_weight": _number(certificate.max_weight)}
+    return {}
 
 
 def _data(data: ReturnsFile) -> dict[str, Any]:

@@ -74,6 +74,7 @@ KINDS = {
         "simultaneous": True,
     },
     "shift": {"certify": shifted},
+    "anytime": {"certify": jaxcert.certify_anytime, "prior": (2.0, 0.5)},
 }
 
 

@@ -99,6 +99,16 @@ def test_a_batched_certificate_is_refused():
         certificate_record(batched, support=(0, 1))
 
 
+def test_other_kinds_are_refused():
+    returns = np.full((20, 5), 0.5)
+    settings = {"support": (0, 1), "delta": 0.1}
+    interval = jaxcert.certify_interval(returns, [0.1], complete=True, **settings)
+    improvement = jaxcert.certify_improvement(returns, returns, 0.0, **settings)
+    for found in (interval, improvement, jaxcert.certify_mean(returns, **settings)):
+        with pytest.raises(ValueError, match=f"certificate has type {type(found).__name__}; expected one of the"):
+            certificate_record(found, support=(0, 1))
+
+
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
     path = tmp_path / "c.json"
     path.write_text("old")
