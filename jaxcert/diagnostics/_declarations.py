@@ -9,17 +9,22 @@ from jaxcert import bounds
 from jaxcert.certificates import certify_safety_level, floor_figures
 from jaxcert.diagnostics._finding import Finding
 from jaxcert.diagnostics._sample import Sample
+from jaxcert.diagnostics._ties import chance_of_a_tie
 
 # A range of returns that is a smaller part of the support may cost much.
 _NARROW = 0.25
+# The part of the range of returns that is close to an end.
+_CLOSE = 0.05
+# A grid of about 1000 values or fewer, on which an end is an outcome like others, such as 500 steps without a fall.
+_COARSE, _MOST = 1e-3, 200
 _BETA, _SAFETY = 0.05, 0.9
 
 
 def edge_of_support(sample: Sample) -> Iterator[Finding]:
     """Returns that vary continuously, and lie on an end of the support."""
-    counts = {f"{end:g}": int(np.sum(sample.values == end)) for end in sample.support}
-    on_the_edge = " and ".join(f"{count} are exactly {end}" for end, count in counts.items() if count)
-    if sample.is_continuous and on_the_edge and len(np.unique(sample.values)) > 20:
+    counts = {f"{end:g}": count for end in sample.support if (count := _clipped(sample.values, end))}
+    on_the_edge = " and ".join(f"{count} are exactly {end}" for end, count in counts.items())
+    if on_the_edge:
         yield Finding(
             "edge-of-support",
             f"of {sample.values.size} returns, {on_the_edge}: clipped to the support? It has to contain every return "
@@ -27,13 +32,23 @@ def edge_of_support(sample: Sample) -> Iterator[Finding]:
         )
 
 
+def _clipped(values: np.ndarray, end: float) -> int:
+    """How many returns lie on an end; 0 unless far more than on any value close to it, of which there are some."""
+    kinds, counts = np.unique(values, return_counts=True)
+    on_it = int(counts[kinds == end].sum())
+    close = np.abs(kinds / 2 - end / 2) <= _CLOSE * (values.max() / 2 - values.min() / 2)
+    neighbours = counts[close & (kinds != end)]
+    far_more = neighbours.size and on_it > 3 * neighbours.max() + 2
+    return on_it if far_more and chance_of_a_tie([kinds[kinds != end]], _MOST) < _COARSE else 0
+
+
 def wide_support(sample: Sample) -> Iterator[Finding]:
     """A support far wider than the returns, and what it costs."""
-    (low, high), (least, most) = sample.support, (sample.values.min(), sample.values.max())
+    (low, high), (least, most) = sample.support, (float(sample.values.min()), float(sample.values.max()))
     width = most - least
     if not np.isfinite(high) or sample.bound == "clopper_pearson" or not 0 < width < _NARROW * (high - low):
         return
-    narrow = (max(low, float(least - width)), min(high, float(most + width)))
+    narrow = (max(low, least - width), min(high, most + width))
     gain = np.mean(_lower_bounds(sample, sample.bound, narrow) - _lower_bounds(sample, sample.bound, sample.support))
     if gain > 0.02 * width:
         yield Finding(

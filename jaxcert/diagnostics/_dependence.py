@@ -4,11 +4,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from jaxcert.diagnostics import _ties
 from jaxcert.diagnostics._finding import Finding
 from jaxcert.diagnostics._sample import Sample
 
-# Standard deviations. About one data set in three million without a fault is reported.
+# Standard deviations.
 _TOO_FAR = 5.0
+# Chances below which equal rows or columns are reported.
+_UNLIKELY = 1e-3
 # Fewer vary too little for the normal approximations.
 _LEAST_TASKS = 10
 
@@ -17,14 +20,13 @@ def equal_tasks(sample: Sample) -> Iterator[Finding]:
     """Tasks with the same returns, all of them and in the same order."""
     rows = np.where(np.isnan(sample.returns), np.inf, sample.returns)
     rows = rows[~sample.is_constant & (np.sum(np.isfinite(rows), axis=1) > 1)]
-    if sample.is_continuous and len(rows):
-        repeated = len(rows) - len(np.unique(rows, axis=0))
-        if repeated:
-            yield Finding(
-                "equal-tasks",
-                f"{repeated} of {len(sample.returns)} tasks have exactly the returns of another one: the same task and "
-                "the same seeds, or copied data? Certificates need tasks sampled independently.",
-            )
+    repeated, chance = _ties.equal_rows(rows) if len(rows) else (0, 1.0)
+    if chance < _UNLIKELY:
+        yield Finding(
+            "equal-tasks",
+            f"{repeated} of {len(sample.returns)} tasks have exactly the returns of another one: the same task and "
+            "the same seeds, or copied data? Certificates need tasks sampled independently.",
+        )
 
 
 def common_seeds(sample: Sample) -> Iterator[Finding]:
@@ -73,37 +75,51 @@ def _slope(deviations: np.ndarray) -> float:
 
 
 def repeated_rollouts(sample: Sample) -> Iterator[Finding]:
-    """Rollouts of one task that are equal to the last digit although returns vary continuously."""
-    if not sample.is_continuous:
-        return
+    """Rollouts of one task that are equal more often than the resolution of the returns explains."""
     rows = sample.returns[~sample.is_constant]
     low, high = sample.support
     inside = [row[(row > low) & (row < high)] for row in rows]
-    repeated, possible = sum(map(_equal_pairs, inside)), sum(len(row) * (len(row) - 1) // 2 for row in inside)
-    together = np.concatenate(inside) if inside else np.empty(0)
-    others = len(together) * (len(together) - 1) // 2 - possible
-    by_chance = possible * (_equal_pairs(together) - repeated) / max(others, 1)
-    if repeated > by_chance + _TOO_FAR * np.sqrt(by_chance + 1):
+    repeated, possible = (sum(map(count, inside)) for count in (_ties.equal_pairs, lambda row: _ties.pairs(len(row))))
+    if not repeated:
+        return
+    by_chance = max(possible * _ties.chance_of_a_tie(inside), _ties.shared_values(inside))
+    many = _ties.tied_values(inside) > 3 * by_chance + _TOO_FAR * np.sqrt(by_chance + 1)
+    if many and not _ties.few_outcomes(inside):
         yield Finding(
             "repeated-rollouts",
-            f"{repeated} pairs of rollouts of the same task have exactly the same return, by chance about "
-            f"{by_chance:.0f} would have: copied rows, or a seed that was used twice?",
+            f"{repeated} pairs of rollouts of the same task have exactly the same return, far more than by chance: "
+            "copied rows, or a seed that was used twice?",
         )
-
-
-def _equal_pairs(values: np.ndarray) -> int:
-    counts = np.unique(values, return_counts=True)[1]
-    return int(np.sum(counts * (counts - 1) // 2))
+        return
+    columns, chance = _ties.equal_columns(rows)
+    if chance < _UNLIKELY:
+        yield Finding(
+            "repeated-rollouts",
+            f"{columns} of {rows.shape[1]} rollouts have exactly the return of another one in every task: copied rows, "
+            "or a seed that was used twice?",
+        )
 
 
 def constant_tasks(sample: Sample) -> Iterator[Finding]:
     """Tasks whose rollouts are all equal, although tasks differ."""
     several = np.sum(~np.isnan(sample.returns), axis=1) > 1
-    constant = int(sample.is_constant.sum())
-    differ = np.ptp(sample.values) > 0
-    if constant and differ and (sample.is_continuous or constant == several.sum()) and 2 * constant > several.sum():
+    constant, most = int(sample.is_constant.sum()), int(several.sum())
+    differ = sample.values.max() > sample.values.min()
+    if differ and 2 * constant > most and (constant == most or _seeds_matter_elsewhere(sample, most)):
         yield Finding(
             "constant-tasks",
             f"{constant} of {len(sample.returns)} tasks have the same return in all their rollouts: if environment or "
             "policy is random, a seed does not reach them; if both are deterministic, one rollout per task is enough.",
         )
+
+
+def _seeds_matter_elsewhere(sample: Sample, most: int) -> bool:
+    """Whether most tasks have a return of their own, and rollouts of the others are seldom equal.
+
+    Otherwise rounding may have made tasks constant, or all their rollouts failed.
+    """
+    own = np.unique(np.nanmax(sample.returns[sample.is_constant], axis=1))
+    rows = (row[~np.isnan(row)] for row in sample.returns[~sample.is_constant])
+    values = [row for row in rows if len(row) > 2]  # two rollouts are never equal in a task that varies
+    ties, possible = sum(map(_ties.equal_pairs, values)), sum(_ties.pairs(len(row)) for row in values)
+    return 2 * len(own) > most and 20 * (ties + 1) < possible

@@ -25,7 +25,7 @@ def diagnose(
 
     A certificate is worth what its assumptions are worth. No check of the data can prove them, but many mistakes leave
     a trace: the same seeds in every task, copied rows, returns that were clipped. Nothing found means that little. Each
-    statistical check reports about one correct data set in three million.
+    statistical check reports at most about one correct data set in 200, also if returns are rounded.
 
     Run it for a report, not to choose data or settings: a task that is left out because of what is found here makes the
     certificate wrong.
@@ -42,7 +42,8 @@ def diagnose(
         What was found, in a fixed order; empty if nothing was.
 
     Raises:
-        ValueError: for returns that are not [n, m], not finite or outside the support, or an unknown name.
+        ValueError: for returns that are not [n, m], not finite or outside the support, no rollout that counts, or an
+            unknown name.
 
     Example:
         >>> import numpy as np
@@ -64,6 +65,8 @@ def diagnose(
     if wrong.any():
         task, rollout = np.argwhere(wrong)[0]
         raise ValueError(f"returns[{task}, {rollout}] is {values[task, rollout]:g}; expected a number in the support")
+    if not present.any():
+        raise ValueError("where is False everywhere; expected at least one rollout that counts")
     kept = np.where(present, values, np.nan)[present.any(axis=1)]
     sample = Sample(kept, (low, high), bound, method, float(delta))
     return tuple(finding for check in CHECKS.values() for finding in check(sample))

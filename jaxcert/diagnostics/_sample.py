@@ -30,14 +30,6 @@ class Sample:
         return self.returns[~np.isnan(self.returns)]
 
     @functools.cached_property
-    def is_continuous(self) -> bool:
-        """Whether returns within the support are seldom those of other tasks, as they are on a grid of values."""
-        low, high = self.support
-        rows = [np.unique(row[(row > low) & (row < high)]) for row in self.returns]
-        inside = np.concatenate(rows)
-        return 3 * len(np.unique(inside)) > len(inside) > 0
-
-    @functools.cached_property
     def is_constant(self) -> np.ndarray:
         """Tasks with several rollouts that are all equal, bool[n]."""
         several = np.sum(~np.isnan(self.returns), axis=1) > 1
@@ -50,4 +42,14 @@ class Sample:
         rows = self.returns[several & ~self.is_constant]
         if not len(rows):
             return rows
+        # In a unit of each task's own, so that squares neither overflow nor vanish: half of it first, as a range may be
+        # twice the largest number, and powers of two, which round nothing else away.
+        rows = np.ldexp(rows, -2 - _exponent(rows))
+        rows = rows - np.nanmin(rows, axis=1, keepdims=True)
+        rows = np.ldexp(rows, -_exponent(rows))
         return (rows - np.nanmean(rows, axis=1, keepdims=True)) / np.nanstd(rows, axis=1, ddof=1, keepdims=True)
+
+
+def _exponent(rows: np.ndarray) -> np.ndarray:
+    """The exponent of two of the largest size in each row, int[n, 1]."""
+    return np.frexp(np.nanmax(np.abs(rows), axis=1, keepdims=True))[1]

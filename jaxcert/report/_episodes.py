@@ -36,6 +36,7 @@ def read_csv(content: bytes, columns: Columns) -> Returns:
     except pa.ArrowException as error:
         raise ValueError(f"cannot be read as CSV, damaged or cut short ({error})") from error
     check_names(table.column_names, columns)
+    table = _with_trimmed(table, columns.task, columns.episode)
     return arrange_table(table if delimiter == "," else _with_points(table, columns.value), columns)
 
 
@@ -44,6 +45,15 @@ def _delimiter(content: bytes, columns: Columns) -> str:
     header = content.split(b"\n", 1)[0].decode("utf-8-sig", "replace").strip("\r")
     wanted = {name for name in columns if name}
     return max(_DELIMITERS, key=lambda mark: len(wanted & set(next(lines.reader([header], delimiter=mark), []))))
+
+
+def _with_trimmed(table: Any, *names: str | None) -> Any:
+    """The table with no blanks around the labels of these columns, as numbers may have them."""
+    compute = import_extra("pyarrow.compute", "io")
+    for name in filter(None, names):
+        trimmed = compute.utf8_trim_whitespace(table.column(name))
+        table = table.set_column(table.column_names.index(name), name, trimmed)
+    return table
 
 
 def _with_points(table: Any, name: str) -> Any:

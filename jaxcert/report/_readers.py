@@ -46,7 +46,8 @@ def read_returns(
     `.parquet`, `.csv`, `.csv.gz`: one row per rollout, with a column of tasks, one of episodes, and one of returns;
     other columns are ignored. Rows may stand in any order and tasks may have different numbers of rollouts. Tasks are
     numbered in the order in which they first appear, and a task's rollouts in the order of their rows. A CSV file has
-    commas, or semicolons or tabs and then decimal points or decimal commas; it may begin with a byte order mark.
+    commas, or semicolons or tabs and then decimal points or decimal commas; it may begin with a byte order mark, and
+    blanks around an entry do not count.
     Without a line ending at its end, a last number that was cut short would go unnoticed: a warning says so.
 
     Missing rollouts are harmless only if whether a rollout is missing does not depend on its outcome. A policy whose

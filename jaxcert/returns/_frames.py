@@ -25,7 +25,7 @@ def from_frame(
         frame: the table; a pandas or Polars DataFrame, or a pyarrow Table.
         task: the column of tasks, of integers, text or anything else that tells them apart.
         episode: the column of episodes, each once per task, so that rows read twice are noticed; None if there is none.
-        value: the column of returns: numbers, booleans, or numbers as text.
+        value: the column of returns: numbers, booleans, or numbers as text; durations have to be made numbers before.
         strict: refuse a frame in which some tasks have fewer rollouts than others.
 
     Returns:

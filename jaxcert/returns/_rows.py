@@ -136,6 +136,9 @@ def _is_empty(entry: Any) -> bool:
 
 def _numbers(column: np.ndarray, name: str) -> np.ndarray:
     """The returns, finite float64 [rows]."""
+    if column.dtype.kind in "mM":  # NumPy would give the number of its units, such as nanoseconds
+        kind = "durations" if column.dtype.kind == "m" else "dates"
+        raise ValueError(f"column {name} holds {kind} ({column.dtype}), expected numbers, such as seconds")
     if column.dtype.kind in "biuf":
         numbers = column.astype(np.float64)
     else:
@@ -149,7 +152,12 @@ def _number(entry: Any) -> float:
     if isinstance(entry, str):
         text = entry.strip()
         return float(text) if _NUMBER.fullmatch(text) else np.nan
-    return float(entry) if isinstance(entry, numbers.Real | decimal.Decimal | np.bool_) else np.nan
+    if not isinstance(entry, numbers.Real | decimal.Decimal | np.bool_):
+        return np.nan
+    try:
+        return float(entry)
+    except (OverflowError, ValueError):  # an integer or fraction beyond float64, a signalling NaN
+        return np.nan
 
 
 def _check_rows(wrong: np.ndarray, name: str, column: np.ndarray, expected: str) -> None:
@@ -157,8 +165,16 @@ def _check_rows(wrong: np.ndarray, name: str, column: np.ndarray, expected: str)
     if wrong.any():
         row = int(np.argmax(wrong))
         value = column[row].item() if isinstance(column[row], np.generic) else column[row]
-        shown = "empty" if value is None or (isinstance(value, str) and not value) else repr(value)[:40]
-        raise ValueError(f"row {row + 1}: {name} is {shown}, expected {expected}")
+        raise ValueError(f"row {row + 1}: {name} is {_shown(value)}, expected {expected}")
+
+
+def _shown(value: Any) -> str:
+    if value is None or (isinstance(value, str) and not value):
+        return "empty"
+    try:
+        return repr(value)[:40]
+    except ValueError:  # Python writes no integer of thousands of digits
+        return f"a number of type {type(value).__name__} with thousands of digits"
 
 
 def _check_pairs(

@@ -234,6 +234,16 @@ def test_csv_with_byte_order_mark_quotes_and_crlf(tmp_path):
     np.testing.assert_array_equal(read_returns(saved(tmp_path, "r.csv", text)).returns, [[2.5, 3.0]])
 
 
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_blanks_around_labels_make_no_other_tasks(tmp_path, mark):
+    text = (HEADER + "1,1,1\n 1, 2, 2\n2 ,1,3\n2,2 ,4\n").replace(",", mark)
+    data = read_returns(saved(tmp_path, "r.csv", text))
+    np.testing.assert_array_equal(data.returns, [[1, 2], [3, 4]])
+    assert data.tasks.tolist() == ["1", "2"]
+    refused(saved(tmp_path, "t.csv", (HEADER + "1,1,1\n 1, 1,2\n").replace(",", mark)), "rows 1 and 2", "once")
+    refused(saved(tmp_path, "e.csv", (HEADER + "1,1,1\n  ,2,2\n").replace(",", mark)), "row 2", "task_id is empty")
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

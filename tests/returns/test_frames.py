@@ -1,6 +1,7 @@
 """Returns from frames, labelled arrays and lists."""
 
 import datetime
+import fractions
 import json
 
 import jax
@@ -185,6 +186,33 @@ def test_lists_of_unequal_lengths_give_the_certificate_of_each_tasks_rollouts():
 def test_bad_lists(given, message):
     with pytest.raises(ValueError, match=message):
         from_lists(given)
+
+
+@FRAMES
+def test_durations_and_dates_are_no_returns(frame):
+    one = datetime.timedelta(seconds=1)
+    with pytest.raises(ValueError, match=r"column total_return holds durations \(timedelta64.*expected numbers"):
+        from_frame(frame({**ROWS, "total_return": [one] * 4}))
+    with pytest.raises(ValueError, match=r"row [12]: total_return is "):
+        from_frame(frame({**ROWS, "total_return": [one, None, one, one]}))
+    with pytest.raises(ValueError, match="column total_return holds dates"):
+        from_frame(frame({**ROWS, "total_return": [datetime.datetime(2026, 1, 1)] * 4}))
+
+
+@pytest.mark.parametrize(
+    ("entry", "shown"),
+    [
+        (10**400, "10000"),
+        (-(10**400), "-10000"),
+        (10**5000, "a number of type int with thousands of digits"),
+        (fractions.Fraction(10**400), "Fraction"),
+    ],
+    ids=["large", "small", "thousands", "fraction"],
+)
+def test_numbers_beyond_float64(entry, shown):
+    frame = pd.DataFrame({**ROWS, "total_return": np.array([1.0, 2.0, entry, 4.0], object)})
+    with pytest.raises(ValueError, match=f"row 3: total_return is {shown}.*, expected a finite number"):
+        from_frame(frame)
 
 
 def test_results_that_an_evaluation_saved_per_task():

@@ -1,0 +1,144 @@
+"""How many returns would be equal by chance, because returns lie on a grid: rounded, integers, or floats of few digits.
+
+Nothing is known of the law of the returns. Three facts need no more than that rollouts of a task are exchangeable, or
+that a grid shows in more than its ties:
+
+- given the returns of each task, every order of them is equally likely;
+- on a regular grid (decimals, integers, floats of one magnitude, multiples of a number) differences of returns coincide
+  at least about as often as returns do;
+- on any grid common to all tasks, returns of different tasks coincide, too.
+"""
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+# Enough to estimate a resolution; all pairs of differences of a task are compared.
+_MOST_TASKS, _MOST_VALUES = 500, 24
+
+
+def tied_values(rows: Iterable[np.ndarray]) -> int:
+    """Values that a task has more than once, without two for each task, which may be outcomes such as a time-out."""
+    return sum(max(int(np.sum(np.unique(row, return_counts=True)[1] > 1)) - 2, 0) for row in rows)
+
+
+def pairs(count: int) -> int:
+    """n (n - 1) / 2."""
+    return count * (count - 1) // 2
+
+
+def equal_pairs(values: np.ndarray) -> int:
+    """Pairs of equal values."""
+    return sum(map(pairs, np.unique(values, return_counts=True)[1].tolist()))
+
+
+def few_outcomes(rows: list[np.ndarray]) -> bool:
+    """Whether as many values as among draws of few outcomes, such as those of some initial states, occur thrice."""
+    counts = [np.unique(row, return_counts=True)[1].astype(float) for row in rows if len(row) > 2]
+    found = sum(float(np.sum(count * (count - 1) * (count - 2))) / 6 for count in counts)
+    expected = sum(map(_triples, counts))
+    return expected > 3 and 2 * found > expected
+
+
+def _triples(counts: np.ndarray) -> float:
+    """Expected triples of equal values for as many pairs, were all outcomes equally likely."""
+    size = counts.sum()
+    share = float(np.sum(counts * (counts - 1)) / (size * (size - 1)))
+    return size * (size - 1) * (size - 2) / 6 * share**2
+
+
+def shared_values(rows: list[np.ndarray]) -> int:
+    """Values of a task that another task has, too, counted once for each task."""
+    kept = [np.unique(row) for row in {row.tobytes(): row for row in rows}.values()]
+    counts = np.unique(np.concatenate(kept), return_counts=True)[1] if kept else np.zeros(0, int)
+    return int(counts[counts > 1].sum())
+
+
+def chance_of_a_tie(rows: list[np.ndarray], most: int = _MOST_VALUES) -> float:
+    """About how likely two rollouts of a task are equal by chance, from how often differences of returns coincide.
+
+    Differences of the distinct returns of each task, so that copies do not count. For a smooth law with standard
+    deviation sd on a grid of a step, both are about step / (2 sqrt(pi) sd), differences sqrt(2) times as likely.
+    Logarithms as well, in which powers of a discount factor are a grid.
+    """
+    rows = [row for row in rows if len(row) > 2]
+    if not rows:
+        return 1.0
+    together = np.concatenate(rows)
+    # Decimals in single precision are a grid only up to its rounding.
+    eps = max(float(np.finfo(kind).eps) for kind in (np.float64, np.float32) if _fits(together, kind))
+    chosen = [np.unique(row[:: -(-len(row) // most)]) for row in rows[:: -(-len(rows) // _MOST_TASKS)]]
+    plain = [_coincidences(row, 4 * eps * float(np.max(np.abs(row)))) for row in chosen]
+    logs = [_coincidences(np.log(row), 8 * eps) for row in chosen if row[0] > 0]
+    found = (np.sum(counts, axis=0) for counts in (plain, logs) if counts)
+    return max(((equal + 1) / (possible + 1) for equal, possible in found), default=1.0)
+
+
+def _fits(values: np.ndarray, kind: type[np.floating]) -> bool:
+    with np.errstate(over="ignore", under="ignore"):
+        return bool(np.all(values.astype(kind) == values))
+
+
+def _coincidences(values: np.ndarray, tolerance: float) -> tuple[int, int]:
+    """Pairs of differences that coincide, and all; values are sorted and distinct."""
+    if len(values) < 3:
+        return 0, 0
+    halves = values / 2  # the difference of the ends of float64 overflows
+    first, second = np.triu_indices(len(values), 1)
+    gaps = np.sort(halves[second] - halves[first])
+    tolerance = max(tolerance, 1e-9 * float(gaps[-1]))
+    near = np.searchsorted(gaps, gaps + tolerance, side="right") - np.arange(len(gaps)) - 1
+    return int(near.sum()), pairs(len(gaps))
+
+
+def equal_columns(returns: np.ndarray) -> tuple[int, float]:
+    """Rollouts that equal an earlier one in every task, and how likely one would by chance, whatever the laws are."""
+    rows = np.where(np.isnan(returns), np.inf, returns)
+    present = rows[:, np.isfinite(rows).all(axis=0)]
+    repeated = present.shape[1] - np.unique(present, axis=1).shape[1]
+    if not repeated:
+        return 0, 1.0
+    possible = pairs(present.shape[1])
+    # The order within a task is random, so that each pair of rollouts is equal with the share of all pairs that are.
+    logs = sum(math.log(equal_pairs(row) / possible) for row in present)
+    return repeated, math.exp(min(logs + math.log(possible), 0.0))
+
+
+def equal_rows(rows: np.ndarray) -> tuple[int, float]:
+    """Tasks that equal an earlier one in every rollout, and about how likely as many would by chance."""
+    kinds, counts = np.unique(rows, axis=0, return_counts=True)
+    repeated = len(rows) - len(kinds)
+    return repeated, min(_by_order(rows, counts), _by_resolution(kinds, counts)) if repeated else 1.0
+
+
+def _by_order(rows: np.ndarray, counts: np.ndarray) -> float:
+    """Chance of equal rows given what returns each task has: in one of all the orders."""
+    sets, members = np.unique(np.sort(rows, axis=1), axis=0, return_counts=True)
+    several = members > 1
+    expected = sum(
+        math.exp(math.log(pairs(size)) - _log_orders(row))
+        for row, size in zip(sets[several], members[several].tolist(), strict=True)
+    )
+    found = int(np.sum(counts - 1))
+    # Any forest of so many pairs has the product of their chances; there are at most as many forests as sets of pairs.
+    log_chance = found * math.log(max(expected, 1e-300)) - math.lgamma(found + 1)
+    return math.exp(min(log_chance, 0.0))
+
+
+def _log_orders(row: np.ndarray) -> float:
+    row = row[np.isfinite(row)]
+    repeats = np.unique(row, return_counts=True)[1].tolist()
+    return math.lgamma(len(row) + 1) - sum(math.lgamma(count + 1) for count in repeats)
+
+
+def _by_resolution(kinds: np.ndarray, counts: np.ndarray) -> float:
+    """Chance of equal rows from how often rollouts are equal: tasks equal in some rollouts would be far more common."""
+    values = [row[np.isfinite(row)] for row in kinds]
+    again = [row for row, count in zip(values, counts, strict=True) if count > 1]
+    # Tasks close to an end of the support have few values, whatever others have.
+    if any(len(row) < 3 or 3 * len(np.unique(row)) < 2 * len(row) for row in again):
+        return 1.0
+    share = (sum(map(equal_pairs, values)) + 3) / max(sum(pairs(len(row)) for row in values), 1)
+    partly = sum(equal_pairs(column[np.isfinite(column)]) for column in kinds.T)
+    return min((partly + 3) * min(share, 1.0) ** (min(map(len, again)) - 1), 1.0)
