@@ -59,8 +59,9 @@ def test_statistics_are_normal_for_sound_data(monkeypatch):
     assert 6 <= found.count("trend") <= 36
 
 
-def laws(n: int, m: int, seed: int) -> dict[str, tuple[np.ndarray, tuple[float, float]]]:
+def laws(shape: tuple[int, int], seed: int) -> dict[str, tuple[np.ndarray, tuple[float, float]]]:
     """Independent returns and their support, as rounding, integers and few digits make them."""
+    n, m = shape
     rng = np.random.default_rng(seed)
     middle, share = rng.uniform(10, 190, (n, 1)), rng.uniform(0.2, 0.8, (n, 1))
     normal, chance = rng.normal(size=(n, m)), rng.random((n, m))
@@ -92,7 +93,7 @@ def test_returns_on_a_grid_are_left_in_peace(shape, sets):
     found = [
         (law, name)
         for seed in range(sets)
-        for law, (returns, support) in laws(*shape, seed).items()
+        for law, (returns, support) in laws(shape, seed).items()
         for name in names(returns, support=support, bound="clopper_pearson")
     ]
     assert len(found) <= 1, found
@@ -104,7 +105,7 @@ FOUND_ON = ["uniform", "scores", "two decimals", "four decimals", "float32", "pa
 @pytest.mark.parametrize("law", FOUND_ON)
 @pytest.mark.parametrize("shape", [(20, 6), (50, 20), (200, 4)])
 def test_copied_rollouts_are_found_on_a_grid(law, shape):
-    returns, support = laws(*shape, 0)[law]
+    returns, support = laws(shape, 0)[law]
     half = shape[1] // 2
     returns[:, half:] = returns[:, :half]
     assert "repeated-rollouts" in names(returns, support=support, bound="clopper_pearson")
@@ -113,7 +114,7 @@ def test_copied_rollouts_are_found_on_a_grid(law, shape):
 @pytest.mark.parametrize("law", FOUND_ON)
 @pytest.mark.parametrize("shape", [(20, 6), (50, 20)])
 def test_copied_tasks_are_found_on_a_grid(law, shape):
-    returns, support = laws(*shape, 0)[law]
+    returns, support = laws(shape, 0)[law]
     returns[7] = returns[3]
     assert names(returns, support=support, bound="clopper_pearson") == ["equal-tasks"]
 
