@@ -43,7 +43,7 @@ from jaxcert.certificates import (
     shifted_epsilon,
     task_weights,
 )
-from jaxcert.returns import Returns, from_frame, from_lists, from_xarray, sample_returns
+from jaxcert.returns import Returns, align_tasks, from_frame, from_lists, from_xarray, sample_returns
 from jaxcert.rollouts import AdaptiveCertificate, PolicyCertificate, certify_adaptive, certify_policy
 from jaxcert.sequential import certify_sequential
 
@@ -74,6 +74,7 @@ __all__ = [
     "TailCertificate",
     "WeightedCertificate",
     "__version__",
+    "align_tasks",
     "anytime_epsilon",
     "binomial_epsilon",
     "bounds",

@@ -60,9 +60,16 @@ def require_real(name: str, value: Any) -> None:
         )
     dtype = value.dtype if hasattr(value, "dtype") else _array(name, value).dtype
     if not (jnp.issubdtype(dtype, jnp.floating) or dtype.kind in "biu" or jnp.issubdtype(dtype, jnp.integer)):
-        raise ValueError(f"{name} has dtype {dtype}; expected real numbers")
+        raise ValueError(f"{name} has dtype {dtype}; expected real numbers{_instead(value)}")
     if dtype.kind in "mM":
         raise ValueError(f"{name} has dtype {dtype}; expected real numbers")
+
+
+def _instead(value: Any) -> str:
+    """What to pass in place of something that holds the numbers."""
+    if hasattr(value, "returns") and hasattr(value, "where"):
+        return ", the arrays data.returns and where=data.where"
+    return ": jaxcert.from_frame makes an array of a table" if hasattr(value, "columns") else ""
 
 
 def _array(name: str, value: Any) -> np.ndarray:

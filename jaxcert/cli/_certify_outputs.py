@@ -130,4 +130,5 @@ def every_step(data: ReturnsFile, certificate: Certificate, settings: Mapping[st
 def _write_page(path: Path, title: str, found: Found) -> None:
     (first,) = found.certificates.values()
     page = {"returns": found.data.returns, "where": found.data.where, "support": found.settings["support"]}
+    page["protocol"] = None if found.protocol is None else found.protocol.digest
     write_report(path, first, title=title, data=found.data, findings=found.findings, **page)

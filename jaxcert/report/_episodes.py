@@ -41,10 +41,11 @@ def read_csv(content: bytes, columns: Columns) -> Returns:
 
 
 def _delimiter(content: bytes, columns: Columns) -> str:
-    """The one at which the header has the most of the columns; a comma if none has any."""
+    """The one at which the header has the most of the columns or, if none has any, names."""
     header = content.split(b"\n", 1)[0].decode("utf-8-sig", "replace").strip("\r")
     wanted = {name for name in columns if name}
-    return max(_DELIMITERS, key=lambda mark: len(wanted & set(next(lines.reader([header], delimiter=mark), []))))
+    names = {mark: set(next(lines.reader([header], delimiter=mark), [])) for mark in _DELIMITERS}
+    return max(_DELIMITERS, key=lambda mark: (len(wanted & names[mark]), len(names[mark])))
 
 
 def _with_trimmed(table: Any, *names: str | None) -> Any:

@@ -76,7 +76,8 @@ class Protocol:
         if len(self.support) != 2 or not self.support[0] < self.support[1] or math.isinf(self.support[0]):
             raise ValueError(f"support is {self.support}; expected the least and the largest return, (a, b)")
         if bool(self.thresholds) == bool(self.safeties):
-            raise ValueError("expected either thresholds or safeties, at least one")
+            found = "both thresholds and" if self.safeties else "neither thresholds nor"
+            raise ValueError(f"has {found} safeties; expected one of the two")
         check_finite("thresholds", self.thresholds)
         check_open_unit("safeties", self.safeties)
         check_open_unit("delta", self.delta)

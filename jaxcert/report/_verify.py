@@ -189,8 +189,13 @@ def _of_record(record: Mapping[str, Any], data: ReturnsFile, *, by: Protocol | N
     # Thresholds of a wanted safety are returns.
     size = max(float(np.nanmax(np.abs(data.returns))), 1e-300)
     given = f"the {'returns give' if by is None else 'protocol gives'}"
-    for place, stated, computed in _differences("", {**dict.fromkeys(again), **record}, again, _TOLERANCE[dtype], size):
-        yield f"{place} is {stated!r}, {given} {computed!r}"
+    # What a protocol settles; the numbers are compared with those of the recorded settings.
+    again = again if by is None else {name: again[name] for name in ("settings", "fixed_beforehand", "note")}
+    stated = {**dict.fromkeys(again), **(record if by is None else {name: record[name] for name in again})}
+    for place, value, computed in _differences("", stated, again, _TOLERANCE[dtype], size):
+        yield f"{place} is {value!r}, {given} {computed!r}"
+    if by is not None:
+        return
     for place, (row, expected) in enumerate(zip(record["rows"], sentences, strict=True)):
         if row["sentence"] != expected:
             yield f"rows {place + 1}: the sentence is not that of its numbers, which is: {expected}"

@@ -1,6 +1,7 @@
 """What a rollout is worth: from rewards, events, frames or lists; supports, summaries, and the samples shipped here."""
 
 from jaxcert.returns import summaries
+from jaxcert.returns._alignment import align_tasks
 from jaxcert.returns._frames import from_frame, from_xarray
 from jaxcert.returns._lists import from_lists
 from jaxcert.returns._metrics import (
@@ -17,6 +18,7 @@ from jaxcert.returns._support import return_support
 
 __all__ = [
     "Returns",
+    "align_tasks",
     "discounted_return",
     "from_frame",
     "from_lists",

@@ -59,6 +59,16 @@ def test_names_are_drawn_as_written(tmp_path):
     assert axes.get_title().startswith("$x^{$")
 
 
+def test_a_long_title_is_not_cut_off(tmp_path):
+    """A confidence of 0.95 that ends at the edge of the picture would be read as 0.9."""
+    axes = plot_certificates(make_certificate(), title="A rather long title for a robot, returns.parquet, 200 tasks")
+    save_figure(tmp_path / "c.png", axes)
+    box, figure = axes.title.get_window_extent(), axes.figure.bbox
+    assert box.x0 >= figure.x0
+    assert box.x1 <= figure.x1
+    assert axes.get_title().replace("\n", " ").endswith("certified with confidence 0.99")
+
+
 def test_png_has_its_signature_and_size(tmp_path):
     save_figure(tmp_path / "c.png", plot_certificates({"a": make_certificate()}))
     content = (tmp_path / "c.png").read_bytes()

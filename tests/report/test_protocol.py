@@ -64,8 +64,8 @@ def test_contradictions_in_words():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"thresholds": ()}, "either thresholds or safeties"),
-        ({"safeties": (0.9,)}, "either thresholds or safeties"),
+        ({"thresholds": ()}, "has neither thresholds nor safeties"),
+        ({"safeties": (0.9,)}, "has both thresholds and safeties"),
         ({"support": (1, 0)}, "support is"),
         ({"delta": 1.0}, "delta is 1"),
         ({"beta": 0.0}, "beta is 0"),

@@ -56,6 +56,12 @@ def refused(path: Path, *words: str) -> None:
     assert [word for word in words if word not in message] == []
 
 
+def test_other_names_between_semicolons_are_named(tmp_path):
+    (tmp_path / "a.csv").write_text("Welt;Lauf;Punkte\n0;0;44,71\n0;1;40,5\n")
+    with pytest.raises(ValueError, match=r"has no column task_id.*found 'Welt', 'Lauf', 'Punkte'"):
+        read_returns(tmp_path / "a.csv")
+
+
 @pytest.mark.parametrize(
     ("dtype", "expected"),
     [("float32", "float32"), ("float16", "float32"), ("float64", "float64"), ("int64", "float64"), ("bool", "float64")],

@@ -220,3 +220,22 @@ def test_results_that_an_evaluation_saved_per_task():
     text = json.dumps({"per_task": [{"task_id": i, "metrics": {"successes": [True, i > 0]}} for i in range(2)]})
     data = from_lists({task["task_id"]: task["metrics"]["successes"] for task in json.loads(text)["per_task"]})
     np.testing.assert_array_equal(data.returns, [[1, 0], [1, 1]])
+
+
+def test_policies_are_paired_by_their_tasks():
+    labels, values = np.repeat(list("abc"), 4), np.arange(12.0)
+    table = pd.DataFrame({"task_id": labels, "total_return": values})
+    shuffled = table.sample(frac=1, random_state=3)
+    first, second = (jaxcert.from_frame(each, episode=None) for each in (table, shuffled))
+    assert list(second.tasks) != list(first.tasks)
+    one, other = jaxcert.align_tasks(first, second)
+    assert list(one.tasks) == list(other.tasks) == ["a", "b", "c"]
+    np.testing.assert_array_equal(np.sort(other.returns), first.returns)
+    masked = jaxcert.Returns(second.returns, np.eye(3, 4, dtype=bool), second.tasks)
+    np.testing.assert_array_equal(jaxcert.align_tasks(first, masked)[1].where.sum(axis=1), [1, 1, 1])
+    with pytest.raises(ValueError, match="have different tasks, 1 of one of them alone, such as 'c'"):
+        jaxcert.align_tasks(first, jaxcert.from_frame(table[:8], episode=None))
+    with pytest.raises(ValueError, match="policy 0 has a task twice"):
+        jaxcert.align_tasks(jaxcert.Returns(values.reshape(3, 4), None, np.array([1, 1, 2])))
+    with pytest.raises(ValueError, match="there is no policy"):
+        jaxcert.align_tasks()

@@ -113,7 +113,7 @@ def certify_tail(
         A ``TailCertificate`` with arrays [..., a].
 
     Raises:
-        ValueError: for shares outside (0, 1), or with more than one axis.
+        ValueError: for shares outside (0, 1), or with more than one axis, or something else than a band.
 
     Example:
         >>> import jaxcert
@@ -126,6 +126,8 @@ def certify_tail(
 
     Reference: the page on bands; Rockafellar & Uryasev (2000) for the mean.
     """
+    if not isinstance(band, BandCertificate):
+        raise ValueError(f"band has type {type(band).__name__}; expected a certificate of certify_band")
     dtype = band.level.dtype
     wanted = as_row("shares", probability("shares", shares, dtype, "down", validate=validate))
     given = band.bound == "given"

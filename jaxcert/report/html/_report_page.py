@@ -30,6 +30,7 @@ def write_report(
     title: str = "Certificate",
     data: ReturnsFile | None = None,
     findings: Sequence[Finding] = (),
+    protocol: str | None = None,
 ) -> None:
     """Write a certificate as one page of HTML, which needs no other file and no network.
 
@@ -45,6 +46,7 @@ def write_report(
         title: heading of the page, such as the name of policy and tasks.
         data: the file that the returns were read from.
         findings: of `jaxcert.diagnostics.diagnose`.
+        protocol: the digest of the protocol that was locked beforehand.
 
     Raises:
         ValueError: a batched certificate, returns of other tasks, another suffix, or no file can be written there.
@@ -67,11 +69,12 @@ def write_report(
         shapes = f"safety {certificate.safety.shape}, lower_bounds {certificate.lower_bounds.shape}"
         raise ValueError(f"certificate has {shapes} and returns {values.shape}; expected [t], [n] and [n, m]")
     means = np.nanmean(values, axis=1)
+    locked = {} if protocol is None else {"protocol, locked beforehand": protocol}
     page = _template().render(
         title=title,
         sentences=[sentence(certificate, i) for i in range(len(certificate.thresholds))],
         rows=_rows(certificate),
-        settings=_settings(certificate, np.sum(~np.isnan(values), axis=1), support, data),
+        settings=_settings(certificate, np.sum(~np.isnan(values), axis=1), support, data) | locked,
         curve=curve_svg(certificate, means, float(support[0])),
         tasks=tasks_svg(certificate, means),
         assumptions=ASSUMPTIONS,

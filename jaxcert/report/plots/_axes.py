@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import textwrap
 from collections.abc import Iterator
 from typing import Any
 
@@ -35,7 +36,7 @@ def drawing(ax: Any) -> Iterator[Any]:
 
 def dress(ax: Any, *, title: str, xlabel: str, ylabel: str, legend: str | None = "best") -> None:
     """Names, a faint grid, and a legend without a frame, if there is anything to name."""
-    ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
+    ax.set(title=_wrapped(title, ax), xlabel=xlabel, ylabel=ylabel)
     ax.grid(color="#e6e6e6", linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
@@ -43,6 +44,14 @@ def dress(ax: Any, *, title: str, xlabel: str, ylabel: str, legend: str | None =
         texts = ax.legend(loc=legend, handlelength=2.8, framealpha=0.8, edgecolor="none").get_texts()
         _as_written(*texts)
     _as_written(ax.title)
+
+
+def _wrapped(title: str, ax: Any) -> str:
+    """The title in lines that fit above the axes; a figure that is cut off could be read as another one."""
+    inches = ax.figure.get_size_inches()[0] * ax.get_position().width
+    # About 0.56 em for each character.
+    fitting = int(inches * 72 / (0.56 * ax.title.get_fontsize()))
+    return textwrap.fill(title, max(fitting, 20), break_long_words=True)
 
 
 def _as_written(*texts: Any) -> None:

@@ -1,6 +1,5 @@
 """A plan as a picture: what each number of rollouts per task leads to."""
 
-import textwrap
 from typing import Any
 
 from jaxcert._extras import import_extra
@@ -38,14 +37,8 @@ def plot_plan(plan: Plan, *, ax: Any = None) -> Any:
             heights = [option.cost if by_cost else option.value for option in shown]
             ax.plot(rollouts, heights, marker=MARKERS[place % len(MARKERS)], markersize=3, label=name, **style)
         ylabel = "least cost" if by_cost else plan.objective
-        dress(ax, title=_two_lines(plan.wish), xlabel="rollouts per task (sequential: at most)", ylabel=ylabel)
-        ax.title.set(fontsize="small")
+        dress(ax, title=plan.wish, xlabel="rollouts per task (sequential: at most)", ylabel=ylabel)
         ax.set(xscale="log", yscale="log" if by_cost else "linear")  # costs differ by orders
         ax.xaxis.set_major_formatter("{x:g}")
         ax.xaxis.set_minor_formatter(import_extra("matplotlib.ticker", "plot").NullFormatter())
     return ax
-
-
-def _two_lines(text: str) -> str:
-    """The text, if it is wider than one column, in two lines of about the same length."""
-    return text if len(text) < 50 else textwrap.fill(text, len(text) // 2 + 8)
