@@ -1,5 +1,6 @@
 """Checks of argument values, as far as they are concrete."""
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,14 @@ def is_concrete(*values: Any) -> bool:
         isinstance(v, jax.core.Tracer) or (isinstance(v, jax.Array) and not v.is_fully_addressable)
         for v in jax.tree.leaves(values)
     )
+
+
+def kept_readable(*values: Any) -> contextlib.AbstractContextManager[None]:
+    """A context in which what is computed from values that can be read can be read as well.
+
+    Under ``jit`` it would be part of the trace, even where all values are constants there.
+    """
+    return jax.ensure_compile_time_eval() if is_concrete(*values) else contextlib.nullcontext()
 
 
 def check_open_unit(name: str, value: Any, *, zero_allowed: bool = False, dtype: Any = np.float64) -> None:

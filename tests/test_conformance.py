@@ -547,6 +547,7 @@ def test_conforms(name, precision):
     assert {str(leaf.dtype) for leaf in floats(found) or jax.tree.leaves(found)} == {subject.dtype or precision}
     assert any(np.any(f != o) for f, o in zip(*map(jax.tree.leaves, (found, other)), strict=True))
     check_other_values_do_not_compile_again(subject)
+    check_arguments_may_be_constants_of_a_compiled_function(subject, arguments)
     if name in ARRAYS_ONLY:
         check_arrays_stay_on_the_device(subject, others)
     if name not in {*CERTIFICATES, *TAILS}:
@@ -567,6 +568,11 @@ def check_other_values_do_not_compile_again(subject: Subject) -> None:
     arguments, others = subject.sets()
     jax.block_until_ready(subject.function(*arguments))
     assert compilations(lambda: subject.function(*others)) == 0
+
+
+def check_arguments_may_be_constants_of_a_compiled_function(subject: Subject, arguments: tuple) -> None:
+    for constants in (arguments, subject.sets()[0]):
+        jax.eval_shape(lambda x, c=constants: (x, subject.function(*c)), 0.0)
 
 
 def check_arrays_stay_on_the_device(subject: Subject, arguments: tuple) -> None:

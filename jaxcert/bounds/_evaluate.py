@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import is_concrete
+from jaxcert._validation import is_concrete, kept_readable
 from jaxcert.bounds._bound import Averages, Bound, Ends, Rollouts, finish, rollouts
 from jaxcert.numerics._rounding import cast
 from jaxcert.numerics._summation import tree_sum_of
@@ -42,7 +42,8 @@ def prepare(
     the index of x[0, ..., 0] in the caller's array, for messages.
     """
     if isinstance(x, Summary):
-        return prepare_summary(bound, x, support, where, validate)
+        with kept_readable(x):
+            return prepare_summary(bound, x, support, where, validate)
     ends = bound_support(bound, support)
     prepared = to_device(x, *ends, where, binary=bound.binary, certificate=certificate)
     num_rollouts = prepared.returns.shape[-1]

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import check_finite, is_concrete, refuse, require_real
+from jaxcert._validation import check_finite, is_concrete, kept_readable, refuse, require_real
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._certificate import Certificate
@@ -93,7 +93,8 @@ def as_row(name: str, values: jax.Array) -> jax.Array:
     """A scalar or [t] as [t]."""
     if values.ndim > 1 or values.size == 0:
         raise ValueError(f"{name} have shape {values.shape}; expected a scalar or [t] with at least one entry")
-    return values if values.ndim else values.reshape(1)
+    with kept_readable(values):
+        return values if values.ndim else values.reshape(1)
 
 
 def warned(certificate: Certificate) -> Certificate:

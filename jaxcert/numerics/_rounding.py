@@ -11,6 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
 
+from jaxcert._validation import kept_readable
+
 Side = Literal["down", "up", "nearest"]
 
 
@@ -60,6 +62,11 @@ def cast(value: chex.Numeric | Sequence[float], dtype: DTypeLike, side: Side, *,
         True
     """
     dtype = _checked(dtype, side)
+    with kept_readable(value):
+        return _cast(value, dtype, side, whole)
+
+
+def _cast(value: Any, dtype: np.dtype, side: Side, whole: bool) -> jax.Array:
     if not isinstance(value, jax.Array):
         return jnp.asarray(cast_host(np.asarray(value), dtype, side))
     if side == "nearest":
@@ -89,7 +96,8 @@ def convert(value: Any, dtype: np.dtype, side: Side) -> jax.Array:
     Subnormal numbers and weak types stay; the code that reads them has to handle them.
     """
     if not isinstance(value, jax.Array):
-        return jnp.asarray(convert_host(np.asarray(value), dtype, side))
+        with jax.ensure_compile_time_eval():  # what the host has stays readable, also while something else is traced
+            return jnp.asarray(convert_host(np.asarray(value), dtype, side))
     return value if value.dtype == dtype else cast(value, dtype, side)
 
 

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import check_open_unit, is_concrete, require_real
+from jaxcert._validation import check_open_unit, is_concrete, kept_readable, require_real
 from jaxcert.numerics._rounding import Side, cast, cast_level, compute_dtype, convert
 
 Support = tuple[chex.Numeric, chex.Numeric]
@@ -88,7 +88,8 @@ def _check_where(where: Any, shape: tuple[int, ...]) -> jax.Array:
         raise ValueError(f"where has dtype {where.dtype}; expected bool")
     if where.shape != shape:
         raise ValueError(f"where has shape {where.shape}; expected that of the returns, {shape}")
-    return jnp.asarray(where)
+    with kept_readable(where):
+        return jnp.asarray(where)
 
 
 def returns_dtype(x: Any) -> np.dtype:

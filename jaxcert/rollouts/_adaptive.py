@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import check_count, is_concrete
+from jaxcert._validation import check_count, is_concrete, kept_readable
 from jaxcert.certificates._allowed_violations import good_enough
 from jaxcert.certificates._arguments import as_row, choose, prepare_levels, prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL
@@ -153,13 +153,14 @@ def _needed(
         raise ValueError(
             f"until has {wanted.size} entries; expected one, or one for each of {thresholds.size} thresholds"
         )
-    k, n = counts_from_zero(num_tasks, beta, delta)
-    epsilon = BINOMIAL.solve(k, n, beta, delta).epsilon[:num_tasks]
-    allowed = good_enough(epsilon, wanted)  # k* + 1; 0 where there is none
-    if validate and is_concrete(allowed) and jnp.any(allowed == 0):
+    with kept_readable(wanted, beta, delta):
+        k, n = counts_from_zero(num_tasks, beta, delta)
+        epsilon = BINOMIAL.solve(k, n, beta, delta).epsilon[:num_tasks]
+        allowed = good_enough(epsilon, wanted)  # k* + 1; 0 where there is none
+    if validate and is_concrete(allowed) and np.any(np.asarray(allowed) == 0):
         raise ValueError(
-            f"until is {float(jnp.max(wanted)):.6g}; {num_tasks} tasks certify at most {1 - float(epsilon[0]):.4f} at "
-            "this delta and beta, if all of them pass"
+            f"until is {np.max(np.asarray(wanted)):.6g}; {num_tasks} tasks certify at most "
+            f"{1 - float(np.asarray(epsilon)[0]):.4f} at this delta and beta, if all of them pass"
         )
     return jnp.broadcast_to(jnp.where(allowed > 0, num_tasks + 1 - allowed, num_tasks + 1), thresholds.shape)
 

@@ -11,6 +11,7 @@ import pytest
 
 import jaxcert
 from jaxcert import certify
+from jaxcert.rollouts.summaries import Histogram, Moments
 
 X = np.random.default_rng(0).permuted(np.linspace(0.2, 0.8, 600, dtype=np.float32).reshape(20, 30), axis=1)
 SUPPORT = (jnp.float32(0), jnp.float32(1))
@@ -44,6 +45,39 @@ def test_what_can_be_read_is_still_refused(wrapper):
     call = lambda delta: certify(turned, 0.1, support=SUPPORT, delta=delta).safety[0]  # noqa: E731
     with pytest.raises(ValueError, match="axes were swapped"):
         WRAPPERS[wrapper](call)(jnp.float32(0.1))
+
+
+REFUSED = {
+    "the mask": (
+        "task 3, rollout 4 is nan",
+        lambda d: certify(np.where(np.arange(600) == 94, np.nan, X.ravel()).reshape(X.shape), 0.1, **kept(d)),
+    ),
+    "the axes": ("axes were swapped", lambda d: certify(X.T, 0.1, support=(0, 1), delta=d)),
+    "the cap": ("cap is 1.5", lambda d: jaxcert.certify_cvar(X, 0.2, cap=1.5, support=(0, 1), delta=d)),
+}
+
+
+def kept(delta):
+    return {"support": (0, 1), "delta": delta, "where": np.ones(X.shape, bool)}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_constants_of_the_host_are_refused_as_outside(name):
+    words, call = REFUSED[name]
+    for refused in (call, jax.jit(call)):
+        with pytest.raises(ValueError, match=words):
+            refused(0.1)
+
+
+@pytest.mark.parametrize("bound", ["betting", "hoeffding"])
+def test_a_summary_may_be_a_constant(bound):
+    summary = {"betting": Histogram, "hoeffding": Moments}[bound]
+    settings = {"num_bins": 10} if summary is Histogram else {}
+    found = summary.empty(20, support=(0, 1), **settings).update(X)
+    call = lambda delta, low=0.0: certify(found, 0.1, support=(low, 1), delta=delta, bound=bound)  # noqa: E731
+    assert jax.eval_shape(call, 0.1).epsilon.shape == (1,)
+    with pytest.raises(ValueError, match=r"the summary has \(0, 1\)"):
+        jax.eval_shape(lambda delta: call(delta, -1.0), 0.1)
 
 
 def test_masked_empirical_bernstein_is_checked_while_tracing():

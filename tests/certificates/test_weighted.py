@@ -155,15 +155,29 @@ def test_effective_size():
 
 @pytest.mark.parametrize("method", ["binomial", "soft"])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -0.1, 2.1])
-def test_an_invalid_weight_counts_in_full(bad, method):
-    """As a task without returns that count, at the largest weight."""
-    weights, x = WEIGHTS.copy(), RETURNS.copy()
-    weights[3], options = bad, {"method": method, "validate": False, **GOOD}
-    found = certify_weighted(x, LEVELS, weights, **options)
-    weights[3], x[3] = 2.0, np.nan
-    np.testing.assert_array_equal(found.epsilon, certify_weighted(x, LEVELS, weights, **options).epsilon)
-    assert set(found.status.tolist()) == {Status.INVALID_INPUT}
-    assert found.lower_bounds[3] == -np.inf
+def test_an_invalid_weight_certifies_nothing(bad, method):
+    """In its own data set: it refutes what was declared of all tasks, seen or not."""
+    weights, options = WEIGHTS.copy(), {"method": method, **GOOD}
+    weights[3] = bad
+    good, batch = certify_weighted(RETURNS, LEVELS, WEIGHTS, **options), np.stack([weights, WEIGHTS])
+    found = certify_weighted(np.stack([RETURNS] * 2), LEVELS, batch, validate=False, **options)
+    np.testing.assert_array_equal(found.epsilon[0], 1)
+    np.testing.assert_allclose(found.epsilon[1], good.epsilon, rtol=1e-5)
+    assert set(found.status[0].tolist()) == {Status.INVALID_INPUT}
+    assert Status.INVALID_INPUT not in found.status[1].tolist()
+    assert found.lower_bounds[0, 3] == -np.inf
+    assert float(good.safety[0]) > 0
+
+
+def test_a_weight_above_the_bound_is_no_certificate_where_the_truth_is_0():
+    """2 % of the tasks have w = 50 and fail, the others w = 0, and so are all tasks of deployment."""
+    heavy = np.arange(2 * N).reshape(2, N) % (N + 1) == 3  # one in each sample
+    returns = np.broadcast_to(np.where(heavy, 0.0, 1.0)[..., None], (2, N, M))
+    options = GOOD | {"max_weight": 1.5}
+    found = certify_weighted(returns, LEVELS, np.where(heavy, 50.0, 0.0), validate=False, **options)
+    np.testing.assert_array_equal(found.safety, 0)
+    kept = certify_weighted(returns, LEVELS, np.where(heavy, 1.5, 0.0), validate=False, **options)
+    assert float(kept.safety[0, 0]) > 0.5  # what it would be at the largest weight that was declared
 
 
 @pytest.mark.parametrize(
@@ -241,6 +255,15 @@ def test_jit_vmap_and_batches_agree(method):
     np.testing.assert_allclose(shared.epsilon[0], one_by_one[0], rtol=1e-5)
     other = options | {"max_weight": 2.5, "delta": 0.1}
     assert compilations(lambda: certify_weighted(batch[0], [0.1, 0.2, 0.9], weights[1], **other)) == 0
+
+
+@pytest.mark.parametrize("kind", [np.asarray, jnp.asarray, list])
+def test_weights_may_be_constants_of_a_compiled_function(kind):
+    weights = kind(WEIGHTS)
+    traced = jax.jit(lambda x: certify_weighted(x, LEVELS, weights, **GOOD).epsilon)(RETURNS)
+    np.testing.assert_allclose(traced, certify_weighted(RETURNS, LEVELS, weights, **GOOD).epsilon, rtol=1e-5)
+    with pytest.raises(ValueError, match=r"weights\[0\] is 2; expected a density ratio from 0 to max_weight, 1.5"):
+        jax.jit(lambda x: certify_weighted(x, LEVELS, weights, **(GOOD | {"max_weight": 1.5})))(RETURNS)
 
 
 # --- weights of two distributions ---------------------------------------------------------------------------------

@@ -305,6 +305,13 @@ def test_another_run_is_not_resumed(whole):
         adaptive(resume=whole.certificate)
 
 
+def test_thresholds_and_a_wanted_safety_may_be_constants_of_a_compiled_function():
+    call = lambda key, until: certify_adaptive(COINS, POLICY, key, B, **SETTINGS, binary=True, until=until)  # noqa: E731
+    assert jax.eval_shape(lambda key: call(key, 0.7), KEY).certificate.epsilon.shape == (1,)
+    with pytest.raises(ValueError, match=r"until is 0\.99; 30 tasks certify at most"):
+        jax.eval_shape(lambda key: call(key, 0.99), KEY)
+
+
 @pytest.mark.parametrize("change", [{"deadline": 9.0}, {"progress": print}])
 def test_what_the_host_does_is_refused_under_a_transformation(change):
     with pytest.raises(ValueError, match="outside of jit and vmap"):

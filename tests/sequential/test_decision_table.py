@@ -3,6 +3,7 @@
 import itertools
 from fractions import Fraction
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -120,6 +121,17 @@ def test_fewer_rollouts_and_more_tasks_than_without():
     table, ville = (certify_sequential(x, 0.7, **{**SETTINGS, "binary": on}, bets=BETS, give_up=0.1) for on in (1, 0))
     assert float(table.epsilon[0]) <= float(ville.epsilon[0])
     assert float(table.num_rollouts_used.mean()) < 0.95 * float(ville.num_rollouts_used.mean())
+
+
+@pytest.mark.parametrize("kind", [float, np.float32, jnp.float32])
+def test_the_table_of_constants_is_that_of_numbers_under_jit(kind):
+    x, threshold = COINS[:10, :5], kind(0.75)
+    compiled = jax.jit(lambda x: certify_sequential(x, threshold, **SETTINGS).num_rollouts_used)(x)
+    np.testing.assert_array_equal(compiled, certify_sequential(x, threshold, **SETTINGS).num_rollouts_used)
+    begin = {"support": (0, 1), "binary": True, "max_rollouts_per_task": 20}
+    assert jax.eval_shape(lambda _: init(5, threshold, **begin), 0.0).goal.shape == (1,)
+    with pytest.raises(ValueError, match="expected arguments not traced"):
+        jax.eval_shape(lambda b: init(5, b, **begin), 0.5)
 
 
 def test_returns_that_are_no_coins_are_refused_or_count_as_violations():

@@ -70,9 +70,12 @@ def certify_weighted(
         method: "binomial", which counts lower bounds, or "soft", for one to five rollouts per task.
         where: bool[..., n, m], which rollouts count, as in ``certify``.
         validate: raise for invalid values that are concrete. Otherwise, and for traced values, they count against the
-            certificate: a task with an invalid return counts with its weight, one with an invalid weight with
-            max_weight, and with an invalid max_weight nothing is certified. That the weights have a mean near 1 is
-            tested only if they are concrete; a mean as far from 1 as is refused has a probability below 1e-9.
+            certificate: a task with an invalid return counts with its weight. With a single weight that is negative,
+            NaN or above max_weight, or an invalid max_weight, nothing is certified: a larger weight refutes the
+            declared bound, whose other tasks may not have been seen, and the others show that the weights are no
+            density ratio (NaN is what ``task_weights`` may give where the sampled density is 0). That the weights have
+            a mean near 1 is tested only if they are concrete; a mean as far from 1 as is refused has a probability
+            below 1e-9.
 
     Returns:
         A ``WeightedCertificate`` with arrays [..., t].
@@ -153,15 +156,16 @@ def weighted_epsilon(
 ) -> jax.Array:
     """The certified risk [..., t] from shares [..., n, t] rounded down, each at least ``low``.
 
-    Never below the exact value for the given shares; 1 for levels outside (0, 1).
+    Never below the exact value for the given shares; 1 for levels outside (0, 1), or if any weight is invalid.
     """
     valid, u = (beta > 0) & (beta < 1), unit_roundoff(share.dtype)
+    consistent = jnp.all(weights.valid, axis=-1, keepdims=True)
     values = jnp.moveaxis(jnp.maximum(_kept(share, weights.ratio), low), -1, -2)
     mean = evaluate(BETTING, values, delta, low, jnp.ones_like(low), None)
     rest = jnp.broadcast_to(complement_down(jnp.where(valid, beta, 0.5)), mean.shape)
     # The quotient and two products: 4 u.
     risk = quotient(complement_up(jnp.clip(mean, 0, 1)), rest) * weights.largest * (1 + 8 * u)
-    return jnp.where(valid & (mean >= 0) & (risk < 1), risk, 1.0)
+    return jnp.where(valid & consistent & (mean >= 0) & (risk < 1), risk, 1.0)
 
 
 def _kept(share: jax.Array, ratio: jax.Array) -> jax.Array:

@@ -19,9 +19,10 @@ class Weights(NamedTuple):
     """Weights as parts of the largest that there can be.
 
     Attributes:
-        ratio: at least w / max_weight, in [0, 1], [..., n]; 1 for an invalid weight.
-        valid: weights in [0, max_weight], [..., n]; none if the largest is invalid.
-        largest: max_weight rounded up; infinity if it is no number of at least 1.
+        ratio: at least w / max_weight, in [0, 1], [..., n]; 0 for an invalid weight.
+        valid: weights in [0, max_weight], [..., n]; none if the largest is no number of at least 1. One that is not
+            refutes the bound, or that the weights are a density ratio, on which the whole certificate rests.
+        largest: max_weight rounded up.
         effective_size: (sum w)^2 / (sum w^2) of the valid weights, [...].
     """
 
@@ -108,7 +109,7 @@ def parts_of_largest(weights: jax.Array, largest: jax.Array) -> Weights:
     # Smaller quotients lose digits on a GPU.
     shares = jnp.maximum(quotient(weights, unit) * (1 + 4 * unit_roundoff(weights.dtype)), 2.0**-90)
     ratio = jnp.where(weights > 0, jnp.minimum(shares, 1), 0)
-    return Weights(jnp.where(valid, ratio, 1), valid, jnp.where(known, largest, jnp.inf), _effective_size(weights))
+    return Weights(ratio, valid, largest, _effective_size(weights))
 
 
 def _effective_size(weights: jax.Array) -> jax.Array:

@@ -13,8 +13,8 @@ class WeightedCertificate(Certificate):
     """A ``Certificate`` for new tasks from another distribution D', of known density ratio to the sampled one.
 
     ``epsilon``, ``safety`` and ``status`` are those of D'. ``num_violations`` and ``num_valid`` count sampled tasks,
-    without their weights; ``lower_bounds`` are -inf for a task with invalid returns or an invalid weight. Its
-    ``method`` is "weighted_binomial" or "weighted_soft".
+    without their weights; ``lower_bounds`` are -inf for a task with invalid returns or an invalid weight; with one
+    of these, ``epsilon`` is 1. Its ``method`` is "weighted_binomial" or "weighted_soft".
 
     Attributes:
         max_weight: what no weight exceeds, as declared, rounded up, a scalar.

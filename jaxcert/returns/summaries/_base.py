@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import is_concrete, is_count
+from jaxcert._validation import is_concrete, is_count, kept_readable
 from jaxcert.numerics._rounding import cast
 from jaxcert.returns._checks import check_values, possible
 from jaxcert.returns._prepared import split_support, to_device
@@ -95,7 +95,8 @@ def alike(first: Any, other: Any) -> jax.Array:
     shapes = [[(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(each)] for each in (first, other)]
     if shapes[0] != shapes[1]:
         raise ValueError("summaries of different shapes or types cannot be merged; expected the same tasks and dtype")
-    ends = [(each.low, each.high) for each in (first, other)]
+    with kept_readable(first, other):
+        ends = [(each.low, each.high) for each in (first, other)]
     if is_concrete(ends) and [float(e) for e in ends[0]] != [float(e) for e in ends[1]]:
         supports = " and ".join(f"({float(low):g}, {float(high):g})" for low, high in ends)
         raise ValueError(f"supports {supports} differ; expected one, declared before the data are seen")
