@@ -46,7 +46,7 @@ def certify_mean_difference(
         bound: "betting" or "hoeffding", as in ``certify_mean``.
         where_a: bool[..., n, m_a], which rollouts of A count, fixed before the data are seen; all by default.
         where_b: the same for B.
-        validate: as in ``certify_mean``; a task with an invalid return of either policy counts as a - b.
+        validate: as in ``certify_mean``; an invalid return of either policy gives -inf.
 
     The averages have to estimate J without a bias, as those of whole episodes do: a truncated return that only bounds
     an infinite one from below (theory page, section 1.2) is not enough for B.
@@ -79,5 +79,6 @@ def certify_mean_difference(
 def _mean_difference(bound: Bound, both: BothPolicies, delta: jax.Array) -> dict:
     values, width, valid = average_differences(both)
     mean = mean_over_tasks(bound, values, delta, -width, width)
+    mean = jnp.where(jnp.all(valid, axis=-1), mean, -jnp.inf)
     whole, uncapped = jnp.ones_like(width), jnp.full_like(width, jnp.inf)
-    return {"mean": mean, "alpha": whole, "cap": uncapped, "status": mean_status(mean, -width, valid)}
+    return {"mean": mean, "alpha": whole, "cap": uncapped, "status": mean_status(mean, -width)}

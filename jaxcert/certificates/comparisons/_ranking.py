@@ -31,9 +31,10 @@ class RankingCertificate(Plain):
     and at least that of policy j wherever ``order[i, j]``.
 
     Attributes:
-        differences: at most the mean difference of policies i and j, and at most 0, float[..., p, p]; -inf where delta
-            is invalid.
-        order: whether i is certified to be at least as good as j, directly or through others, bool[..., p, p].
+        differences: at most the mean difference of policies i and j, and at most 0, float[..., p, p]; -inf where a
+            return or delta is invalid.
+        order: whether i is certified to be at least as good as j, directly or through others, bool[..., p, p]; no
+            policy but itself where a return is invalid, since they share the support that it refutes.
         status: codes of ``Status``, int32[...].
         delta: failure probability of all of it together, a scalar.
         num_tasks: n (static).
@@ -62,9 +63,9 @@ class RankingCertificate(Plain):
         start = f"With confidence {confidence(float(self.delta))}: "
         lines = [_line(i, np.flatnonzero(row)) for i, row in enumerate(np.asarray(self.order)) if row.sum() > 1]
         if not lines:
-            return f"{start}nothing is certified about the order of the policies."
-        note = f" ({Status.INVALID_INPUT.advice})" if self.status == Status.INVALID_INPUT else ""
-        return f"{start}over new tasks from the same distribution, on average,\n" + ";\n".join(lines) + f".{note}"
+            note = f" ({Status.INVALID_INPUT.advice})" if self.status == Status.INVALID_INPUT else ""
+            return f"{start}nothing is certified about the order of the policies{note}."
+        return f"{start}over new tasks from the same distribution, on average,\n" + ";\n".join(lines) + "."
 
     def __repr__(self) -> str:
         shape = getattr(self.order, "shape", None)
@@ -142,13 +143,14 @@ def _ranking(bound: Bound, both: BothPolicies, delta: jax.Array) -> dict:
     values, width, valid = average_differences(both, crossed=True)
     p = values.shape[-2]
     lower = mean_over_tasks(bound, values, _share(delta, p * (p - 1) // 2), -width, width)
+    lower = jnp.where(jnp.all(valid, axis=(-3, -2, -1))[..., None, None], lower, -jnp.inf)
     itself = jnp.broadcast_to(jnp.eye(p, dtype=bool), lower.shape)
     differences = jnp.where(itself, 0, jnp.minimum(lower, 0))
     differences = jnp.where(jnp.isneginf(lower), -jnp.inf, differences)
     order = _linked(itself | (lower >= 0))
     claims = jnp.any(order & ~itself, axis=(-2, -1))
     status = jnp.where(claims, Status.CERTIFIED.value, Status.VACUOUS.value)
-    good = jnp.all(valid, axis=(-3, -2, -1)) & ~jnp.any(jnp.isneginf(lower), axis=(-2, -1))
+    good = ~jnp.any(jnp.isneginf(lower), axis=(-2, -1))
     status = jnp.where(good, status, Status.INVALID_INPUT.value).astype(jnp.int32)
     return {"differences": differences, "order": order, "status": status}
 

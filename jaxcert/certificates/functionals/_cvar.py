@@ -56,7 +56,7 @@ def certify_cvar(
             is no default: b, the only cap known beforehand, certifies nothing unless alpha is near 1.
         bound: "betting" or "hoeffding", as in ``certify_mean``.
         where: as in ``certify_mean``.
-        validate: as in ``certify_mean``; an invalid alpha or cap gives -inf.
+        validate: as in ``certify_mean``; an invalid alpha or cap gives -inf, too.
 
     Returns:
         A ``MeanCertificate`` with arrays [..., t].
@@ -112,8 +112,9 @@ def _cvar(bound: Bound, prepared: Prepared, alpha: jax.Array, cap: jax.Array, de
     rows = jax.vmap(lambda r: mean_over_tasks(bound, jnp.minimum(excess, r), delta, jnp.zeros_like(r), r))(room)
     lower = jnp.moveaxis(rows, 0, -1)
     good = (lower >= 0) & jnp.broadcast_to((alpha > 0) & (alpha <= 1), lower.shape)
+    good = good & jnp.all(valid, axis=-1, keepdims=True)
     mean = finish(_above_low(lower, room, alpha), Ends(low, good))
-    return {"mean": mean, "alpha": alpha, "cap": cap, "status": mean_status(mean, low, valid)}
+    return {"mean": mean, "alpha": alpha, "cap": cap, "status": mean_status(mean, low)}
 
 
 def _above_low(lower: jax.Array, room: jax.Array, alpha: jax.Array) -> jax.Array:

@@ -38,8 +38,8 @@ def certify_mean(
         delta: failure probability, in (0, 1); a scalar.
         bound: "betting" or "hoeffding": over tasks whose averages may be of unequal numbers of rollouts.
         where: bool[..., n, m], which rollouts count, fixed before the data are seen; all by default.
-        validate: as in ``certify``; values that cannot be checked fail closed: a task with an invalid return counts as
-            a, an invalid delta gives -inf, and the status says so.
+        validate: as in ``certify``; values that cannot be checked fail closed: an invalid return or delta gives -inf,
+            and the status says so. A return outside the support refutes it: the mean may then be below any number.
 
     Returns:
         A ``MeanCertificate`` with arrays [...].
@@ -65,6 +65,6 @@ def certify_mean(
 def _mean(bound: Bound, prepared: Prepared, delta: jax.Array) -> dict:
     low, (excess, width, valid) = prepared.low, task_averages(prepared)
     lower = mean_over_tasks(bound, excess, delta, jnp.zeros_like(low), width)
-    mean = finish(lower, Ends(low, lower >= 0))
+    mean = finish(lower, Ends(low, (lower >= 0) & jnp.all(valid, axis=-1)))
     whole, uncapped = jnp.ones_like(low), jnp.full_like(low, jnp.inf)
-    return {"mean": mean, "alpha": whole, "cap": uncapped, "status": mean_status(mean, low, valid)}
+    return {"mean": mean, "alpha": whole, "cap": uncapped, "status": mean_status(mean, low)}

@@ -21,8 +21,8 @@ class MeanCertificate(Plain):
     the same distribution, or over the share alpha of them on which it is smallest, is at least ``mean``.
 
     Attributes:
-        mean: certified mean, rounded down, float[..., t], or [...] where alpha is a scalar; -inf where delta, alpha or
-            cap are invalid.
+        mean: certified mean, rounded down, float[..., t], or [...] where alpha is a scalar; -inf where a return,
+            delta, alpha or cap are invalid.
         alpha: share of the tasks, those on which the quantity is smallest; 1 for all. float[t] or a scalar.
         cap: c, beyond which returns do not count; infinity if all do. Of the shape of alpha.
         status: codes of ``Status``, int32 of the shape of the mean.
@@ -79,10 +79,7 @@ class MeanCertificate(Plain):
         )
 
 
-_NOTES = {
-    Status.VACUOUS: " (the least that is possible: sample more tasks or rollouts)",
-    Status.INVALID_INPUT: f" ({Status.INVALID_INPUT.advice})",
-}
+_NOTES = {Status.VACUOUS: " (the least that is possible: sample more tasks or rollouts)"}
 
 
 def _percent(share: float) -> str:
@@ -90,9 +87,7 @@ def _percent(share: float) -> str:
     return f"{(100 * decimal.Decimal(ceil_figures(share))).normalize():f}"
 
 
-def mean_status(mean: jax.Array, least: jax.Array, valid: jax.Array) -> jax.Array:
-    """Invalid input, vacuous or certified: of means [..., t] or [...] beside valid tasks [..., n]."""
-    good = jnp.all(valid, axis=-1)
-    good = good.reshape(good.shape + (1,) * (mean.ndim - good.ndim)) & (mean > -jnp.inf)
+def mean_status(mean: jax.Array, least: jax.Array) -> jax.Array:
+    """Invalid input, which has a mean of -inf, vacuous or certified."""
     status = jnp.where(mean > least, Status.CERTIFIED.value, Status.VACUOUS.value)
-    return jnp.where(good, status, Status.INVALID_INPUT.value).astype(jnp.int32)
+    return jnp.where(mean > -jnp.inf, status, Status.INVALID_INPUT.value).astype(jnp.int32)
