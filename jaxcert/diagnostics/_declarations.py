@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert import bounds
+from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import certify_safety_level, floor_figures
 from jaxcert.diagnostics._finding import Finding
 from jaxcert.diagnostics._sample import Sample
@@ -48,6 +49,8 @@ def wide_support(sample: Sample) -> Iterator[Finding]:
     width = most - least
     if not np.isfinite(high) or sample.bound == "clopper_pearson" or not 0 < width < _NARROW * (high - low):
         return
+    if not _has_bounds(sample):
+        return
     narrow = (max(low, least - width), min(high, most + width))
     gain = np.mean(_lower_bounds(sample, sample.bound, narrow) - _lower_bounds(sample, sample.bound, sample.support))
     if gain > 0.02 * width:
@@ -62,9 +65,11 @@ def wide_support(sample: Sample) -> Iterator[Finding]:
 def weaker_bound(sample: Sample) -> Iterator[Finding]:
     """Returns that are all 0 or 1, with a bound for returns in between."""
     binary = sample.support == (0.0, 1.0) and np.all((sample.values == 0) | (sample.values == 1))
-    if not binary or sample.bound == "clopper_pearson" or sample.method == "soft":
+    if not binary or sample.bound == "clopper_pearson" or sample.method == "soft" or not _has_bounds(sample):
         return
+    # What is wrong with the returns is found by other checks, in place of an error here.
     settings: dict[str, Any] = {"support": sample.support, "delta": min(sample.delta, 0.5), "where": _where(sample)}
+    settings["validate"] = False
     now, then = (
         float(certify_safety_level(_filled(sample), _SAFETY, bound=bound, **settings).thresholds[0])
         for bound in (sample.bound, "clopper_pearson")
@@ -85,6 +90,11 @@ def large_delta(sample: Sample) -> Iterator[Finding]:
             f"delta is {sample.delta:g}, the confidence only {1 - sample.delta:.3g}: delta is the probability of "
             f"failure; for a confidence of {sample.delta:g}, give {1 - sample.delta:.3g}.",
         )
+
+
+def _has_bounds(sample: Sample) -> bool:
+    """Whether every task has as many rollouts as the bound needs; ``certify`` refuses others."""
+    return int(np.min(np.sum(~np.isnan(sample.returns), axis=1))) >= BOUNDS[sample.bound].min_rollouts
 
 
 def _lower_bounds(sample: Sample, bound: str, support: tuple[float, float]) -> np.ndarray:

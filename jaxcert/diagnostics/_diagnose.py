@@ -3,7 +3,7 @@
 import chex
 import numpy as np
 
-from jaxcert._validation import as_numbers
+from jaxcert._validation import as_numbers, check_number
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._registry import METHODS
@@ -42,8 +42,8 @@ def diagnose(
         What was found, in a fixed order; empty if nothing was.
 
     Raises:
-        ValueError: for returns that are not [n, m], not finite or outside the support, no rollout that counts, or an
-            unknown name.
+        ValueError: for returns that are not [n, m], not finite or outside the support, no rollout that counts, a
+            delta that is not positive, or an unknown name.
 
     Example:
         >>> import numpy as np
@@ -56,6 +56,7 @@ def diagnose(
     """
     choose("bound", bound, BOUNDS)
     choose("method", method, METHODS)
+    check_number("delta", delta, lambda number: number > 0, "a probability in (0, 1)")
     values = as_numbers("returns", returns)
     if values.ndim != 2 or not values.size:
         raise ValueError(f"returns has shape {values.shape}; expected [n, m]")

@@ -88,7 +88,7 @@ class AssumedReturns:
         mean, spread = (assumed.mean - low) / self.width, assumed.task_spread / self.width
         if not 0 < mean < 1:
             raise ValueError(f"mean is {assumed.mean:g}; expected a number inside the support ({low:g}, {high:g})")
-        if not 0 < spread**2 < mean * (1 - mean):
+        if not 0 < max(spread, 0.0) ** 2 < mean * (1 - mean):
             most = self.width * np.sqrt(mean * (1 - mean))
             raise ValueError(f"task_spread is {assumed.task_spread:g}; expected more than 0 and less than {most:.4g}")
         if self.spread is not None and not 0 < self.spread < np.inf:

@@ -11,9 +11,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from jaxcert._extras import import_extra
 from jaxcert._files import whole_file
-from jaxcert._validation import check_count, check_finite, check_open_unit
+from jaxcert._validation import check_count, check_finite, check_open_unit, refuse
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._level_choice import AUTO
@@ -48,7 +50,8 @@ class Protocol:
         seed: of the tasks and rollouts.
 
     Raises:
-        ValueError: for values that `certify` would refuse, or neither or both of thresholds and safeties.
+        ValueError: for values that `certify` would refuse, neither or both of thresholds and safeties, or a threshold
+            outside the support, of which there is nothing to certify.
 
     Example:
         >>> locked = Protocol(support=(0, 1000), delta=0.01, thresholds=(500.0,), num_tasks=200, num_rollouts=100)
@@ -79,6 +82,7 @@ class Protocol:
             found = "both thresholds and" if self.safeties else "neither thresholds nor"
             raise ValueError(f"has {found} safeties; expected one of the two")
         check_finite("thresholds", self.thresholds)
+        self._check_thresholds()
         check_open_unit("safeties", self.safeties)
         check_open_unit("delta", self.delta)
         if self.beta is not None and self.beta != AUTO:
@@ -88,6 +92,11 @@ class Protocol:
         choose("bound", self.bound, BOUNDS)
         choose("method", self.method, METHODS)
         self._check_facts()
+
+    def _check_thresholds(self) -> None:
+        (low, high), thresholds = self.support, np.asarray(self.thresholds)
+        refuse("thresholds", thresholds, thresholds > low, f"more than {low:g}, which every performance is at least")
+        refuse("thresholds", thresholds, thresholds <= high, f"at most {high:g}, which no performance exceeds")
 
     def _check_facts(self) -> None:
         for name in ("metric", "environment"):

@@ -150,6 +150,20 @@ def test_the_same_seeds_in_every_task():
     assert "common-seeds" in names(hits.astype(float), bound="clopper_pearson")
 
 
+@pytest.mark.parametrize("bound", ["betting", "clopper_pearson"])
+def test_common_seeds_of_successes_are_a_finding_and_no_error(bound):
+    """Tasks hardly differ here, so that ``certify`` refuses such returns, by a name that fits."""
+    hits = np.random.default_rng(2).uniform(0.7, 0.8, (60, 1)) > np.random.default_rng(3).random((1, 40))
+    assert "common-seeds" in names(hits.astype(float), bound=bound)
+    with pytest.raises(ValueError, match="axes were swapped, or as if rollout j had the same seed in every task"):
+        jaxcert.certify(hits, 0.5, support=(0, 1), delta=0.05)
+
+
+def test_tasks_with_too_few_rollouts_for_the_bound_are_no_error():
+    assert names((sound(m=1) > 0.5).astype(float), bound="empirical_bernstein") == []
+    assert names(sound(m=1), support=(0, 100), bound="empirical_bernstein") == []
+
+
 def test_repeated_tasks():
     returns = sound()
     returns[7] = returns[3]
@@ -230,6 +244,7 @@ def test_findings_come_in_the_order_of_the_registry():
         (np.full((2, 2), np.nan), {}, r"returns\[0, 0\] is nan"),
         (np.ones((2, 2)), {"where": np.zeros((2, 2), bool)}, "where is False everywhere; expected at least one"),
         (np.ones((2, 2)), {"bound": "best"}, "bound is 'best'"),
+        (np.ones((2, 2)), {"delta": 0.0}, "delta is 0.0; expected a probability"),
         (np.ones((2, 2)), {"method": "best"}, "method is 'best'"),
     ],
 )

@@ -147,6 +147,8 @@ def test_a_plan_as_text_and_as_json(cheapest):
         ({"pilot": Assumptions(2.0, 0.1, 0.1)}, "mean is 2; expected a number inside the support"),
         ({"pilot": Assumptions(0.5, 0.6, 0.1)}, "task_spread is 0.6; expected more than 0 and less than 0.5"),
         ({"pilot": Assumptions(0.5, 0.1, -1.0)}, "rollout_spread is -1"),
+        ({"pilot": Assumptions(0.5, -0.1, 0.1)}, "task_spread is -0.1; expected more than 0 and less than 0.5"),
+        ({"pilot": Assumptions(0.5, np.nan, 0.1)}, "task_spread is nan"),
         ({"pilot": ASSUMED, "support": (0, np.inf)}, "Assumptions need a finite one"),
         ({"support": (1, 0)}, "expected a < b"),
         ({"delta": 0.0}, "delta is 0"),
