@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from jaxcert.diagnostics import _ties
+from jaxcert.diagnostics._copies import single_copies
 from jaxcert.diagnostics._finding import Finding
 from jaxcert.diagnostics._sample import Sample
 
@@ -84,7 +85,7 @@ def repeated_rollouts(sample: Sample) -> Iterator[Finding]:
         return
     by_chance = max(possible * _ties.chance_of_a_tie(inside), _ties.shared_values(inside))
     many = _ties.tied_values(inside) > 3 * by_chance + _TOO_FAR * np.sqrt(by_chance + 1)
-    if many and not _ties.few_outcomes(inside):
+    if (many and not _ties.few_outcomes(inside)) or single_copies(inside, 3 * by_chance):
         yield Finding(
             "repeated-rollouts",
             f"{repeated} pairs of rollouts of the same task have exactly the same return, far more than by chance: "

@@ -121,10 +121,10 @@ def check_axes(returns: jax.Array, where: jax.Array | None) -> None:
         return
     if _any_swapped(returns, where):
         raise ValueError(
-            f"returns of shape {returns.shape} look as if their axes were swapped, or as if rollout j had the same seed "
-            "in every task: rollouts (the last axis) differ systematically, tasks do not; expected [..., num_tasks, "
-            "num_rollouts], and a seed for every pair of both. Tasks that share their randomness are not independent, "
-            "and nothing can be certified (validate=False skips this check)"
+            f"returns of shape {returns.shape} look as if their axes were swapped, or as if rollout j had the same "
+            "seed in every task: rollouts (the last axis) differ systematically, tasks do not; expected [..., "
+            "num_tasks, num_rollouts], and a seed for every pair of both. Tasks that share their randomness are not "
+            "independent, and nothing can be certified (validate=False skips this check)"
         )
 
 

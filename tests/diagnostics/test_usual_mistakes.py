@@ -127,6 +127,46 @@ def test_copies_at_random_places(decimals):
     assert names(rng.permuted(returns, axis=1), support=(0, 200)) == ["repeated-rollouts"]
 
 
+def with_copies(shape: tuple[int, int], share: float, seed: int) -> np.ndarray:
+    """Sound returns of which a share of each task's is replaced by others of it, all at random places."""
+    rng, returns = np.random.default_rng(seed), sound(*shape, seed=seed)
+    copies = max(1, round(share * shape[1]))
+    for row in returns:
+        places = rng.permutation(shape[1])
+        row[places[:copies]] = row[rng.choice(places[copies:], copies)]
+    return returns
+
+
+@pytest.mark.parametrize(
+    ("shape", "share"), [((50, 20), 0.05), ((50, 20), 0.1), ((20, 20), 0.1), ((50, 50), 0.05), ((50, 50), 0.3)]
+)
+def test_a_few_copies_in_each_task(shape, share):
+    found = [names(with_copies(shape, share, seed)) for seed in range(5)]
+    assert found == [["repeated-rollouts"]] * 5
+
+
+def ties_of_their_own(shape: tuple[int, int], seed: int) -> dict[str, np.ndarray]:
+    """Independent returns, some of which are equal: rare outcomes of two kinds, and draws of few outcomes."""
+    (n, m), rng = shape, np.random.default_rng(seed)
+    first, second = rng.uniform(0.2, 0.8, (2, n, 1))
+    chance, others = rng.random((n, m)), first + 0.01 * rng.normal(size=(n, m))
+    rare = {
+        f"outcomes of {p}": np.where(chance < p, first, np.where(chance > 1 - p, second, others))
+        for p in (0.01, 0.03, 0.06, 0.1, 0.2)
+    }
+    few = {
+        f"{k} states": np.take_along_axis(rng.random((n, k)), rng.integers(0, k, (n, m)), axis=1) for k in (8, 20, 35)
+    }
+    return rare | few
+
+
+@pytest.mark.parametrize("shape", [(20, 6), (50, 20), (200, 3), (10, 40), (200, 20)])
+def test_ties_that_are_no_copies_are_left_in_peace(shape):
+    data = [case for seed in range(2) for case in ties_of_their_own(shape, seed).items()]
+    found = [law for law, returns in data if "repeated-rollouts" in names(returns, bound="clopper_pearson")]
+    assert found == []
+
+
 @pytest.mark.parametrize("decimals", [2, 15])
 def test_clipped_returns_that_are_rounded(decimals):
     returns = np.random.default_rng(0).normal(100, 20, (50, 20)).round(decimals)
