@@ -96,8 +96,8 @@ def certify_file(
 ) -> None:
     """Certify the returns in FILE."""
     check_size(plot_size)
-    wanted_files = Outputs(json, plot, report, title, plot_size)
-    wanted_files.check(file, protocol, force=force)
+    wanted_files = Outputs(json, plot, report, title, plot_size, force)
+    wanted_files.check(file, protocol)
     given = {"thresholds": threshold, "safeties": safety, "support": support, "delta": delta}
     settings, locked = settled(protocol, {**given, "beta": beta, "bound": bound, "method": method})
     fixed: dict[_Fixed, Any] = {"threshold": settings.pop("thresholds"), "safety": settings.pop("safeties")}

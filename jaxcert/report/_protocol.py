@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from jaxcert._extras import import_extra
-from jaxcert._files import whole_file
+from jaxcert._files import write_new
 from jaxcert._validation import check_count, check_finite, check_open_unit
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose
@@ -127,8 +127,7 @@ class Protocol:
             ImportError: without tomli-w (`pip install 'jaxcert[cli]'`).
         """
         text = import_extra("tomli_w", "cli").dumps({"format_version": _FORMAT_VERSION, **self._entries()})
-        with whole_file(path, replace=False) as file:
-            file.write(text.encode("utf-8"))
+        write_new(path, text.encode("utf-8"))
 
     @property
     def digest(self) -> str:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import chex
 import numpy as np
@@ -24,6 +24,7 @@ def write_returns(
     *,
     tasks: Mapping[str, chex.Array | Sequence[float]] | None = None,
     facts: Mapping[str, Any] | None = None,
+    replace: bool = True,
 ) -> None:
     """Write returns, completely or not at all; the file's suffix says how.
 
@@ -32,12 +33,14 @@ def write_returns(
     JSON under the key `jaxcert` of the schema's metadata.
 
     Args:
-        path: the file, which is replaced if it exists.
+        path: the file.
         returns: float [n, m].
         tasks: parameters of the tasks by name, each [n].
         facts: the origin of the returns, as strings, numbers and lists.
+        replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
 
     Raises:
+        FileExistsError: with `replace=False`, for a file that exists.
         ValueError: another suffix, shapes that do not fit, a parameter with a name that means something else in these
             files (such as `returns` or `task_id`), or no file can be written there.
         ImportError: a `.parquet` file without pyarrow (`pip install 'jaxcert[io]'`).
@@ -62,7 +65,9 @@ def write_returns(
     if any(column.dtype == object for column in (values, *columns.values())):
         raise ValueError("returns and parameters of tasks must be numbers")
     write = _write_archive if target.suffix.lower() == ".npz" else _write_parquet
-    write(target, values, columns, json.dumps(dict(facts or {})))
+    about = json.dumps(dict(facts or {}))
+    with whole_file(target, replace=replace) as file:
+        write(file, values, columns, about)
 
 
 def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
@@ -124,13 +129,12 @@ def check_returns_path(path: str | PathLike[str]) -> Path:
     return target
 
 
-def _write_archive(path: Path, returns: np.ndarray, columns: dict[str, np.ndarray], about: str) -> None:
+def _write_archive(file: IO[bytes], returns: np.ndarray, columns: dict[str, np.ndarray], about: str) -> None:
     arrays: dict[str, Any] = {"returns": returns, "about": np.array(about), **columns}
-    with whole_file(path) as file:
-        np.savez_compressed(file, **arrays)
+    np.savez_compressed(file, **arrays)
 
 
-def _write_parquet(path: Path, returns: np.ndarray, columns: dict[str, np.ndarray], about: str) -> None:
+def _write_parquet(file: IO[bytes], returns: np.ndarray, columns: dict[str, np.ndarray], about: str) -> None:
     pa, parquet = import_extra("pyarrow", "io"), import_extra("pyarrow.parquet", "io")
     n, m = returns.shape
     table = {
@@ -139,5 +143,4 @@ def _write_parquet(path: Path, returns: np.ndarray, columns: dict[str, np.ndarra
         "total_return": returns.ravel(),
     }
     table |= {name: np.repeat(column, m) for name, column in columns.items()}
-    with whole_file(path) as file:
-        parquet.write_table(pa.table(table).replace_schema_metadata({"jaxcert": about}), file)
+    parquet.write_table(pa.table(table).replace_schema_metadata({"jaxcert": about}), file)

@@ -26,7 +26,11 @@ _FIELDS = (*(f"{_STATE}{name}" for name in SequentialState._fields), "delta", "p
 
 
 def save_adaptive(
-    path: str | os.PathLike[str], found: AdaptiveCertificate, *, facts: Mapping[str, Any] | None = None
+    path: str | os.PathLike[str],
+    found: AdaptiveCertificate,
+    *,
+    facts: Mapping[str, Any] | None = None,
+    replace: bool = True,
 ) -> None:
     """Write an adaptive run to an `.npz` file, completely or not at all: as `progress`, after every look.
 
@@ -37,12 +41,14 @@ def save_adaptive(
     `read_returns` refuses it.
 
     Args:
-        path: the file; an existing one is replaced.
+        path: the file.
         found: the result of ``certify_adaptive``, or one's own, of rollouts that were made elsewhere; ``tasks`` may be
             None.
         facts: the origin of the rollouts, and what must not change when they go on, as values for JSON.
+        replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
 
     Raises:
+        FileExistsError: with `replace=False`, for a file that exists.
         ValueError: if no file can be written there, or for a run that is traced or whose numbers do not fit together.
 
     Example:
@@ -78,7 +84,7 @@ def save_adaptive(
     everything: dict[str, Any] = {**arrays, **others, **tasks, "about": np.array(json.dumps(about, allow_nan=False))}
     content = io.BytesIO()
     np.savez(content, **everything)
-    write_whole(path, content.getvalue())
+    write_whole(path, content.getvalue(), replace=replace)
 
 
 def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:

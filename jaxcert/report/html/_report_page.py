@@ -31,6 +31,7 @@ def write_report(
     data: ReturnsFile | None = None,
     findings: Sequence[Finding] = (),
     protocol: str | None = None,
+    replace: bool = True,
 ) -> None:
     """Write a certificate as one page of HTML, which needs no other file and no network.
 
@@ -38,7 +39,7 @@ def write_report(
     likely mistakes, and how to cite. Every figure is rounded to the safe side.
 
     Args:
-        path: the file, `.html`, which is replaced if it exists.
+        path: the file, `.html`.
         certificate: for one set of tasks, of `jaxcert.certify` or `jaxcert.certify_safety_level`.
         returns: float[n, m], from which it was computed.
         support: (a, b), as declared.
@@ -47,8 +48,10 @@ def write_report(
         data: the file that the returns were read from.
         findings: of `jaxcert.diagnostics.diagnose`.
         protocol: the digest of the protocol that was locked beforehand.
+        replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
 
     Raises:
+        FileExistsError: with `replace=False`, for a file that exists.
         ValueError: a batched certificate, returns of other tasks, another suffix, or no file can be written there.
         ImportError: without jinja2 or matplotlib (`pip install 'jaxcert[cli]'`).
 
@@ -81,7 +84,7 @@ def write_report(
         findings=findings,
         version=__version__,
     )
-    write_whole(path, page.encode("utf-8", "backslashreplace"))
+    write_whole(path, page.encode("utf-8", "backslashreplace"), replace=replace)
 
 
 def _template() -> Any:
