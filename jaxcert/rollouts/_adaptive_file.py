@@ -16,6 +16,7 @@ from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
 from jaxcert.rollouts._task_columns import task_columns
 from jaxcert.sequential import SequentialState
 from jaxcert.sequential._file import from_arrays, to_arrays
+from jaxcert.sequential._replay import check_replay
 from jaxcert.sequential._sequential_certificate import certificate_of
 
 _FORMAT = "jaxcert-adaptive-1"
@@ -90,6 +91,10 @@ def save_adaptive(
 def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:
     """Read a run that ``save_adaptive`` wrote, for ``certify_adaptive(..., resume=)``; nothing is ever unpickled.
 
+    Wealth and decisions are computed again from the rollouts in the log, and a state that says more, or something else,
+    is refused. That finds damage and careless changes. It cannot find a forgery: whoever makes up the rollouts can
+    write the state that they give.
+
     Args:
         path: the file.
 
@@ -99,7 +104,8 @@ def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:
 
     Raises:
         OSError: if the file cannot be read.
-        ValueError: if it is damaged or holds something else, or numbers of 64 bits while those are off.
+        ValueError: if it is damaged or holds something else, a state that its rollouts do not give, or numbers of 64
+            bits while those are off.
 
     Example:
         >>> load_adaptive("README.md")
@@ -111,6 +117,7 @@ def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:
         about = _about(content)
         arrays = read_arrays(content, _FIELDS)
         state = _check(arrays)
+        check_replay(state, arrays["rollout_task"], arrays["rollout_return"])
     except ValueError as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from error
     tasks = {name.removeprefix(_TASKS): column for name, column in arrays.items() if name.startswith(_TASKS)}

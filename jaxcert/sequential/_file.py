@@ -40,6 +40,9 @@ def save(path: str | os.PathLike[str], state: SequentialState) -> None:
 def load(path: str | os.PathLike[str]) -> SequentialState:
     """Read a state that ``save`` wrote; nothing is ever unpickled.
 
+    The file has no rollouts, so that its numbers are believed as far as they fit together: only a run of
+    ``rollouts.save_adaptive`` is computed again.
+
     Args:
         path: the file.
 
@@ -118,7 +121,15 @@ def _is_possible(arrays: Mapping[str, np.ndarray]) -> bool:
     bets = np.nan_to_num(arrays["bets"], nan=0.5)
     rule = np.all((bets > 0) & (bets <= 1)) and 0 <= arrays["give_up"] < 1
     ends = np.isfinite(low) and low < arrays["high"] and 0 < beta < 1
-    return bool(numbers and decided and counted and rule and ends and _is_sound(arrays))
+    return bool(numbers and decided and counted and rule and ends and _is_sound(arrays) and _is_decided(arrays))
+
+
+def _is_decided(arrays: Mapping[str, np.ndarray]) -> bool:
+    """Whether those that passed have the wealth for it, and those that are open have seen all rollouts."""
+    mean, low = arrays["wealth"].astype(np.float64).mean(axis=-1), arrays["low"]
+    has_wealth = (mean >= arrays["goal"] * (1 - 1e-5)) | (arrays["thresholds"] <= low)
+    saw_all = arrays["num_rollouts_used"] == arrays["num_rollouts"][:, None]
+    return bool(np.all(has_wealth | ~arrays["passed"]) and np.all(saw_all | ~arrays["is_open"]))
 
 
 def _is_sound(arrays: Mapping[str, np.ndarray]) -> bool:

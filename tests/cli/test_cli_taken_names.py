@@ -1,6 +1,7 @@
 """Outputs whose names are taken while a command runs: what is there stays, and nothing of the result is lost."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import jaxcert
 from jaxcert.cli import _adaptive_rollout, _plan_command, _render_command, _rollout_command, _sweep_command
 from jaxcert.report import read_returns
 from jaxcert.rollouts import load_adaptive
+from jaxcert.tasks._registry import ENVIRONMENTS
 
 RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
 FIXED = ("rollout", "simple_grid", "--tasks", 3, "--rollouts", 2, "--seed", 5)
@@ -55,18 +57,20 @@ def test_certify(tmp_path, meanwhile):
     assert page.read_text().startswith("<!doctype html>")
 
 
-def test_plan(tmp_path, meanwhile):
+def test_plan(tmp_path, meanwhile, monkeypatch):
+    figure = pytest.importorskip("matplotlib.figure")
     record, plot = tmp_path / "p.json", tmp_path / "p.png"
     meanwhile(_plan_command, "task_table", record)
     table, *_ = check_taken(refused("plan", "--delta", 0.05, "--json", record), record)
     assert json.loads(table.read_text())
     for path in (record, table):
         path.unlink()
+    monkeypatch.setattr(_plan_command, "plan", lambda *_, **__: SimpleNamespace(to_json=lambda: '{"planned": 1}'))
+    monkeypatch.setattr(_plan_command, "plot_plan", lambda _: figure.Figure().add_subplot())
     meanwhile(_plan_command, "plan", record, plot)
-    wish = ("--support", 0, 1, "--delta", 0.05, "--threshold", 0.5, "--safety", 0.7, "--design", "clopper_pearson")
-    planned = ("plan", "--assume", 0.8, 0.05, 0, *wish, "--max-rollouts", 20, "--json", record, "--plot", plot)
+    planned = ("plan", "--assume", 0.8, 0.05, 0, "--support", 0, 1, "--delta", 0.05, "--json", record, "--plot", plot)
     found, _ = check_taken(refused(*planned), record, plot)
-    assert json.loads(found.read_text())
+    assert json.loads(found.read_text()) == {"planned": 1}
 
 
 def test_sweep(tmp_path, meanwhile):
@@ -85,11 +89,12 @@ def test_sweep(tmp_path, meanwhile):
     check_taken(refused("sweep", config, "--resume"), out)
 
 
-def test_render(tmp_path, meanwhile):
-    pytest.importorskip("matplotlib")
-    out = tmp_path / "a.png"
-    meanwhile(_render_command, "save_figure", out)
-    (picture,) = check_taken(refused("render", "zones_steering", "--steps", 3, "--out", out), out)
+def test_render(tmp_path, meanwhile, monkeypatch):
+    figure = pytest.importorskip("matplotlib.figure")
+    pictures = ENVIRONMENTS["zones"].pictures._replace(figure=lambda *_: figure.Figure())
+    monkeypatch.setattr(_render_command, "_pictures", lambda _: pictures)
+    meanwhile(_render_command, "save_figure", tmp_path / "a.png")
+    (picture,) = check_taken(refused("render", "zones_steering", "--out", tmp_path / "a.png"), tmp_path / "a.png")
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
