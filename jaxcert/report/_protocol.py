@@ -115,7 +115,7 @@ class Protocol:
             if unknown:
                 raise ValueError(f"has the unknown entries {', '.join(unknown)}")
             return cls(**found)
-        except (ValueError, TypeError, OverflowError) as error:
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:  # the last for deep nesting
             raise ValueError(f"{path}: no protocol: {error}") from error
 
     def write(self, path: str | PathLike[str]) -> None:

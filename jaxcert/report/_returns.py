@@ -81,7 +81,7 @@ def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: an archive that is damaged.
+        ValueError: a file that is damaged.
 
     Example:
         >>> import pathlib, tempfile
@@ -92,20 +92,29 @@ def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
         {'policy': 'mine'}
     """
     reader = {".npz": _about_archive, ".parquet": _about_parquet}.get(Path(path).suffix.lower())
+    content = Path(path).read_bytes() if reader else b""
     try:
-        facts = json.loads(reader(Path(path))) if reader else {}
-    except json.JSONDecodeError:  # what others call "about"
+        about = reader(content) if reader else "{}"
+    except (ValueError, OSError) as error:
+        raise ValueError(f"{path}: {' '.join(str(error).split())}") from error
+    try:
+        facts = json.loads(about)
+    except (ValueError, RecursionError):  # what others call "about"
         return {}
     return facts if isinstance(facts, dict) else {}
 
 
-def _about_archive(path: Path) -> str:
-    about = read_arrays(path.read_bytes(), (), ("about",)).get("about")
+def _about_archive(content: bytes) -> str:
+    about = read_arrays(content, (), ("about",)).get("about")
     return str(about) if about is not None and about.ndim == 0 else "{}"
 
 
-def _about_parquet(path: Path) -> str:
-    metadata = import_extra("pyarrow.parquet", "io").read_schema(path).metadata or {}
+def _about_parquet(content: bytes) -> str:
+    pa, parquet = import_extra("pyarrow", "io"), import_extra("pyarrow.parquet", "io")
+    try:
+        metadata = parquet.read_schema(pa.BufferReader(content)).metadata or {}
+    except pa.ArrowException as error:
+        raise ValueError(f"cannot be read as Parquet, damaged or cut short ({error})") from error
     return metadata.get(b"jaxcert", b"{}").decode("utf-8", "replace")
 
 

@@ -92,13 +92,14 @@ def _check(arrays: Mapping[str, np.ndarray]) -> None:
     if len(n) != 1 or len(t) != 1 or arrays["bets"].ndim != 1 or 0 in (*n, *t, arrays["bets"].size):
         raise ValueError(f"holds tasks of shape {n} and thresholds of shape {t}; expected those of one experiment")
     whole, truth, g = np.dtype(np.int32), np.dtype(bool), arrays["bets"].shape
+    predicted = arrays["bets"].dtype == dtype and np.isnan(arrays["bets"]).any()
     expected = {
         "wealth": (dtype, (*n, *t, *g)),
         **dict.fromkeys(("passed", "is_open"), (truth, (*n, *t))),
         "valid": (truth, n),
         "num_rollouts": (whole, n),
         "num_rollouts_used": (whole, (*n, *t)),
-        "sums": (dtype, (*n, 2 if np.isnan(arrays["bets"]).any() else 0)),
+        "sums": (dtype, (*n, 2 if predicted else 0)),
         **dict.fromkeys(("thresholds", "goal"), (dtype, t)),
         **dict.fromkeys(("low", "high", "beta", "give_up"), (dtype, ())),
         "max_rollouts_per_task": (whole, ()),

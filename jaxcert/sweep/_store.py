@@ -101,7 +101,7 @@ def _check_settings(path: Path, wanted: dict[str, Any]) -> None:
     """Raise ValueError that names the first setting in which the sweep in that folder differs."""
     try:
         found = json.loads(path.read_bytes())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: is damaged ({error}); expected the settings of a sweep") from error
     if not isinstance(found, dict):
         raise ValueError(f"{path}: expected the settings of a sweep")
