@@ -196,4 +196,4 @@ def _print(heading: str, asked: _Asked, certificates: dict[_Fixed, Certificate])
     for fixed, certificate in certificates.items():
         table = _tables.by_threshold if fixed == "threshold" else _tables.by_safety
         console.print("", table(certificate, asked.get(fixed, [])), "", sep="\n", soft_wrap=False, crop=False)
-        console.print(str(certificate) if asked else _tables.CURVE_NOTE)
+        console.print(str(certificate) if asked else _tables.curve_note(certificate))

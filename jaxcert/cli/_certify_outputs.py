@@ -26,6 +26,10 @@ from jaxcert.report import (
     write_certificates,
     write_report,
 )
+from jaxcert.report._curve import thinned
+
+# Of a curve: more take a record of megabytes, and no eye tells them apart.
+MOST_POINTS = 1000
 
 
 class Outputs(NamedTuple):
@@ -123,11 +127,11 @@ def _axes(title: str, found: Found) -> Any:
 
 
 def every_step(data: ReturnsFile, certificate: Certificate, settings: Mapping[str, Any]) -> Certificate:
-    """The curve at every step; if beta depends on the threshold, the certificates at the bounds of one level."""
+    """The curve at every step, or at so many; if beta depends on the threshold, certificates at the bounds of one."""
     if not certificate.beta.ndim:
-        return step_curve(certificate)
-    bounds = np.asarray(certificate.lower_bounds)
-    return jaxcert.certify(data.returns, np.unique(bounds), **{**settings, "where": data.where})
+        return step_curve(certificate, max_points=MOST_POINTS)
+    levels = thinned(np.unique(np.asarray(certificate.lower_bounds)), MOST_POINTS)
+    return jaxcert.certify(data.returns, levels, **{**settings, "where": data.where})
 
 
 def _write_page(path: Path, title: str, found: Found, *, replace: bool) -> None:

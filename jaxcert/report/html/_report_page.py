@@ -6,6 +6,7 @@ from os import PathLike
 from typing import Any
 
 import chex
+import jax
 import numpy as np
 
 from jaxcert._extras import import_extra
@@ -18,6 +19,9 @@ from jaxcert.diagnostics import Finding
 from jaxcert.report._assumptions import ASSUMPTIONS
 from jaxcert.report._readers import ReturnsFile
 from jaxcert.report.html._report_figures import curve_svg, tasks_svg
+
+# Longer tables show so many rows at either end.
+_MOST_ROWS, _ENDS = 1000, 100
 
 
 def write_report(
@@ -72,11 +76,12 @@ def write_report(
         shapes = f"safety {certificate.safety.shape}, lower_bounds {certificate.lower_bounds.shape}"
         raise ValueError(f"certificate has {shapes} and returns {values.shape}; expected [t], [n] and [n, m]")
     means = np.nanmean(values, axis=1)
+    on_host = jax.tree.map(np.asarray, certificate)  # an entry of an array of JAX takes far longer to read
     locked = {} if protocol is None else {"protocol, locked beforehand": protocol}
     page = _template().render(
         title=title,
-        sentences=[sentence(certificate, i) for i in range(len(certificate.thresholds))],
-        rows=_rows(certificate),
+        sentences=[sentence(on_host, i) for i in range(len(certificate.thresholds))],
+        rows=_shown_rows(certificate),
         settings=_settings(certificate, np.sum(~np.isnan(values), axis=1), support, data) | locked,
         curve=curve_svg(certificate, means, float(support[0])),
         tasks=tasks_svg(certificate, means),
@@ -94,6 +99,15 @@ def _template() -> Any:
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     return environment.from_string(text)
+
+
+def _shown_rows(certificate: Certificate) -> list[dict[str, str]]:
+    """The rows of the table, or the first and the last of many."""
+    if len(certificate) <= _MOST_ROWS:
+        return _rows(certificate)
+    first, last = (_rows(certificate[part]) for part in (slice(_ENDS), slice(-_ENDS, None)))
+    between = dict.fromkeys(first[0], "...") | {"status": f"{len(certificate) - 2 * _ENDS:,} rows left out"}
+    return [*first, between, *last]
 
 
 def _rows(certificate: Certificate) -> list[dict[str, str]]:
