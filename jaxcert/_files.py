@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import itertools
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
@@ -108,13 +107,20 @@ def _link(temporary: Path, target: Path) -> None:
             raise
 
 
+def _is_placed(temporary: Path, target: Path) -> bool:
+    try:
+        _place_new(temporary, target)
+    except FileExistsError:
+        return False
+    return True
+
+
 def _place_beside(temporary: Path, target: Path) -> None:
     """There or, where a file is by now, at the first free of the names `out.1.json`, `out.2.json`, ..."""
-    names = (target.with_name(f"{target.stem}.{i}{target.suffix}") for i in itertools.count(1))
-    for other in itertools.chain([target], names):
-        with contextlib.suppress(FileExistsError):
-            _place_new(temporary, other)
-            break
+    other, number = target, 0
+    while not _is_placed(temporary, other):
+        number += 1
+        other = target.with_name(f"{target.stem}.{number}{target.suffix}")
     if other != target:
         raise FileExistsError(f"{target}: exists by now, and is not replaced; what was written is in {other}")
 

@@ -1,5 +1,8 @@
 """A state beside the rollouts that led to it: what of it they do not give."""
 
+from typing import Any
+
+import jax
 import numpy as np
 
 from jaxcert.returns._checks import possible
@@ -20,7 +23,7 @@ def check_replay(state: SequentialState, task: np.ndarray, returns: np.ndarray) 
     Raises:
         ValueError: that names the first task, and the threshold, of which the state says something else.
     """
-    arrays = SequentialState(*map(np.asarray, state))
+    arrays: Any = jax.tree.map(np.asarray, state)
     n = arrays.valid.size
     fits = possible(returns.astype(np.float64), float(arrays.low), float(arrays.high), bool(arrays.is_binary))
     impossible = np.bincount(task[~fits], minlength=n) > 0
@@ -32,7 +35,7 @@ def check_replay(state: SequentialState, task: np.ndarray, returns: np.ndarray) 
         )
 
 
-def _explained(state: SequentialState, task: np.ndarray, returns: np.ndarray) -> np.ndarray:
+def _explained(state: Any, task: np.ndarray, returns: np.ndarray) -> np.ndarray:
     """Whether wealth and decision follow from the rollouts, of valid tasks, bool[n, t]."""
     wealth, went_on = _replayed(state, task, returns)
     mean, slack = _mean(wealth), _slack(state)
@@ -47,7 +50,7 @@ def _explained(state: SequentialState, task: np.ndarray, returns: np.ndarray) ->
     return went_on & decided & no_more
 
 
-def _replayed(state: SequentialState, task: np.ndarray, returns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _replayed(state: Any, task: np.ndarray, returns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The wealth after the rollouts that were used, and whether all but the last of them left the task undecided."""
     used, slack = state.num_rollouts_used, _slack(state)
     rounds = used.max(axis=1)
@@ -71,7 +74,7 @@ def _replayed(state: SequentialState, task: np.ndarray, returns: np.ndarray) -> 
     return wealth, went_on
 
 
-def _may_go_on(state: SequentialState, mean: np.ndarray, slack: np.ndarray, number: np.ndarray | int) -> np.ndarray:
+def _may_go_on(state: Any, mean: np.ndarray, slack: np.ndarray, number: np.ndarray | int) -> np.ndarray:
     """Whether a task with this wealth after so many rollouts is undecided, or may be for another rounding."""
     is_left = (mean * (1 + slack) <= state.give_up) & (state.give_up > 0)
     return (mean * (1 - slack) < state.goal) & ~is_left & (number < state.max_rollouts_per_task)
@@ -81,14 +84,14 @@ def _mean(wealth: np.ndarray) -> np.ndarray:
     return wealth.mean(axis=-1)
 
 
-def _slack(state: SequentialState) -> np.ndarray:
+def _slack(state: Any) -> np.ndarray:
     """By how much rounding may change the wealth, relative to it, [n, t]; about 20 roundings a rollout."""
     roundings = 20.0 * (state.num_rollouts_used + state.wealth.shape[-1])
     of_bets = _OF_PREDICTED_BETS if state.sums.shape[-1] else 0.0
     return roundings * np.finfo(state.wealth.dtype).eps / 2 + of_bets
 
 
-def _factors(state: SequentialState, excess: np.ndarray, sums: np.ndarray, number: int) -> np.ndarray:
+def _factors(state: Any, excess: np.ndarray, sums: np.ndarray, number: int) -> np.ndarray:
     """By which the wealth of each bet grows, [k, t, bets]: 1 - lambda + lambda (x - a)/(B - a)."""
     width = np.maximum(state.thresholds.astype(np.float64) - float(state.low), np.finfo(state.wealth.dtype).tiny)
     bets = state.bets.astype(np.float64)
