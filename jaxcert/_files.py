@@ -3,12 +3,13 @@
 import contextlib
 import io
 import os
-import secrets
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
 import numpy as np
+
+from jaxcert._leftovers import is_temporary, new_temporary, remove_temporaries
 
 
 def check_output(path: str | os.PathLike[str]) -> Path:
@@ -25,9 +26,15 @@ def check_output(path: str | os.PathLike[str]) -> Path:
     return path
 
 
-def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write `content` to a new file beside `path` and move it there in one step."""
-    with whole_file(path) as file:
+def write_whole(path: str | os.PathLike[str], content: bytes, *, replace: bool = True) -> None:
+    """Write `content` as `whole_file` does."""
+    with whole_file(path, replace=replace) as file:
+        file.write(content)
+
+
+def write_new(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write `content`, completely or not at all, to a file that does not exist; else raise FileExistsError."""
+    with _written(path, _place_new) as file:
         file.write(content)
 
 
@@ -35,32 +42,87 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
 def whole_file(path: str | os.PathLike[str], *, replace: bool = True) -> Iterator[IO[bytes]]:
     """A new file beside `path`, moved there in one step once it is complete and on the disk.
 
-    An existing file is replaced; with `replace=False` it is kept, and a FileExistsError raised.
+    An existing file is replaced. With `replace=False` it stays, even one that appears at the last moment; then what was
+    written goes to a free name beside it, which a FileExistsError tells.
     """
-    target = Path(os.path.realpath(check_output(path)))  # follow a link, so that the link itself stays
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    with _written(path, _move if replace else _place_beside) as file:
+        yield file
+
+
+@contextlib.contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Errors of the disk in words that name the file, since those of a write name none, or a temporary one."""
     try:
-        with open(temporary, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if replace:
-            os.replace(temporary, target)
-        else:
-            _place_new(temporary, target)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
+        yield
+    except OSError as error:
+        is_ours = error.filename is None or is_temporary(error.filename)
+        if not is_ours or isinstance(error, FileExistsError):
+            raise
+        named = OSError(f"{path}: cannot be written ({error.strerror or error})")
+        named.errno = error.errno
+        raise named from error
+
+
+@contextlib.contextmanager
+def _written(path: str | os.PathLike[str], place: Callable[[Path, Path], None]) -> Iterator[IO[bytes]]:
+    """A temporary file, then placed where it belongs."""
+    target = Path(os.path.realpath(check_output(path)))  # follow a link, so that the link itself stays
+    remove_temporaries(target)
+    with naming(path):
+        file, held = new_temporary(target)
+        try:
+            with file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            place(Path(file.name), target)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(file.name)
+            held.release()
+
+
+def _move(temporary: Path, target: Path) -> None:
+    os.replace(temporary, target)
 
 
 def _place_new(temporary: Path, target: Path) -> None:
     try:
-        os.link(temporary, target)
+        _link(temporary, target)
     except FileExistsError:
         raise FileExistsError(f"{target}: exists, and is not replaced") from None
-    except OSError:  # a file system without hard links
-        with open(target, "xb") as file:
-            file.write(temporary.read_bytes())
+
+
+def _link(temporary: Path, target: Path) -> None:
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links: an empty file reserves the name
+        open(target, "xb").close()
+        try:
+            os.replace(temporary, target)
+        except OSError:
+            target.unlink()
+            raise
+
+
+def _is_placed(temporary: Path, target: Path) -> bool:
+    try:
+        _place_new(temporary, target)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _place_beside(temporary: Path, target: Path) -> None:
+    """There or, where a file is by now, at the first free of the names `out.1.json`, `out.2.json`, ..."""
+    other, number = target, 0
+    while not _is_placed(temporary, other):
+        number += 1
+        other = target.with_name(f"{target.stem}.{number}{target.suffix}")
+    if other != target:
+        raise FileExistsError(f"{target}: exists by now, and is not replaced; what was written is in {other}")
 
 
 def check_suffix(path: str | os.PathLike[str], suffixes: Collection[str]) -> str:

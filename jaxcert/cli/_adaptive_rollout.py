@@ -1,5 +1,6 @@
 """`jaxcert rollout --threshold`: rollouts until each task is decided; an interruption loses half a second of them."""
 
+import contextlib
 import math
 import secrets
 import time
@@ -14,8 +15,9 @@ from jaxcert._files import check_output, check_suffix
 from jaxcert.certificates import floor_to
 from jaxcert.cli import _console
 from jaxcert.cli._policies import Found
+from jaxcert.cli._settled import Writing, check_new
 from jaxcert.cli._tables import as_given
-from jaxcert.report import certificate_record, write_certificates
+from jaxcert.report import certificate_record, read_certificate, write_certificates
 from jaxcert.rollouts import (
     AdaptiveCertificate,
     adaptive_facts,
@@ -76,7 +78,14 @@ def check_archive_path(path: Path) -> None:
 
 
 def adaptive_rollout(
-    found: Found, asked: Adaptive, out: Path, facts: dict[str, Any], seed: int | None, *, quiet: bool
+    found: Found,
+    asked: Adaptive,
+    out: Path,
+    facts: dict[str, Any],
+    seed: int | None,
+    *,
+    force: bool,
+    quiet: bool,
 ) -> None:
     """Roll out, show how the certificate grows, print it, and write the run to a file."""
     if asked.json is not None and check_output(asked.json).resolve() == out.resolve():
@@ -95,6 +104,7 @@ def adaptive_rollout(
         "num_slots": asked.slots,
     }
     kept = _Unfinished(out, {**facts, "thresholds": asked.thresholds, **settings}, seed)
+    check_new(*kept.others(asked.json), force=force)
     with _console.progress(quiet) as show:
         line = _Line(asked, show)
 
@@ -112,13 +122,16 @@ def adaptive_rollout(
             progress=look,
             resume=kept.run,
         )
-    save_adaptive(out, run, facts=kept.facts)
+    replace, written = force or not kept.others(asked.json), Writing()
+    written.attempt(save_adaptive, out, run, facts=kept.facts, replace=replace)
     if asked.json is not None:
         record = certificate_record(run.certificate, support=found.env.support)
-        write_certificates(asked.json, [{**record, "rollouts": {**kept.facts, **_costs(run)}}])
+        record |= {"rollouts": {**kept.facts, **_costs(run)}}
+        written.attempt(write_certificates, asked.json, [record], replace=replace)
     goes_on = _by_deadline(run, asked, limit)
     if not goes_on:
         kept.remove()
+    written.check()
     _console.output().print("\n".join(_summary(found, run, kept.seed, out, asked, goes_on=goes_on)))
 
 
@@ -200,11 +213,20 @@ class _Line:
 # --- what is kept -------------------------------------------------------------------------------------------------
 
 
+def is_unfinished(out: Path) -> bool:
+    """Whether there is a run that the same command goes on with."""
+    return _unfinished(out).exists()
+
+
+def _unfinished(out: Path) -> Path:
+    return out.with_name(f"{out.name}.unfinished")
+
+
 class _Unfinished:
     """The run so far in a file beside the output, until the output is written."""
 
     def __init__(self, out: Path, facts: dict[str, Any], seed: int | None) -> None:
-        self.path = out.with_name(f"{out.name}.unfinished")
+        self.out, self.path = out, _unfinished(out)
         begun = adaptive_facts(self.path) if self.path.exists() else None
         # A random seed, so that none repeats by accident: a policy must not be certified on the tasks it was chosen on.
         drawn = secrets.randbits(31) if begun is None else begun.get("seed")
@@ -222,8 +244,24 @@ class _Unfinished:
                     "remove it, or choose another --out"
                 )
 
+    def others(self, json: Path | None) -> list[Path]:
+        """Of the output and the record, those that exist and are of another run than this one, whose deadline came."""
+        found = {self.out: adaptive_facts, **({} if json is None else {json: _record_facts})}
+        return [path for path, facts in found.items() if path.exists() and not self._are_ours(path, facts)]
+
+    def _are_ours(self, path: Path, facts: Callable[[Path], dict[str, Any]]) -> bool:
+        with contextlib.suppress(OSError, ValueError):
+            return facts(path).items() >= self.facts.items()
+        return False
+
     def save(self, so_far: AdaptiveCertificate) -> None:
         save_adaptive(self.path, so_far, facts=self.facts)
 
     def remove(self) -> None:
         self.path.unlink(missing_ok=True)
+
+
+def _record_facts(path: Path) -> dict[str, Any]:
+    """What a certificate file says of the rollouts that it is of."""
+    (record,) = read_certificate(path)["certificates"]
+    return record.get("rollouts", {})

@@ -96,8 +96,8 @@ def certify_file(
 ) -> None:
     """Certify the returns in FILE."""
     check_size(plot_size)
-    wanted_files = Outputs(json, plot, report, title, plot_size)
-    wanted_files.check(file, protocol, force=force)
+    wanted_files = Outputs(json, plot, report, title, plot_size, force)
+    wanted_files.check(file, protocol)
     given = {"thresholds": threshold, "safeties": safety, "support": support, "delta": delta}
     settings, locked = settled(protocol, {**given, "beta": beta, "bound": bound, "method": method})
     fixed: dict[_Fixed, Any] = {"threshold": settings.pop("thresholds"), "safety": settings.pop("safeties")}
@@ -196,4 +196,4 @@ def _print(heading: str, asked: _Asked, certificates: dict[_Fixed, Certificate])
     for fixed, certificate in certificates.items():
         table = _tables.by_threshold if fixed == "threshold" else _tables.by_safety
         console.print("", table(certificate, asked.get(fixed, [])), "", sep="\n", soft_wrap=False, crop=False)
-        console.print(str(certificate) if asked else _tables.CURVE_NOTE)
+        console.print(str(certificate) if asked else _tables.curve_note(certificate))

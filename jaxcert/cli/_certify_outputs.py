@@ -11,7 +11,7 @@ from jaxcert._files import check_output, check_suffix
 from jaxcert.certificates import Certificate
 from jaxcert.cli import _tables
 from jaxcert.cli._plots import write_plot
-from jaxcert.cli._settled import check_distinct, check_new
+from jaxcert.cli._settled import Writing, check_distinct, check_new
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice
 from jaxcert.report import (
@@ -26,6 +26,10 @@ from jaxcert.report import (
     write_certificates,
     write_report,
 )
+from jaxcert.report._curve import thinned
+
+# Of a curve: more take a record of megabytes, and no eye tells them apart.
+MOST_POINTS = 1000
 
 
 class Outputs(NamedTuple):
@@ -37,6 +41,7 @@ class Outputs(NamedTuple):
         report: of the page.
         title: of plot and page; by default the name of the file of returns.
         size: of the plot, in inches.
+        force: whether to replace files that exist.
     """
 
     json: Path | None
@@ -44,13 +49,14 @@ class Outputs(NamedTuple):
     report: Path | None
     title: str | None
     size: tuple[float, float] | None
+    force: bool
 
     @property
     def to_stdout(self) -> bool:
         """Whether the record goes to stdout, and nothing else."""
         return self.json == Path("-")
 
-    def check(self, file: Path, protocol: Path | None, *, force: bool) -> None:
+    def check(self, file: Path, protocol: Path | None) -> None:
         """Raise beforehand for files that could not be written, or exist and may not be replaced."""
         json = None if self.to_stdout else self.json
         if json:
@@ -61,7 +67,7 @@ class Outputs(NamedTuple):
             check_suffix(self.report, [".html"])
             check_output(self.report)
         check_distinct(file=file, protocol=protocol, json=json, plot=self.plot, report=self.report)
-        check_new(json, self.plot, self.report, force=force)
+        check_new(json, self.plot, self.report, force=self.force)
 
 
 class Found(NamedTuple):
@@ -88,17 +94,18 @@ class Found(NamedTuple):
 
 def write_outputs(wanted: Outputs, found: Found) -> None:
     """Write the files that are wanted."""
-    title = wanted.title or found.data.path.name
+    title, written = wanted.title or found.data.path.name, Writing()
     if wanted.plot:
-        write_plot(wanted.plot, _axes(title, found), wanted.size)
+        written.attempt(write_plot, wanted.plot, _axes(title, found), wanted.size, replace=wanted.force)
     if wanted.json:
         digest = None if found.protocol is None else found.protocol.digest
         if wanted.to_stdout:
             print(document_text(certificate_document(_records(found), protocol=digest)), end="")
         else:
-            write_certificates(wanted.json, _records(found), protocol=digest)
+            written.attempt(write_certificates, wanted.json, _records(found), protocol=digest, replace=wanted.force)
     if wanted.report:
-        _write_page(wanted.report, title, found)
+        written.attempt(_write_page, wanted.report, title, found, replace=wanted.force)
+    written.check()
 
 
 def _records(found: Found) -> list[dict[str, Any]]:
@@ -120,15 +127,15 @@ def _axes(title: str, found: Found) -> Any:
 
 
 def every_step(data: ReturnsFile, certificate: Certificate, settings: Mapping[str, Any]) -> Certificate:
-    """The curve at every step; if beta depends on the threshold, the certificates at the bounds of one level."""
+    """The curve at every step, or at so many; if beta depends on the threshold, certificates at the bounds of one."""
     if not certificate.beta.ndim:
-        return step_curve(certificate)
-    bounds = np.asarray(certificate.lower_bounds)
-    return jaxcert.certify(data.returns, np.unique(bounds), **{**settings, "where": data.where})
+        return step_curve(certificate, max_points=MOST_POINTS)
+    levels = thinned(np.unique(np.asarray(certificate.lower_bounds)), MOST_POINTS)
+    return jaxcert.certify(data.returns, levels, **{**settings, "where": data.where})
 
 
-def _write_page(path: Path, title: str, found: Found) -> None:
+def _write_page(path: Path, title: str, found: Found, *, replace: bool) -> None:
     (first,) = found.certificates.values()
     page = {"returns": found.data.returns, "where": found.data.where, "support": found.settings["support"]}
     page["protocol"] = None if found.protocol is None else found.protocol.digest
-    write_report(path, first, title=title, data=found.data, findings=found.findings, **page)
+    write_report(path, first, title=title, data=found.data, findings=found.findings, replace=replace, **page)

@@ -13,7 +13,7 @@ from jaxcert.cli._lock_command import protocol_of, write_locked
 from jaxcert.cli._numbers import several
 from jaxcert.cli._options import EpisodeColumn, Quiet, TaskColumn, ValueColumn
 from jaxcert.cli._plots import write_plot
-from jaxcert.cli._settled import Force, check_distinct, check_new
+from jaxcert.cli._settled import Force, Writing, check_distinct, check_new
 from jaxcert.planning import Assumptions, Plan, TaskTable, plan, task_table
 from jaxcert.planning._design import DESIGNS
 from jaxcert.report import check_figure_path, plot_plan, read_returns
@@ -80,7 +80,7 @@ def plan_file(
     if pilot is None and assume is None:
         _refuse_for_a_table(threshold=threshold, budget=budget, plot=plot, lock=lock)
         table = task_table(np.asarray(safety or _SAFETIES), delta=delta, beta=beta, max_violations=max_violations)
-        _write(json, table.to_dict())
+        _write(json, table.to_dict(), replace=force)
         _print_table(table)
         return
     settings = {
@@ -103,9 +103,11 @@ def plan_file(
         known = _known(pilot, assume, task=task_column, episode=episode_column or None, value=value_column)
         show("planning")
         found = plan(known, support=support, delta=delta, **settings)
+        written = Writing()
         if plot:
-            write_plot(plot, plot_plan(found))
-        _write(json, json_format.loads(found.to_json()))
+            written.attempt(write_plot, plot, plot_plan(found), replace=force)
+        written.attempt(_write, json, json_format.loads(found.to_json()), replace=force)
+        written.check()
     _print_plan(found)
     if lock:
         write_locked(lock, protocol_of(found))
@@ -144,10 +146,10 @@ def _known(pilot: Path | None, assume: tuple[float, float, float] | None, **colu
     return data.returns
 
 
-def _write(path: Path | None, document: dict[str, Any]) -> None:
+def _write(path: Path | None, document: dict[str, Any], *, replace: bool) -> None:
     if path:
         text = json_format.dumps(document, allow_nan=False, ensure_ascii=False, indent=2)
-        write_whole(path, f"{text}\n".encode())
+        write_whole(path, f"{text}\n".encode(), replace=replace)
 
 
 def _print_table(table: TaskTable) -> None:

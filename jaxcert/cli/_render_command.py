@@ -59,9 +59,9 @@ def render_policy(
     with _console.progress(quiet) as show:
         show("rendering")
         if is_video:
-            pictures.video(out, found.env, found.policy, task, key, steps)
+            pictures.video(out, found.env, found.policy, task, key, steps, replace=force)
         elif pictures.figure:
-            save_figure(out, pictures.figure(found.env, found.policy, task, key, steps))
+            save_figure(out, pictures.figure(found.env, found.policy, task, key, steps), replace=force)
     kind = ", stochastic" if stochastic else ""
     _console.output().print(f"{found.source}{kind}, {pictures.describe(task)}: written to {out}")
 

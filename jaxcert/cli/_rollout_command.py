@@ -1,10 +1,6 @@
 """`jaxcert rollout`: returns of a policy on tasks, to a file; an interruption loses one part at most."""
 
 import contextlib
-import hashlib
-import json
-import secrets
-import shutil
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -17,12 +13,18 @@ import typer
 from rich.progress import ProgressColumn, Task
 from rich.text import Text
 
-from jaxcert._files import whole_file
 from jaxcert.cli import _console, _policies
-from jaxcert.cli._adaptive_rollout import SCHEDULES_NAMED, adaptive_rollout, asked_for, check_archive_path
+from jaxcert.cli._adaptive_rollout import (
+    SCHEDULES_NAMED,
+    adaptive_rollout,
+    asked_for,
+    check_archive_path,
+    is_unfinished,
+)
 from jaxcert.cli._numbers import several
 from jaxcert.cli._options import CHECKPOINT, Quiet, Stochastic
-from jaxcert.cli._settled import Force, ProtocolFile, check_new, refuse
+from jaxcert.cli._rollout_parts import Parts, parts_of, remove_parts_of_finished
+from jaxcert.cli._settled import Force, ProtocolFile, Writing, check_new, refuse
 from jaxcert.planning import check
 from jaxcert.report import Protocol, check_returns_path, write_returns
 from jaxcert.rollouts import collect
@@ -116,18 +118,18 @@ def rollout(
     asked = asked_for(rollouts, threshold, safety, delta, given)
     check_path = check_archive_path if asked else check_returns_path
     check_path(out)
-    # The same command goes on with what is unfinished, and writes its files anew.
-    if not (asked and out.with_name(f"{out.name}.unfinished").exists()):
+    remove_parts_of_finished(out)
+    if not (asked and is_unfinished(out)):
         check_new(out, json, force=force)
     found = _policies.find(checkpoint, deterministic=not stochastic)
     if locked is not None:
         _check_policy(protocol, locked, found)
     facts = _facts(found, tasks, deterministic=not stochastic)
     if asked:
-        adaptive_rollout(found, asked, out, facts, seed, quiet=quiet)
+        adaptive_rollout(found, asked, out, facts, seed, force=force, quiet=quiet)
         return
     wanted = {"delta": delta, "thresholds": threshold or (), "safety": safety}
-    _fixed(found, (tasks, rollouts or 0), wanted, out, facts, seed, quiet=quiet)
+    _fixed(found, (tasks, rollouts or 0), wanted, out, facts, seed, force=force, quiet=quiet)
 
 
 def _design(
@@ -157,6 +159,7 @@ def _fixed(
     facts: dict[str, Any],
     seed: int | None,
     *,
+    force: bool,
     quiet: bool,
 ) -> None:
     """As many rollouts of each task, with a warning where they cannot certify what is wanted."""
@@ -165,12 +168,14 @@ def _fixed(
         for advice in check(tasks, rollouts, support=found.env.support, **wanted):
             print(f"warning: {advice}", file=sys.stderr)
     facts = {**facts, "num_rollouts": rollouts}
-    parts = _Parts(out, facts, seed)
-    key_tasks, key_rollouts = jax.random.split(key_apart(jax.random.key(parts.seed)))
-    sampled = found.env.sample_tasks(key_tasks, tasks)
-    returns = _in_parts(found, sampled, key_rollouts, shape, parts, quiet=quiet)
-    write_returns(out, returns, tasks=task_columns(sampled), facts={**facts, "seed": parts.seed})
-    parts.remove()
+    with parts_of(out, facts, seed, _EPISODES) as parts:
+        key_tasks, key_rollouts = jax.random.split(key_apart(jax.random.key(parts.seed)))
+        sampled = found.env.sample_tasks(key_tasks, tasks)
+        returns = _in_parts(found, sampled, key_rollouts, shape, parts, quiet=quiet)
+        columns, written = task_columns(sampled), Writing()
+        written.attempt(write_returns, out, returns, tasks=columns, facts={**facts, "seed": parts.seed}, replace=force)
+        parts.remove()
+    written.check()
     kind = "deterministic" if facts["deterministic"] else "stochastic"
     means = returns.mean(axis=1)
     _console.output().print(
@@ -195,7 +200,7 @@ def _facts(found: _policies.Found, num_tasks: int, *, deterministic: bool) -> di
 
 
 def _in_parts(
-    found: _policies.Found, tasks: Any, key: jax.Array, shape: tuple[int, int], parts: "_Parts", *, quiet: bool
+    found: _policies.Found, tasks: Any, key: jax.Array, shape: tuple[int, int], parts: Parts, *, quiet: bool
 ) -> np.ndarray:
     num_tasks, num_rollouts = shape
     size = min(num_tasks, max(1, _EPISODES // num_rollouts))
@@ -204,7 +209,7 @@ def _in_parts(
     with _console.bar("rollouts", _Speed(), quiet=quiet) as update:
         update(total=num_tasks * steps_per_task)
         for i, start in enumerate(range(0, num_tasks, size)):
-            returns = parts.load(i, (size, num_rollouts), found.env.support)
+            returns = parts.load(i)
             if returns is None:
                 # The last part is as long as the others, so that it needs no recompilation.
                 rows = np.minimum(np.arange(start, start + size), num_tasks - 1)
@@ -227,52 +232,6 @@ def _versions() -> dict[str, str]:
         with contextlib.suppress(metadata.PackageNotFoundError):
             found[package] = metadata.version(package)
     return found
-
-
-class _Parts:
-    """Finished parts in a folder beside the output, until the output is written."""
-
-    def __init__(self, out: Path, facts: dict[str, Any], seed: int | None) -> None:
-        self.folder = out.with_name(f"{out.name}.parts")
-        file = self.folder / "settings.json"
-        begun = _read(file) if list(self.folder.glob("*.npy")) else {}
-        # A random seed, so that none repeats by accident: a policy must not be certified on the tasks it was chosen on.
-        self.seed = begun.get("seed", secrets.randbits(31)) if seed is None else seed
-        wanted = {**facts, "episodes_per_part": _EPISODES, "seed": self.seed}
-        if begun and begun != wanted:
-            raise ValueError(f"{self.folder} holds parts of other rollouts; remove it, or choose another --out")
-        text = json.dumps(wanted)
-        self.digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-        self.folder.mkdir(exist_ok=True)
-        with whole_file(file) as stream:
-            stream.write(text.encode())
-
-    def _path(self, i: int) -> Path:
-        return self.folder / f"{i:06d}-{self.digest}.npy"  # other files are not taken for parts
-
-    def load(self, i: int, shape: tuple[int, int], support: tuple[float, float]) -> np.ndarray | None:
-        """A finished part; None if there is none or it is damaged, so that it is computed again."""
-        try:
-            returns = np.load(self._path(i), allow_pickle=False)
-        except (OSError, ValueError, EOFError):
-            return None
-        low, high = support
-        return returns if returns.shape == shape and np.all((low <= returns) & (returns <= high)) else None
-
-    def save(self, i: int, returns: np.ndarray) -> None:
-        with whole_file(self._path(i)) as file:
-            np.save(file, returns, allow_pickle=False)
-
-    def remove(self) -> None:
-        shutil.rmtree(self.folder)
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(file.read_text())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 class _Speed(ProgressColumn):

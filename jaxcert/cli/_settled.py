@@ -1,5 +1,6 @@
 """Settings from the options, or from a protocol that was locked beforehand; and the files that may be replaced."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -60,6 +61,25 @@ def check_distinct(**paths: Path | None) -> None:
         other = seen.setdefault(path.resolve(), option)
         if other != option:
             raise ValueError(f"{other} and {option} name the same file, expected different ones")
+
+
+class Writing:
+    """Files written one after the other: one whose name was taken meanwhile keeps no other from being written."""
+
+    def __init__(self) -> None:
+        self._taken: list[str] = []
+
+    def attempt(self, write: Callable[..., None], *arguments: Any, **options: Any) -> None:
+        """Write a file, and remember if its name was taken."""
+        try:
+            write(*arguments, **options)
+        except FileExistsError as error:
+            self._taken.append(str(error))
+
+    def check(self) -> None:
+        """Raise FileExistsError if a name was taken."""
+        if self._taken:
+            raise FileExistsError("; ".join(self._taken))
 
 
 def check_new(*paths: Path | None, force: bool) -> None:

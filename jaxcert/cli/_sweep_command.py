@@ -42,6 +42,7 @@ def sweep_file(
         _print_plan(wanted, returns)
         return
     check_new(wanted.out, force=force or resume)
+    replace = force or wanted.out.exists()  # what was there when --resume was given, not what appears meanwhile
     # The certificates follow the last chunk.
     with _console.warnings_on_stderr(), _console.bar("lower bounds", MofNCompleteColumn(), quiet=quiet) as update:
         result = sweep(
@@ -54,7 +55,7 @@ def sweep_file(
             resume=resume,
             progress=lambda done, total: update(completed=done, total=total),
         )
-    write_sweep(wanted.out, result)
+    write_sweep(wanted.out, result, replace=replace)
     _print(wanted, result)
 
 

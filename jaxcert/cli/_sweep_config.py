@@ -38,7 +38,7 @@ def read_config(path: Path) -> Config:
         raise FileNotFoundError(f"{path}: no such file") from None
     except IsADirectoryError:
         raise ValueError(f"{path}: is a folder; expected a TOML file") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # also for numbers too long, and nesting too deep
         raise ValueError(f"{path}: is not TOML ({error})") from error
     try:
         return _config(document, path.parent)

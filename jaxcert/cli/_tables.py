@@ -19,9 +19,19 @@ from jaxcert.report import ReturnsFile
 _WIDEST = 10_000
 # Longer tables show so many rows at either end.
 _MOST_ROWS, _ENDS = 1000, 10
-CURVE_NOTE = (
+_CURVE_NOTE = (
     "Each point holds for a threshold fixed before the data were seen, not for one chosen after a look at the curve."
 )
+
+
+def curve_note(certificate: Certificate) -> str:
+    """What the points of a curve say, and how many of its steps they are."""
+    bounds = np.asarray(certificate.lower_bounds)
+    steps = len(np.unique(bounds[np.isfinite(bounds)]))
+    if steps <= len(certificate):
+        return _CURVE_NOTE
+    kept = f"{len(certificate):,} of {steps:,} steps: between two points, the certified safety of the upper one holds."
+    return f"{_CURVE_NOTE}\n{kept}"
 
 
 def heading(data: ReturnsFile, support: tuple[float, float], certificates: Mapping[Any, Certificate]) -> str:

@@ -17,7 +17,7 @@ from jaxcert.certificates import (
 from jaxcert.certificates.anytime import certify_in_order
 
 
-def step_curve(certificate: Certificate) -> Certificate:
+def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Certificate:
     """Certify every distinct lower bound as a threshold: the right end of each step of the curve.
 
     Between two neighbouring points the number of violations, and so the certified safety, is that of the upper one.
@@ -26,13 +26,16 @@ def step_curve(certificate: Certificate) -> Certificate:
 
     Args:
         certificate: for one set of tasks; its lower_bounds [n], beta, delta and method are used.
+        max_points: keep at most so many steps, evenly spaced by rank, the first and the last among them. What is
+            certified at a point holds below it, too, so that such a curve is valid, and lower than the complete one.
 
     Returns:
         A certificate whose thresholds are the distinct finite lower bounds, in increasing order.
 
     Raises:
-        ValueError: the certificate is batched, no lower bound is finite, or beta was chosen from the data: call
-            `jaxcert.certify` with more thresholds then. For a shift: call `jaxcert.certify_shift` with the curve.
+        ValueError: max_points is less than 2, the certificate is batched, no lower bound is finite, or beta was chosen
+            from the data: call `jaxcert.certify` with more thresholds then. For a shift: call `jaxcert.certify_shift`
+            with the curve.
 
     Example:
         >>> import jax.numpy as jnp
@@ -49,7 +52,7 @@ def step_curve(certificate: Certificate) -> Certificate:
         raise ValueError(f"certificate has lower_bounds of shape {lower_bounds.shape}, expected [n]")
     if certificate.beta.ndim:
         raise ValueError("certificate has a beta for each threshold, expected one: certify more thresholds instead")
-    levels = np.unique(lower_bounds[np.isfinite(lower_bounds)])
+    levels = thinned(np.unique(lower_bounds[np.isfinite(lower_bounds)]), max_points)
     if not levels.size:
         raise ValueError("certificate has no finite lower bound, expected at least one for a curve")
     settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta}
@@ -64,3 +67,12 @@ def step_curve(certificate: Certificate) -> Certificate:
     else:
         curve = certify_lower_bounds(certificate.lower_bounds, levels, method=certificate.method, **settings)
     return dataclasses.replace(curve, bound=certificate.bound)
+
+
+def thinned(values: np.ndarray, most: int | None) -> np.ndarray:
+    """At most so many of these values, evenly spaced in their order, the first and the last among them."""
+    if most is None or len(values) <= most:
+        return values
+    if most < 2:
+        raise ValueError(f"max_points is {most}; expected at least 2, the ends of the curve")
+    return values[np.linspace(0, len(values) - 1, most).round().astype(int)]

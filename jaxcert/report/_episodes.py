@@ -2,6 +2,7 @@
 
 import csv as lines
 import gzip
+import re
 import zlib
 from typing import Any
 
@@ -11,6 +12,7 @@ from jaxcert.returns._rows import Columns, Returns
 
 COLUMNS = tuple(Columns())
 _DELIMITERS = ",;\t"
+_LINE_END = re.compile(rb"[\r\n]")
 
 
 def unpacked(content: bytes) -> bytes:
@@ -42,9 +44,12 @@ def read_csv(content: bytes, columns: Columns) -> Returns:
 
 def _delimiter(content: bytes, columns: Columns) -> str:
     """The one at which the header has the most of the columns or, if none has any, names."""
-    header = content.split(b"\n", 1)[0].decode("utf-8-sig", "replace").strip("\r")
+    header = _LINE_END.split(content, 1)[0].decode("utf-8-sig", "replace")
     wanted = {name for name in columns if name}
-    names = {mark: set(next(lines.reader([header], delimiter=mark), [])) for mark in _DELIMITERS}
+    try:
+        names = {mark: set(next(lines.reader([header], delimiter=mark), [])) for mark in _DELIMITERS}
+    except lines.Error as error:
+        raise ValueError(f"its first line cannot be read as names of columns ({error})") from error
     return max(_DELIMITERS, key=lambda mark: (len(wanted & names[mark]), len(names[mark])))
 
 

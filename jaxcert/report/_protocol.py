@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert._files import whole_file
+from jaxcert._files import write_new
 from jaxcert._validation import check_count, check_finite, check_open_unit, refuse
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose
@@ -124,7 +124,7 @@ class Protocol:
             if unknown:
                 raise ValueError(f"has the unknown entries {', '.join(unknown)}")
             return cls(**found)
-        except (ValueError, TypeError, OverflowError) as error:
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:  # the last for deep nesting
             raise ValueError(f"{path}: no protocol: {error}") from error
 
     def write(self, path: str | PathLike[str]) -> None:
@@ -136,8 +136,7 @@ class Protocol:
             ImportError: without tomli-w (`pip install 'jaxcert[cli]'`).
         """
         text = import_extra("tomli_w", "cli").dumps({"format_version": _FORMAT_VERSION, **self._entries()})
-        with whole_file(path, replace=False) as file:
-            file.write(text.encode("utf-8"))
+        write_new(path, text.encode("utf-8"))
 
     @property
     def digest(self) -> str:

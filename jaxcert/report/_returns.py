@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import chex
 import numpy as np
@@ -24,6 +24,7 @@ def write_returns(
     *,
     tasks: Mapping[str, chex.Array | Sequence[float]] | None = None,
     facts: Mapping[str, Any] | None = None,
+    replace: bool = True,
 ) -> None:
     """Write returns, completely or not at all; the file's suffix says how.
 
@@ -32,12 +33,14 @@ def write_returns(
     JSON under the key `jaxcert` of the schema's metadata.
 
     Args:
-        path: the file, which is replaced if it exists.
+        path: the file.
         returns: float [n, m].
         tasks: parameters of the tasks by name, each [n].
         facts: the origin of the returns, as strings, numbers and lists.
+        replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
 
     Raises:
+        FileExistsError: with `replace=False`, for a file that exists.
         ValueError: another suffix, shapes that do not fit, a parameter with a name that means something else in these
             files (such as `returns` or `task_id`), or no file can be written there.
         ImportError: a `.parquet` file without pyarrow (`pip install 'jaxcert[io]'`).
@@ -62,7 +65,9 @@ def write_returns(
     if any(column.dtype == object for column in (values, *columns.values())):
         raise ValueError("returns and parameters of tasks must be numbers")
     write = _write_archive if target.suffix.lower() == ".npz" else _write_parquet
-    write(target, values, columns, json.dumps(dict(facts or {})))
+    about = json.dumps(dict(facts or {}))
+    with whole_file(target, replace=replace) as file:
+        write(file, values, columns, about)
 
 
 def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
@@ -76,7 +81,7 @@ def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: an archive that is damaged.
+        ValueError: a file that is damaged.
 
     Example:
         >>> import pathlib, tempfile
@@ -87,20 +92,29 @@ def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
         {'policy': 'mine'}
     """
     reader = {".npz": _about_archive, ".parquet": _about_parquet}.get(Path(path).suffix.lower())
+    content = Path(path).read_bytes() if reader else b""
     try:
-        facts = json.loads(reader(Path(path))) if reader else {}
-    except json.JSONDecodeError:  # what others call "about"
+        about = reader(content) if reader else "{}"
+    except (ValueError, OSError) as error:
+        raise ValueError(f"{path}: {' '.join(str(error).split())}") from error
+    try:
+        facts = json.loads(about)
+    except (ValueError, RecursionError):  # what others call "about"
         return {}
     return facts if isinstance(facts, dict) else {}
 
 
-def _about_archive(path: Path) -> str:
-    about = read_arrays(path.read_bytes(), (), ("about",)).get("about")
+def _about_archive(content: bytes) -> str:
+    about = read_arrays(content, (), ("about",)).get("about")
     return str(about) if about is not None and about.ndim == 0 else "{}"
 
 
-def _about_parquet(path: Path) -> str:
-    metadata = import_extra("pyarrow.parquet", "io").read_schema(path).metadata or {}
+def _about_parquet(content: bytes) -> str:
+    pa, parquet = import_extra("pyarrow", "io"), import_extra("pyarrow.parquet", "io")
+    try:
+        metadata = parquet.read_schema(pa.BufferReader(content)).metadata or {}
+    except pa.ArrowException as error:
+        raise ValueError(f"cannot be read as Parquet, damaged or cut short ({error})") from error
     return metadata.get(b"jaxcert", b"{}").decode("utf-8", "replace")
 
 
@@ -124,13 +138,12 @@ def check_returns_path(path: str | PathLike[str]) -> Path:
     return target
 
 
-def _write_archive(path: Path, returns: np.ndarray, columns: dict[str, np.ndarray], about: str) -> None:
+def _write_archive(file: IO[bytes], returns: np.ndarray, columns: dict[str, np.ndarray], about: str) -> None:
     arrays: dict[str, Any] = {"returns": returns, "about": np.array(about), **columns}
-    with whole_file(path) as file:
-        np.savez_compressed(file, **arrays)
+    np.savez_compressed(file, **arrays)
 
 
-def _write_parquet(path: Path, returns: np.ndarray, columns: dict[str, np.ndarray], about: str) -> None:
+def _write_parquet(file: IO[bytes], returns: np.ndarray, columns: dict[str, np.ndarray], about: str) -> None:
     pa, parquet = import_extra("pyarrow", "io"), import_extra("pyarrow.parquet", "io")
     n, m = returns.shape
     table = {
@@ -139,5 +152,4 @@ def _write_parquet(path: Path, returns: np.ndarray, columns: dict[str, np.ndarra
         "total_return": returns.ravel(),
     }
     table |= {name: np.repeat(column, m) for name, column in columns.items()}
-    with whole_file(path) as file:
-        parquet.write_table(pa.table(table).replace_schema_metadata({"jaxcert": about}), file)
+    parquet.write_table(pa.table(table).replace_schema_metadata({"jaxcert": about}), file)

@@ -13,7 +13,7 @@ from jaxcert.sweep import SweepResult
 _FORMATS = (".parquet", ".csv")
 
 
-def write_sweep(path: str | PathLike[str], result: SweepResult) -> None:
+def write_sweep(path: str | PathLike[str], result: SweepResult, *, replace: bool = True) -> None:
     """Write the certificates of a sweep, one row each, completely or not at all; the file's suffix says how.
 
     The columns are seed, num_tasks, num_rollouts, bound, method, beta (the grid's, or the default in use), delta,
@@ -21,10 +21,12 @@ def write_sweep(path: str | PathLike[str], result: SweepResult) -> None:
     result, memory holds the rows of one seed, about 60 bytes each.
 
     Args:
-        path: the file, `.parquet` or `.csv`, which is replaced if it exists.
+        path: the file, `.parquet` or `.csv`.
         result: the sweep.
+        replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
 
     Raises:
+        FileExistsError: with `replace=False`, for a file that exists.
         ValueError: another suffix, or no file can be written there.
         ImportError: without pyarrow (`pip install 'jaxcert[io]'`).
 
@@ -42,7 +44,7 @@ def write_sweep(path: str | PathLike[str], result: SweepResult) -> None:
     exact = check_suffix(path, _FORMATS) == ".csv"
     module, writer = ("pyarrow.csv", "CSVWriter") if exact else ("pyarrow.parquet", "ParquetWriter")
     create = getattr(import_extra(module, "io"), writer)
-    with whole_file(path) as file, create(file, _table(result, 0, exact).schema) as table:
+    with whole_file(path, replace=replace) as file, create(file, _table(result, 0, exact).schema) as table:
         for seed in range(len(result.epsilon)):
             table.write_table(_table(result, seed, exact))
 

@@ -92,16 +92,19 @@ def write_certificates(
     *,
     protocol: str | None = None,
     checkpoint: Mapping[str, Any] | None = None,
+    replace: bool = True,
 ) -> None:
     """Write a certificate file, completely or not at all: records and all that is needed to check them.
 
     Args:
-        path: the file, which is replaced if it exists.
+        path: the file.
         records: see `certificate_record`.
         protocol: the digest of the protocol that was locked beforehand.
         checkpoint: which checkpoint of a training run it is.
+        replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
 
     Raises:
+        FileExistsError: with `replace=False`, for a file that exists.
         ValueError: no file can be written there, or a record holds a number that is not finite.
 
     Example:
@@ -113,7 +116,7 @@ def write_certificates(
         2
     """
     document = certificate_document(records, protocol=protocol, checkpoint=checkpoint)
-    write_whole(path, document_text(document).encode("utf-8", "backslashreplace"))
+    write_whole(path, document_text(document).encode("utf-8", "backslashreplace"), replace=replace)
 
 
 def _settings(certificate: Certificate, support: tuple[float, float]) -> dict[str, Any]:

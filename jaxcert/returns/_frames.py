@@ -62,6 +62,8 @@ def arrange_table(table: Any, names: Columns) -> Returns:
 def _column(series: Any) -> np.ndarray:
     """The entries as an array; of objects if some are empty, which are None then."""
     empty = np.asarray(series.isna() if hasattr(series, "isna") else series.is_null(), bool)
+    if empty.all():  # pyarrow makes no array of categories without any
+        return np.full(empty.shape, None, object)
     values = series.to_numpy()
     if empty.any():
         values = values.astype(object)

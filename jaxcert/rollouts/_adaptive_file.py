@@ -16,6 +16,7 @@ from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
 from jaxcert.rollouts._task_columns import task_columns
 from jaxcert.sequential import SequentialState
 from jaxcert.sequential._file import from_arrays, to_arrays
+from jaxcert.sequential._replay import check_replay
 from jaxcert.sequential._sequential_certificate import certificate_of
 
 _FORMAT = "jaxcert-adaptive-1"
@@ -26,7 +27,11 @@ _FIELDS = (*(f"{_STATE}{name}" for name in SequentialState._fields), "delta", "p
 
 
 def save_adaptive(
-    path: str | os.PathLike[str], found: AdaptiveCertificate, *, facts: Mapping[str, Any] | None = None
+    path: str | os.PathLike[str],
+    found: AdaptiveCertificate,
+    *,
+    facts: Mapping[str, Any] | None = None,
+    replace: bool = True,
 ) -> None:
     """Write an adaptive run to an `.npz` file, completely or not at all: as `progress`, after every look.
 
@@ -37,12 +42,14 @@ def save_adaptive(
     `read_returns` refuses it.
 
     Args:
-        path: the file; an existing one is replaced.
+        path: the file.
         found: the result of ``certify_adaptive``, or one's own, of rollouts that were made elsewhere; ``tasks`` may be
             None.
         facts: the origin of the rollouts, and what must not change when they go on, as values for JSON.
+        replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
 
     Raises:
+        FileExistsError: with `replace=False`, for a file that exists.
         ValueError: if no file can be written there, or for a run that is traced or whose numbers do not fit together.
 
     Example:
@@ -78,11 +85,15 @@ def save_adaptive(
     everything: dict[str, Any] = {**arrays, **others, **tasks, "about": np.array(json.dumps(about, allow_nan=False))}
     content = io.BytesIO()
     np.savez(content, **everything)
-    write_whole(path, content.getvalue())
+    write_whole(path, content.getvalue(), replace=replace)
 
 
 def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:
     """Read a run that ``save_adaptive`` wrote, for ``certify_adaptive(..., resume=)``; nothing is ever unpickled.
+
+    Wealth and decisions are computed again from the rollouts in the log, and a state that says more, or something else,
+    is refused. That finds damage and careless changes. It cannot find a forgery: whoever makes up the rollouts can
+    write the state that they give.
 
     Args:
         path: the file.
@@ -93,7 +104,8 @@ def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:
 
     Raises:
         OSError: if the file cannot be read.
-        ValueError: if it is damaged or holds something else, or numbers of 64 bits while those are off.
+        ValueError: if it is damaged or holds something else, a state that its rollouts do not give, or numbers of 64
+            bits while those are off.
 
     Example:
         >>> load_adaptive("README.md")
@@ -105,6 +117,7 @@ def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:
         about = _about(content)
         arrays = read_arrays(content, _FIELDS)
         state = _check(arrays)
+        check_replay(state, arrays["rollout_task"], arrays["rollout_return"])
     except ValueError as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from error
     tasks = {name.removeprefix(_TASKS): column for name, column in arrays.items() if name.startswith(_TASKS)}

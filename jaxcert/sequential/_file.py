@@ -40,6 +40,9 @@ def save(path: str | os.PathLike[str], state: SequentialState) -> None:
 def load(path: str | os.PathLike[str]) -> SequentialState:
     """Read a state that ``save`` wrote; nothing is ever unpickled.
 
+    The file has no rollouts, so that its numbers are believed as far as they fit together: only a run of
+    ``rollouts.save_adaptive`` is computed again.
+
     Args:
         path: the file.
 
@@ -89,13 +92,14 @@ def _check(arrays: Mapping[str, np.ndarray]) -> None:
     if len(n) != 1 or len(t) != 1 or arrays["bets"].ndim != 1 or 0 in (*n, *t, arrays["bets"].size):
         raise ValueError(f"holds tasks of shape {n} and thresholds of shape {t}; expected those of one experiment")
     whole, truth, g = np.dtype(np.int32), np.dtype(bool), arrays["bets"].shape
+    predicted = arrays["bets"].dtype == dtype and np.isnan(arrays["bets"]).any()
     expected = {
         "wealth": (dtype, (*n, *t, *g)),
         **dict.fromkeys(("passed", "is_open"), (truth, (*n, *t))),
         "valid": (truth, n),
         "num_rollouts": (whole, n),
         "num_rollouts_used": (whole, (*n, *t)),
-        "sums": (dtype, (*n, 2 if np.isnan(arrays["bets"]).any() else 0)),
+        "sums": (dtype, (*n, 2 if predicted else 0)),
         **dict.fromkeys(("thresholds", "goal"), (dtype, t)),
         **dict.fromkeys(("low", "high", "beta", "give_up"), (dtype, ())),
         "max_rollouts_per_task": (whole, ()),
@@ -118,7 +122,15 @@ def _is_possible(arrays: Mapping[str, np.ndarray]) -> bool:
     bets = np.nan_to_num(arrays["bets"], nan=0.5)
     rule = np.all((bets > 0) & (bets <= 1)) and 0 <= arrays["give_up"] < 1
     ends = np.isfinite(low) and low < arrays["high"] and 0 < beta < 1
-    return bool(numbers and decided and counted and rule and ends and _is_sound(arrays))
+    return bool(numbers and decided and counted and rule and ends and _is_sound(arrays) and _is_decided(arrays))
+
+
+def _is_decided(arrays: Mapping[str, np.ndarray]) -> bool:
+    """Whether those that passed have the wealth for it, and those that are open have seen all rollouts."""
+    mean, low = arrays["wealth"].astype(np.float64).mean(axis=-1), arrays["low"]
+    has_wealth = (mean >= arrays["goal"] * (1 - 1e-5)) | (arrays["thresholds"] <= low)
+    saw_all = arrays["num_rollouts_used"] == arrays["num_rollouts"][:, None]
+    return bool(np.all(has_wealth | ~arrays["passed"]) and np.all(saw_all | ~arrays["is_open"]))
 
 
 def _is_sound(arrays: Mapping[str, np.ndarray]) -> bool:

@@ -16,7 +16,7 @@ from jaxcert.numerics._rounding import at_least, unit_roundoff
 from jaxcert.sequential._rule import Rule
 
 # A predictable bet never risks all, so that one return of a does not end it.
-_BOLDEST = 0.95
+BOLDEST = 0.95
 
 
 class SequentialState(NamedTuple):
@@ -173,7 +173,7 @@ def _predicted(state: SequentialState) -> jax.Array:
     count = state.num_rollouts[..., None].astype(width.dtype)
     mean = state.sums[..., :1] / width
     square = state.sums[..., 1:] / width / width - 2 * mean + count + 0.25
-    bet = jnp.where(count > 0, jnp.clip((mean - count) / square, 0.0, _BOLDEST), 0.5)
+    bet = jnp.where(count > 0, jnp.clip((mean - count) / square, 0.0, BOLDEST), 0.5)
     return jnp.where(jnp.isfinite(bet), bet, 0.5)
 
 

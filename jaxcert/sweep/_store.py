@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 import jaxcert._version as version
-from jaxcert._files import read_arrays, whole_file, write_whole
+from jaxcert._files import read_arrays, write_new, write_whole
 from jaxcert.sweep._plan import Pass, Plan, Tile
 
 _SETTINGS = "sweep.json"
@@ -45,8 +45,7 @@ class Store:
         if not path.exists() and any(self._folder.glob("*.npz")):
             raise ValueError(f"{self._folder}: holds .npz files but no {_SETTINGS}; expected a folder of its own")
         try:
-            with whole_file(path, replace=False) as file:
-                file.write(self._settings)
+            write_new(path, self._settings)
         except FileExistsError:
             if not resume:
                 raise ValueError(
@@ -102,7 +101,7 @@ def _check_settings(path: Path, wanted: dict[str, Any]) -> None:
     """Raise ValueError that names the first setting in which the sweep in that folder differs."""
     try:
         found = json.loads(path.read_bytes())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: is damaged ({error}); expected the settings of a sweep") from error
     if not isinstance(found, dict):
         raise ValueError(f"{path}: expected the settings of a sweep")

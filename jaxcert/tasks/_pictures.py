@@ -21,8 +21,10 @@ class Pictures(NamedTuple):
         options: names of what describes a task.
         task: from the environment, a key and those options that are given, by name, to a task.
         describe: the task in words.
-        video: writes an episode; from a path, environment, policy, task, key, and a number of steps or None.
-        figure: several episodes as a matplotlib figure; from the same without a path. None if there is no such figure.
+        video: writes an episode; from a path, environment, policy, task, key, a number of steps or None, and whether to
+            replace a file.
+        figure: several episodes as a matplotlib figure; from environment, policy, task, key and steps. None if there is
+            no such figure.
     """
 
     extra: str
@@ -40,9 +42,11 @@ def _scaled_robot(env: MultiTaskEnv, key: chex.PRNGKey, *, mass: float = 1.0, si
     return locomotion.Task(jnp.float32(mass), jnp.float32(size))
 
 
-def _robot_video(path: Any, env: MultiTaskEnv, policy: Any, task: Any, key: chex.PRNGKey, steps: int | None) -> None:
+def _robot_video(
+    path: Any, env: MultiTaskEnv, policy: Any, task: Any, key: chex.PRNGKey, steps: int | None, *, replace: bool
+) -> None:
     render = locomotion.render if steps is None else functools.partial(locomotion.render, num_steps=steps)
-    render(path, env, policy, task, key)
+    render(path, env, policy, task, key, replace=replace)
 
 
 def _scales(task: locomotion.Task) -> str:
@@ -71,6 +75,8 @@ ZONES = Pictures(
     ("formula",),
     _formula_task,
     lambda task: str(ltl.to_formula(task, zones.COLOURS)),
-    lambda path, env, policy, task, key, steps: zones.render(path, _at_most(env, steps), policy, task, key),
+    lambda path, env, policy, task, key, steps, *, replace: zones.render(
+        path, _at_most(env, steps), policy, task, key, replace=replace
+    ),
     lambda env, policy, task, key, steps: zones.plot_trajectories(_at_most(env, steps), policy, task, key),
 )

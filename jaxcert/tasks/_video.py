@@ -4,6 +4,7 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -32,29 +33,28 @@ def steps_per_frame(seconds_per_step: float, frames_per_second: int) -> int:
     return max(1, round(1 / (frames_per_second * seconds_per_step)))
 
 
-def write_video(path: Path, frames: Iterable[np.ndarray], rate: float, extra: str) -> None:
+def write_video(path: Path, frames: Iterable[np.ndarray], rate: float, extra: str, *, replace: bool = True) -> None:
     """Write frames, uint8[height, width, 3] each, so many per second; one after the other, since they may be many."""
     write = _write_gif if path.suffix.lower() == ".gif" else _write_mp4
-    write(path, frames, rate, extra)
+    with whole_file(path, replace=replace) as file:
+        write(file, frames, rate, extra)
 
 
-def _write_gif(path: Path, frames: Iterable[np.ndarray], rate: float, extra: str) -> None:
+def _write_gif(file: IO[bytes], frames: Iterable[np.ndarray], rate: float, extra: str) -> None:
     """All frames in 64 colours of the first one, so that what does not move takes no space."""
     image = import_extra("PIL.Image", extra)
     pictures = map(image.fromarray, frames)
     first = next(pictures).quantize(64)
     rest = (picture.quantize(palette=first, dither=image.Dither.NONE) for picture in pictures)
-    with whole_file(path) as file:
-        first.save(file, format="GIF", save_all=True, append_images=rest, duration=round(1000 / rate), loop=0)
+    first.save(file, format="GIF", save_all=True, append_images=rest, duration=round(1000 / rate), loop=0)
 
 
-def _write_mp4(path: Path, frames: Iterable[np.ndarray], rate: float, extra: str) -> None:
+def _write_mp4(file: IO[bytes], frames: Iterable[np.ndarray], rate: float, extra: str) -> None:
     iio = import_extra("imageio.v3", extra)
     settings = {"plugin": "FFMPEG", "extension": ".mp4", "is_batch": True}
     with _without_fork():
         content = iio.imwrite("<bytes>", frames, **settings, fps=rate, codec="libx264")
-    with whole_file(path) as file:
-        file.write(content)
+    file.write(content)
 
 
 @contextlib.contextmanager

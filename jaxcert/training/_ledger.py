@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -13,7 +14,7 @@ import jax
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert._files import check_output
+from jaxcert._files import check_output, naming
 from jaxcert.training._budget import CheckpointBudget
 
 # Timeout for the lock, which another process holds while it writes a line.
@@ -90,34 +91,73 @@ class Ledger:
     def finish(self, number: int, step: int, policy: str, result: Mapping[str, Any], *, reached: bool) -> None:
         """Record the result of a checkpoint, of which policy it is, and whether training stops."""
         with self._lock:
+            self._refresh(cut=True)
             self._append({"number": number, "step": step, "policy": policy, "done": True, "reached": reached, **result})
         self.done[step, policy] = reached
 
     def _append(self, line: Mapping[str, Any]) -> None:
         if self.path is None:
             return
-        with self.path.open("a") as file:
+        with naming(self.path), self.path.open("a") as file:
             file.write(json.dumps(line, allow_nan=False) + "\n")
             file.flush()
             os.fsync(file.fileno())
 
     def _refresh(self, *, cut: bool) -> None:
-        """Read what another process may have added; ``cut`` removes an unfinished line, which needs the lock."""
+        """Read what another process may have added; ``cut`` ends an unfinished line, which needs the lock."""
         if self.path is not None and self.path.exists():
             self._read(self.path, cut=cut)
 
     def _read(self, path: Path, *, cut: bool) -> None:
         content = path.read_bytes()
-        # An unfinished line was never synchronised to disk, so no tasks were drawn for it.
-        whole = content[: content.rfind(b"\n") + 1]
-        for i, line in enumerate(whole.splitlines()):
+        whole, torn = content[: content.rfind(b"\n") + 1], content[content.rfind(b"\n") + 1 :]
+        for i, line in enumerate(whole.split(b"\n")[:-1]):
             try:
-                entry = json.loads(line)
-                number, step, delta = int(entry["number"]), int(entry["step"]), Fraction(entry["certify/delta"])
-            except (ValueError, KeyError, TypeError) as error:
-                raise ValueError(f"{path}: line {i + 1} is no entry of a checkpoint") from error
-            self.deltas[number] = max(self.deltas.get(number, Fraction(0)), delta)
-            if entry.get("done"):
-                self.done[step, str(entry.get("policy"))] = bool(entry.get("reached"))
-        if cut and len(whole) < len(content):
-            os.truncate(path, len(whole))
+                self._take(_entry(line))
+            except ValueError as error:
+                raise ValueError(f"{path}: line {i + 1} is no entry of a checkpoint: {error}") from error
+        if torn:
+            self._end(path, torn, len(whole), cut=cut)
+
+    def _take(self, entry: Mapping[str, Any]) -> None:
+        number, delta = entry["number"], Fraction(entry["certify/delta"])
+        self.deltas[number] = max(self.deltas.get(number, Fraction(0)), delta)
+        if entry.get("done"):
+            self.done[entry["step"], entry["policy"]] = bool(entry.get("reached"))
+
+    def _end(self, path: Path, torn: bytes, size: int, *, cut: bool) -> None:
+        """Without its line ending, a line counts if it is complete; else it is cut off before another one is written.
+
+        It was never synchronised to disk, so that no tasks were drawn for it, and to count what it spends is safe.
+        """
+        try:
+            self._take(_entry(torn))
+        except ValueError:
+            if cut:
+                warnings.warn(f"{path}: its last line was incomplete, and is cut off: {torn[:60]!r}", stacklevel=2)
+                with naming(path):
+                    os.truncate(path, size)
+            return
+        if cut:
+            with naming(path), path.open("ab") as file:
+                file.write(b"\n")
+
+
+def _entry(line: bytes) -> dict[str, Any]:
+    """The entry in a line; ValueError if there is none."""
+    try:
+        entry = json.loads(line)
+    except RecursionError as error:
+        raise ValueError("its JSON is nested too deeply") from error
+    if not isinstance(entry, dict):
+        raise ValueError("expected an object of JSON")
+    number, step, delta = (entry.get(name) for name in ("number", "step", "certify/delta"))
+    if type(number) is not int or number < 1:
+        raise ValueError("expected its number to be a whole one from 1")
+    if type(step) is not int or step < 0:
+        raise ValueError("expected its step to be a whole number from 0")
+    if type(delta) is not float or not 0 < delta < 1:
+        raise ValueError("expected its certify/delta to be a number in (0, 1)")
+    if entry.get("done") and not isinstance(entry.get("policy"), str):
+        raise ValueError("expected its policy to be a text")
+    return entry

@@ -14,6 +14,7 @@ import pytest
 from cli_harness import command, refused
 
 import jaxcert
+from jaxcert.cli import _certify_outputs
 from jaxcert.planning import _advice
 from jaxcert.planning._reasons import advice_on
 
@@ -262,3 +263,22 @@ def test_columns_of_other_names_and_a_packed_table(tmp_path):
     assert out.splitlines()[1:] == command("certify", tmp_path / "r.npy", *settings).out.splitlines()[1:]
     message = refused("certify", tmp_path / "r.csv.gz", *settings, *columns[:2], *columns[4:])
     assert "has no column episode_id; found 'world', 'score'" in message
+
+
+def test_a_curve_of_very_many_tasks_keeps_some_of_its_steps(tmp_path, monkeypatch):
+    """Of a million tasks the file had 355 MB."""
+    monkeypatch.setattr(_certify_outputs, "MOST_POINTS", 20)
+    path = tmp_path / "r.npz"
+    np.savez(path, returns=np.random.default_rng(0).uniform(size=(60, 4)))
+    arguments = ("certify", path, "--support", 0, 1, "--delta", 0.1, "--bound", "hoeffding", "--beta", 0.3)
+    status, out, err = command(*arguments, "--json", tmp_path / "c.json")
+    assert (status, err) == (0, "")
+    assert out.endswith("20 of 52 steps: between two points, the certified safety of the upper one holds.\n")
+    [record] = json.loads((tmp_path / "c.json").read_text())["certificates"]
+    thresholds = [row["threshold"] for row in record["rows"]]
+    assert thresholds == sorted(thresholds)
+    assert [record["rows"][i]["num_violations"] for i in (0, -1)] == [0, 59]
+    assert len(thresholds) == 20
+    assert command("verify", tmp_path / "c.json", path).out == "verified: 1 certificate, 20 statements\n"
+    monkeypatch.setattr(_certify_outputs, "MOST_POINTS", 60)
+    assert "steps" not in command(*arguments).out

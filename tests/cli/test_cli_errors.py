@@ -119,10 +119,13 @@ def test_a_write_that_fails_is_one_line(tmp_path, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("os.replace", fail)
     arguments = ["--support", 0, 1, "--delta", 0.1, "--threshold", 0.5, "--json", tmp_path / "out.json"]
-    assert "No space left on device" in refused("certify", path, *arguments)
-    assert [file.name for file in tmp_path.iterdir()] == ["r.npz"]
+    for step in ("os.fsync", "os.replace"):
+        with monkeypatch.context() as patch:
+            patch.setattr(step, fail)
+            line = refused("certify", path, *arguments, "--force")
+        assert line == f"error: {tmp_path / 'out.json'}: cannot be written (No space left on device)\n"
+        assert [file.name for file in tmp_path.iterdir()] == ["r.npz"]
 
 
 @pytest.mark.parametrize(("module", "extra"), [("typer", "cli"), ("rich", "cli"), ("pyarrow", "io")])

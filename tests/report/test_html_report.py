@@ -11,6 +11,7 @@ from browser import visit
 import jaxcert
 from jaxcert.diagnostics import Finding
 from jaxcert.report import read_returns, write_report
+from jaxcert.report.html import _report_figures, _report_page
 
 RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
 SETTINGS = {"support": (0.0, 1.0), "delta": 0.05}
@@ -116,3 +117,40 @@ def test_missing_jinja_is_named_with_its_extra(tmp_path, certificate, monkeypatc
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ImportError, match=r"jinja2.*pip install 'jaxcert\[cli\]'"):
         write(tmp_path, certificate)
+
+
+def test_a_page_of_very_many_tasks_and_thresholds_is_short(tmp_path, monkeypatch):
+    """Points of a million tasks took a browser's memory, and the tighter band hours."""
+    for name, limit in (("_MOST_POINTS", 20), ("_MOST_EQUAL", 39)):
+        monkeypatch.setattr(_report_figures, name, limit)
+    for name, limit in (("_MOST_ROWS", 6), ("_ENDS", 2)):
+        monkeypatch.setattr(_report_page, name, limit)
+    sizes, plot = [], _report_figures.plot_certificates
+
+    def drawn(curves, **options):
+        sizes.extend(len(curve) for curve in curves.values())
+        return plot(curves, **options)
+
+    monkeypatch.setattr(_report_figures, "plot_certificates", drawn)
+    found = jaxcert.certify_lower_bounds(RETURNS.mean(axis=1), np.linspace(0.1, 0.9, 7), delta=0.05, beta=0.05)
+    text = write(tmp_path, found).read_text()
+    assert sizes == [20, 20]
+    assert "<td>3 rows left out</td>" in text
+    shown = [float(value) for value in re.findall(r"<tr><td>([0-9]+\.[0-9]+)</td>", text)]
+    assert shown == pytest.approx([0.1, 0.7 / 3, 2.3 / 3, 0.9], abs=1e-6)
+    assert "2 more in the table below" in text
+    assert "20 of 40 tasks, from the worst" in text
+
+
+def test_bands_are_the_tighter_ones_unless_there_are_very_many_tasks(tmp_path, certificate, monkeypatch):
+    kinds, band = [], _report_figures.certify_lower_bounds_band
+
+    def certified(*arguments, kind, **settings):
+        kinds.append(kind)
+        return band(*arguments, kind=kind, **settings)
+
+    monkeypatch.setattr(_report_figures, "certify_lower_bounds_band", certified)
+    write(tmp_path, certificate)
+    monkeypatch.setattr(_report_figures, "_MOST_EQUAL", 39)
+    write(tmp_path, certificate)
+    assert kinds == ["equal_local_levels", "dkw"]

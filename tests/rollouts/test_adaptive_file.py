@@ -176,6 +176,72 @@ def test_other_arrays_are_refused(path, tmp_path, name, change, message):
         load_adaptive(tmp_path / "other.npz")
 
 
+def altered(arrays, change):
+    """The arrays of a file, some of them changed, and everything that follows from the state."""
+    arrays = {**arrays, **{f"state_{name}": value for name, value in change.items()}}
+    return {**arrays, "passed_after": np.where(arrays["state_passed"], np.maximum(arrays["passed_after"], 1), 0)}
+
+
+def all_passed(state):
+    """Without any more rollouts, wealth included."""
+    return {
+        "passed": np.ones_like(state["passed"]),
+        "is_open": np.zeros_like(state["is_open"]),
+        "wealth": np.full_like(state["wealth"], 40),
+    }
+
+
+def one_passed(state):
+    i, j = np.argwhere(~state["passed"])[0]
+    change = {name: value.copy() for name, value in all_passed(state).items()}
+    for name, value in change.items():
+        change[name] = state[name].copy()
+        change[name][i, j] = value[i, j]
+    return change
+
+
+def richer(state):
+    """Undecided still, but closer to it."""
+    return {"wealth": np.where(state["is_open"][..., None], state["wealth"] * np.float32(1.01), state["wealth"])}
+
+
+def reopened(state):
+    given_up = ~state["passed"] & ~state["is_open"] & (state["num_rollouts_used"] == state["num_rollouts"][:, None])
+    assert given_up.any()
+    return {"is_open": state["is_open"] | given_up}
+
+
+def without_the_last(state):
+    """As if its last rollout had not counted against a task."""
+    used = state["num_rollouts_used"]
+    return {"num_rollouts_used": np.where(state["passed"] | (used == 0), used, used - 1)}
+
+
+@pytest.mark.parametrize("alter", [all_passed, one_passed, richer, reopened, without_the_last])
+def test_a_state_that_its_rollouts_do_not_give_is_refused(tmp_path, alter):
+    """Early in a run, when most is undecided."""
+    path = tmp_path / "early.npz"
+    looks = []
+    run(progress=looks.append)
+    save_adaptive(path, next(look for look in reversed(looks) if np.any(look.state.is_open)))
+    load_adaptive(path)
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    state = {name.removeprefix("state_"): value for name, value in arrays.items() if name.startswith("state_")}
+    np.savez(path, **altered(arrays, alter(state)))
+    with pytest.raises(ValueError, match=r"early\.npz: (what it says of task \d+ at|holds numbers that no experiment)"):
+        load_adaptive(path)
+
+
+def test_other_returns_than_those_of_the_state_are_refused(path):
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    for change in (lambda x: 1 - x, lambda x: x[::-1].copy(), lambda x: x + np.float32(1)):
+        np.savez(path, **{**arrays, "rollout_return": change(arrays["rollout_return"])})
+        with pytest.raises(ValueError, match=r"run\.npz: what it says of task \d+ at the threshold 0\.[35]"):
+            load_adaptive(path)
+
+
 def test_a_run_of_64_bits_is_not_narrowed(tmp_path):
     with x64_context(True):
         state = sequential.init(20, np.float64(0.5), support=(0, 1))

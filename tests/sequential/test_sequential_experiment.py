@@ -225,6 +225,7 @@ def test_files_that_hold_something_else_are_refused(tmp_path):
         ("thresholds", np.full(2, np.nan, np.float32), "numbers that no experiment gives"),
         ("num_rollouts_used", -1 - arrays["num_rollouts_used"], "numbers that no experiment gives"),
         ("passed", ~arrays["passed"], "numbers that no experiment gives"),
+        ("num_rollouts", arrays["num_rollouts"] + 1, "numbers that no experiment gives"),
     ):
         np.savez(tmp_path / "other.npz", **{**arrays, name: value})
         with pytest.raises(ValueError, match=message):
@@ -232,6 +233,13 @@ def test_files_that_hold_something_else_are_refused(tmp_path):
     np.savez(tmp_path / "other.npz", returns=X)
     with pytest.raises(ValueError, match="has no array 'wealth'"):
         sequential.load(tmp_path / "other.npz")
+
+
+def test_tasks_that_passed_without_the_wealth_for_it_are_refused(tmp_path):
+    state = sequential.update(begin(), jnp.zeros(5), jnp.arange(5))
+    everything = state._replace(passed=jnp.ones_like(state.passed), is_open=jnp.zeros_like(state.is_open))
+    with pytest.raises(ValueError, match="numbers that no experiment gives"):
+        sequential.save(tmp_path / "file.npz", everything)
 
 
 @pytest.mark.parametrize("change", [{"goal": 0.9}, {"support": 2.0}, {"max_rollouts_per_task": 3000}])

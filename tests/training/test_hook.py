@@ -180,7 +180,8 @@ def test_a_resumed_run_goes_on_counting(tmp_path):
     one(0, make_policy, jnp.float32(1))
     log.write_bytes(log.read_bytes() + b'{"number": 2, "st')
     other = hook(log=log)
-    other(100, make_policy, jnp.float32(1))
+    with pytest.warns(UserWarning, match="its last line was incomplete, and is cut off"):
+        other(100, make_policy, jnp.float32(1))
     assert other.checkpoints[0].number == 2
     assert other.checkpoints[0].mean_return != one.checkpoints[0].mean_return
     entries = [json.loads(line) for line in log.read_text().splitlines()]

@@ -6,6 +6,7 @@ from os import PathLike
 from typing import Any
 
 import chex
+import jax
 import numpy as np
 
 from jaxcert._extras import import_extra
@@ -19,6 +20,9 @@ from jaxcert.report._assumptions import ASSUMPTIONS
 from jaxcert.report._readers import ReturnsFile
 from jaxcert.report.html._report_figures import curve_svg, tasks_svg
 
+# Longer tables show so many rows at either end.
+_MOST_ROWS, _ENDS = 1000, 100
+
 
 def write_report(
     path: str | PathLike[str],
@@ -31,6 +35,7 @@ def write_report(
     data: ReturnsFile | None = None,
     findings: Sequence[Finding] = (),
     protocol: str | None = None,
+    replace: bool = True,
 ) -> None:
     """Write a certificate as one page of HTML, which needs no other file and no network.
 
@@ -38,7 +43,7 @@ def write_report(
     likely mistakes, and how to cite. Every figure is rounded to the safe side.
 
     Args:
-        path: the file, `.html`, which is replaced if it exists.
+        path: the file, `.html`.
         certificate: for one set of tasks, of `jaxcert.certify` or `jaxcert.certify_safety_level`.
         returns: float[n, m], from which it was computed.
         support: (a, b), as declared.
@@ -47,8 +52,10 @@ def write_report(
         data: the file that the returns were read from.
         findings: of `jaxcert.diagnostics.diagnose`.
         protocol: the digest of the protocol that was locked beforehand.
+        replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
 
     Raises:
+        FileExistsError: with `replace=False`, for a file that exists.
         ValueError: a batched certificate, returns of other tasks, another suffix, or no file can be written there.
         ImportError: without jinja2 or matplotlib (`pip install 'jaxcert[cli]'`).
 
@@ -69,11 +76,12 @@ def write_report(
         shapes = f"safety {certificate.safety.shape}, lower_bounds {certificate.lower_bounds.shape}"
         raise ValueError(f"certificate has {shapes} and returns {values.shape}; expected [t], [n] and [n, m]")
     means = np.nanmean(values, axis=1)
+    on_host = jax.tree.map(np.asarray, certificate)  # an entry of an array of JAX takes far longer to read
     locked = {} if protocol is None else {"protocol, locked beforehand": protocol}
     page = _template().render(
         title=title,
-        sentences=[sentence(certificate, i) for i in range(len(certificate.thresholds))],
-        rows=_rows(certificate),
+        sentences=[sentence(on_host, i) for i in range(len(certificate.thresholds))],
+        rows=_shown_rows(certificate),
         settings=_settings(certificate, np.sum(~np.isnan(values), axis=1), support, data) | locked,
         curve=curve_svg(certificate, means, float(support[0])),
         tasks=tasks_svg(certificate, means),
@@ -81,7 +89,7 @@ def write_report(
         findings=findings,
         version=__version__,
     )
-    write_whole(path, page.encode("utf-8", "backslashreplace"))
+    write_whole(path, page.encode("utf-8", "backslashreplace"), replace=replace)
 
 
 def _template() -> Any:
@@ -91,6 +99,15 @@ def _template() -> Any:
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     return environment.from_string(text)
+
+
+def _shown_rows(certificate: Certificate) -> list[dict[str, str]]:
+    """The rows of the table, or the first and the last of many."""
+    if len(certificate) <= _MOST_ROWS:
+        return _rows(certificate)
+    first, last = (_rows(certificate[part]) for part in (slice(_ENDS), slice(-_ENDS, None)))
+    between = dict.fromkeys(first[0], "...") | {"status": f"{len(certificate) - 2 * _ENDS:,} rows left out"}
+    return [*first, between, *last]
 
 
 def _rows(certificate: Certificate) -> list[dict[str, str]]:

@@ -9,14 +9,16 @@ from jaxcert._extras import import_extra
 from jaxcert._files import check_output, check_suffix, write_whole
 
 
-def save_figure(path: str | PathLike[str], figure: Any) -> None:
+def save_figure(path: str | PathLike[str], figure: Any, *, replace: bool = True) -> None:
     """Write a figure, completely or not at all; the suffix of `path` gives the format.
 
     Args:
-        path: the file, which is replaced if it exists.
+        path: the file.
         figure: a matplotlib figure, or axes, for the figure that they belong to.
+        replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
 
     Raises:
+        FileExistsError: with `replace=False`, for a file that exists.
         ValueError: matplotlib does not write such files, or no file can be written there.
 
     Example:
@@ -30,7 +32,7 @@ def save_figure(path: str | PathLike[str], figure: Any) -> None:
     path = check_figure_path(path)
     buffer = io.BytesIO()
     getattr(figure, "figure", figure).savefig(buffer, format=path.suffix[1:].lower())
-    write_whole(path, buffer.getvalue())
+    write_whole(path, buffer.getvalue(), replace=replace)
 
 
 def check_figure_path(path: str | PathLike[str]) -> Path:

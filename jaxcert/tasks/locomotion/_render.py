@@ -34,6 +34,7 @@ def render(
     num_steps: int = 300,
     frames_per_second: int = 25,
     size: tuple[int, int] = (320, 240),
+    replace: bool = True,
 ) -> None:
     """Write a video of one episode.
 
@@ -46,8 +47,10 @@ def render(
         num_steps: length of the episode.
         frames_per_second: frames per second of simulated time.
         size: width and height.
+        replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
 
     Raises:
+        FileExistsError: with `replace=False`, for a file that exists.
         ImportError: if the extra ``brax`` is missing.
         ValueError: for another file type or environment.
 
@@ -63,7 +66,8 @@ def render(
     every = steps_per_frame(seconds_per_step, frames_per_second)
     qpos = np.asarray(positions(env, policy, task, key, num_steps=num_steps))[::every]
     with mujoco_warnings():
-        write_video(target, _frames(robot, task, qpos, size), 1 / (every * seconds_per_step), "brax")
+        rate = 1 / (every * seconds_per_step)
+        write_video(target, _frames(robot, task, qpos, size), rate, "brax", replace=replace)
 
 
 def _robot(env: MultiTaskEnv, task: Task) -> Robot:

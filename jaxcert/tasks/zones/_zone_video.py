@@ -36,6 +36,7 @@ def render(
     key: chex.PRNGKey,
     *,
     frames_per_second: int = 20,
+    replace: bool = True,
 ) -> None:
     """Write a video of one episode, with the formula as its title: the first of ``plot_trajectories`` for this key.
 
@@ -49,8 +50,10 @@ def render(
         task: one task, such as ``env.sample_task`` or ``ltl.from_formula`` gives.
         key: a JAX random key.
         frames_per_second: frames per second of simulated time.
+        replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
 
     Raises:
+        FileExistsError: with `replace=False`, for a file that exists.
         ImportError: if the extra ``zones`` is missing.
         TypeError: for what is no task.
         ValueError: for another file type, or as ``trajectories``.
@@ -68,7 +71,8 @@ def render(
     rate = 1 / (every * STEP)
     moments = [*range(0, int(episode.num_steps), every), *[int(episode.num_steps)] * math.ceil(_LAST * rate)]
     task = jax.tree.map(np.asarray, task)
-    write_video(target, _frames(episode, task, str(formula_of(env, task)), moments), rate, "zones")
+    frames = _frames(episode, task, str(formula_of(env, task)), moments)
+    write_video(target, frames, rate, "zones", replace=replace)
 
 
 def _frames(episode: Trajectories, task: ltl.ReachAvoid, formula: str, moments: list[int]) -> Iterator[np.ndarray]:

@@ -1,0 +1,115 @@
+"""Finished parts of `jaxcert rollout` in a folder beside the output, until the output is complete."""
+
+import contextlib
+import hashlib
+import io
+import json
+import secrets
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxcert._files import write_whole
+from jaxcert._leftovers import Held, hold
+from jaxcert.report import returns_facts
+
+_SETTINGS, _LOCK = "settings.json", "lock"
+_SIZE = "episodes_per_part"
+
+
+class Parts:
+    """Parts of one output, as long as this process holds their folder.
+
+    The name of a part has a hash of the settings, of its place and of its content, so that one that is damaged, was
+    altered or belongs to other settings is noticed, and made again.
+
+    Attributes:
+        folder: where they are.
+        seed: that of the parts, the given one, or a new one.
+    """
+
+    def __init__(self, folder: Path, facts: Mapping[str, Any], seed: int | None, episodes: int) -> None:
+        self.folder = folder
+        begun = _read(folder / _SETTINGS) if any(folder.glob("*.npy")) else {}
+        # A random seed, so that none repeats by accident: a policy must not be certified on the tasks it was chosen on.
+        self.seed = begun.get("seed", secrets.randbits(31)) if seed is None else seed
+        wanted = {**facts, _SIZE: episodes, "seed": self.seed}
+        if begun and begun != wanted:
+            raise ValueError(f"{folder} holds parts of other rollouts; remove it, or choose another --out")
+        self._settings = json.dumps(wanted).encode()
+        write_whole(folder / _SETTINGS, self._settings)
+
+    def load(self, i: int) -> np.ndarray | None:
+        """A finished part; None if there is none, or another one than was written, so that it is made again."""
+        for path in sorted(self.folder.glob(f"{i:06d}-*.npy")):
+            content = path.read_bytes()
+            if path.name == self._name(i, content):
+                return np.load(io.BytesIO(content), allow_pickle=False)
+            print(f"warning: {path}: damaged or altered, or of other settings; made again", file=sys.stderr)
+            path.unlink()
+        return None
+
+    def save(self, i: int, returns: np.ndarray) -> None:
+        """Keep a finished part."""
+        content = io.BytesIO()
+        np.save(content, returns, allow_pickle=False)
+        write_whole(self.folder / self._name(i, content.getvalue()), content.getvalue())
+
+    def remove(self) -> None:
+        """Delete all of them; the output is complete."""
+        shutil.rmtree(self.folder)
+
+    def _name(self, i: int, content: bytes) -> str:
+        digest = hashlib.sha256(b"\0".join([self._settings, str(i).encode(), content])).hexdigest()
+        return f"{i:06d}-{digest[:32]}.npy"
+
+
+@contextlib.contextmanager
+def parts_of(out: Path, facts: Mapping[str, Any], seed: int | None, episodes: int) -> Iterator[Parts]:
+    """The parts of an output, which no other process has at the same time."""
+    folder = _folder(out)
+    with _held(folder) as held:
+        if held is None:
+            raise ValueError(f"{folder}: in use by another process; wait for it, or choose another --out")
+        yield Parts(folder, facts, seed, episodes)
+
+
+def remove_parts_of_finished(out: Path) -> None:
+    """Delete the parts from which a complete output was made, left by a process that ended before it did so itself."""
+    folder = _folder(out)
+    if not (out.exists() and folder.is_dir()):
+        return
+    with _held(folder) as held, contextlib.suppress(OSError, ValueError):
+        settings = _read(folder / _SETTINGS)
+        settings.pop(_SIZE, None)
+        if held is not None and settings and settings == returns_facts(out):
+            shutil.rmtree(folder)
+
+
+def _folder(out: Path) -> Path:
+    return out.with_name(f"{out.name}.parts")
+
+
+@contextlib.contextmanager
+def _held(folder: Path) -> Iterator[Held | None]:
+    """The lock on a folder, which is made if there is none; None if another process has it."""
+    folder.mkdir(exist_ok=True)
+    with open(folder / _LOCK, "ab") as file:
+        held = hold(file)
+    try:
+        yield held
+    finally:
+        if held is not None:
+            held.release()
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

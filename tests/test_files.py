@@ -1,0 +1,129 @@
+"""Files that are written whole: beside others, over others, on a full disk, and after a killed process."""
+
+import errno
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from jaxcert import _files
+from jaxcert._files import whole_file, write_new, write_whole
+from jaxcert.tasks._video import write_video
+
+
+def names(folder):
+    return sorted(file.name for file in folder.iterdir())
+
+
+def test_a_file_that_exists_stays_and_the_new_one_is_beside_it(tmp_path):
+    path = tmp_path / "out.json"
+    write_whole(path, b"first", replace=False)
+    for i in (1, 2):
+        with pytest.raises(FileExistsError, match=rf"out\.json: exists by now, .* is in .*out\.{i}\.json$"):
+            write_whole(path, f"later {i}".encode(), replace=False)
+    assert {name: (tmp_path / name).read_bytes() for name in names(tmp_path)} == {
+        "out.json": b"first",
+        "out.1.json": b"later 1",
+        "out.2.json": b"later 2",
+    }
+    write_whole(path, b"third")
+    assert path.read_bytes() == b"third"
+
+
+def test_a_file_that_is_written_once_has_nothing_beside_it(tmp_path):
+    path = tmp_path / "protocol.toml"
+    write_new(path, b"first")
+    with pytest.raises(FileExistsError, match=r"protocol\.toml: exists, and is not replaced"):
+        write_new(path, b"second")
+    assert (names(tmp_path), path.read_bytes()) == (["protocol.toml"], b"first")
+
+
+def test_without_hard_links_nothing_is_replaced_either(tmp_path, monkeypatch):
+    def no_links(*_):
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", no_links)
+    path = tmp_path / "out.json"
+    write_whole(path, b"first", replace=False)
+    with pytest.raises(FileExistsError, match=r"out\.1\.json$"):
+        write_whole(path, b"second", replace=False)
+    assert (path.read_bytes(), (tmp_path / "out.1.json").read_bytes()) == (b"first", b"second")
+    assert len(names(tmp_path)) == 2
+
+
+def test_a_video_replaces_nothing_either(tmp_path):
+    pytest.importorskip("PIL")
+    path = tmp_path / "v.gif"
+    path.write_bytes(b"another")
+    with pytest.raises(FileExistsError, match=r"v\.1\.gif$"):
+        write_video(path, [np.zeros((8, 8, 3), np.uint8)] * 2, 10, "zones", replace=False)
+    assert path.read_bytes() == b"another"
+    assert (tmp_path / "v.1.gif").read_bytes().startswith(b"GIF")
+
+
+def write_or_fail(path, fail):
+    with whole_file(path) as file:
+        fail()
+        file.write(b"after")
+
+
+@pytest.mark.parametrize("step", ["open", "write", "fsync", "replace"])
+def test_a_full_disk_is_told_by_the_name_of_the_file(tmp_path, monkeypatch, step):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = tmp_path / "out.json"
+    path.write_bytes(b"before")
+    if step == "open":
+        monkeypatch.setattr(_files, "new_temporary", full)
+    elif step != "write":
+        monkeypatch.setattr(os, step, full)
+    with pytest.raises(OSError, match=re.escape(f"{path}: cannot be written (No space left on device)")) as raised:
+        write_or_fail(path, full if step == "write" else lambda: None)
+    assert raised.value.errno == errno.ENOSPC
+    assert (names(tmp_path), path.read_bytes()) == (["out.json"], b"before")
+
+
+def test_errors_of_other_files_keep_their_name(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"none\.npz"), whole_file(tmp_path / "out.json"):
+        (tmp_path / "none.npz").read_bytes()
+    assert names(tmp_path) == []
+
+
+_KILLED = """
+import os, signal, sys
+from jaxcert._files import whole_file
+with whole_file(sys.argv[1]) as file:
+    file.write(b"half")
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_process_left_is_removed_at_the_next_write(tmp_path):
+    path = tmp_path / "out.json"
+    code = f"import sys; sys.argv = ['', {str(path)!r}]" + _KILLED
+    assert subprocess.run([sys.executable, "-c", code]).returncode == -signal.SIGKILL
+    (left,) = names(tmp_path)
+    assert re.fullmatch(r"\.out\.json\.[0-9a-f]{8}\.tmp", left)
+    others = {".other.json.01234567.tmp", ".out.json.tmp", ".out.json.0123456g.tmp", "out.json.01234567.tmp"}
+    for other in others:
+        (tmp_path / other).write_bytes(b"")
+    write_whole(path, b"whole")
+    assert set(names(tmp_path)) == {"out.json", *others}
+
+
+def test_what_is_being_written_is_left_alone(tmp_path):
+    """A lock tells, which another opening of the file does not have, of the same process or of another."""
+    pytest.importorskip("fcntl")
+    path = tmp_path / "out.json"
+    with whole_file(path) as slow:
+        slow.write(b"slow")
+        write_whole(path, b"quick")
+        assert path.read_bytes() == b"quick"
+        assert len(names(tmp_path)) == 2
+    assert (names(tmp_path), path.read_bytes()) == (["out.json"], b"slow")
