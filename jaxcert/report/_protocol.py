@@ -21,7 +21,7 @@ from jaxcert.certificates._registry import METHODS
 
 _FORMAT_VERSION = 1
 # What a protocol may leave open.
-_OPTIONAL = ("metric", "environment", "policy_sha256", "seed")
+_OPTIONAL = ("metric", "environment", "policy_sha256", "seed", "task_column", "value_column")
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 
@@ -46,6 +46,8 @@ class Protocol:
         environment: name of the environment, as `jaxcert rollout` takes it.
         policy_sha256: SHA-256 of the policy file.
         seed: of the tasks and rollouts.
+        task_column: which column of a table of returns holds the tasks.
+        value_column: which column holds the returns.
 
     Raises:
         ValueError: for values that `certify` would refuse, or neither or both of thresholds and safeties.
@@ -69,6 +71,8 @@ class Protocol:
     environment: str | None = None
     policy_sha256: str | None = None
     seed: int | None = None
+    task_column: str | None = None
+    value_column: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("support", "thresholds", "safeties"):
@@ -90,7 +94,7 @@ class Protocol:
         self._check_facts()
 
     def _check_facts(self) -> None:
-        for name in ("metric", "environment"):
+        for name in ("metric", "environment", "task_column", "value_column"):
             if not isinstance(getattr(self, name), str | None):
                 raise ValueError(f"{name} is {getattr(self, name)!r}; expected text")
         if self.policy_sha256 is not None and not _SHA256.fullmatch(str(self.policy_sha256)):
