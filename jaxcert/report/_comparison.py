@@ -10,8 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.certificates import Certificate, Status, sentence
+from jaxcert.report._curve import at_bounds
 from jaxcert.report._readers import ReturnsFile
-from jaxcert.report._recompute import precision, recompute, support_of
+from jaxcert.report._recompute import precision, recompute, shifted, support_of
 from jaxcert.report._writers import certificate_record
 
 # In units of the rounding u, about twice what instruction sets and releases of JAX from 0.7 on were found to change:
@@ -79,27 +80,33 @@ def _of_rows(
     rooms = np.zeros_like(slack) if is_fixed else slack
     accepted = list(computed)
     lines = [list(_of_row(row, computed[i], u, float(rooms[i]))) for i, row in enumerate(record["rows"])]
-    if is_fixed and any(lines):
-        for side in (-1, 1):
-            # A lower bound beside the threshold may have been on its other side where the file was written.
-            for i, other in enumerate(_beside(record, data, computed, side * slack)):
-                if lines[i] and not list(_of_row(record["rows"][i], other, u, 0.0)):
-                    lines[i], accepted[i] = [], other
+    for i in np.flatnonzero([is_fixed and bool(each) for each in lines]):
+        other = _counted_otherwise(record, int(i), found, float(slack[i]))
+        if other is not None and not list(_of_row(record["rows"][i], other, u, 0.0)):
+            lines[i], accepted[i] = [], other
     differences = [f"rows {i + 1} {line}" for i, each in enumerate(lines) for line in each]
+    # What differs has been said; left are the words of the others.
+    accepted = [row if lines[i] else accepted[i] for i, row in enumerate(record["rows"])]
     words, notes = _of_words(found, record["rows"], accepted)
     return Compared(differences + words, notes)
 
 
-def _beside(
-    record: Mapping[str, Any], data: ReturnsFile, computed: Sequence[dict[str, Any]], moved: np.ndarray
-) -> list[dict[str, Any]]:
-    """The rows at thresholds beside those of the record, under the names of those."""
-    rows = _record(record, recompute(record, data, moved=moved), data)["rows"]
-    return [
-        {**other, "threshold": row["threshold"]}
-        | ({"sampled": {**other["sampled"], "threshold": row["sampled"]["threshold"]}} if "sampled" in row else {})
-        for row, other in zip(computed, rows, strict=True)
-    ]
+def _counted_otherwise(record: Mapping[str, Any], i: int, found: Certificate, slack: float) -> dict[str, Any] | None:
+    """The row with the stated number of violations, if rounding can have put so many lower bounds below the threshold.
+
+    The thresholds of a curve are lower bounds; where the file was written, any of those that are near one may have
+    been on its other side.
+    """
+    sampled, row = getattr(found, "sampled", found), record["rows"][i]
+    bounds, threshold = np.array(sampled.lower_bounds), np.asarray(sampled.thresholds)[i]
+    near = np.flatnonzero(np.abs(bounds - threshold) <= slack)
+    below = row["num_violations"] - int(np.sum(bounds < threshold - slack))
+    if not 0 <= below <= near.size or sampled.beta.ndim or sampled.method == "soft":
+        return None
+    ordered = near[np.argsort(bounds[near], kind="stable")]
+    bounds[ordered] = np.where(np.arange(near.size) < below, np.nextafter(threshold, -np.inf), threshold)
+    again = shifted(at_bounds(sampled, jnp.asarray(bounds), threshold[None]), record["settings"])
+    return certificate_record(again, support=support_of(record))["rows"][0]
 
 
 def _slack(record: Mapping[str, Any], data: ReturnsFile, found: Certificate, u: float) -> np.ndarray:

@@ -22,13 +22,8 @@ from jaxcert.report._protocol import Protocol
 from jaxcert.report._readers import ReturnsFile
 
 
-def recompute(record: Mapping[str, Any], data: ReturnsFile, *, moved: Any = 0.0) -> Certificate:
+def recompute(record: Mapping[str, Any], data: ReturnsFile) -> Certificate:
     """The certificate of these returns by the settings of a record, in its precision.
-
-    Args:
-        record: of `certificate_record`.
-        data: the returns.
-        moved: what is added to the thresholds or safeties that were fixed beforehand, of each row.
 
     Raises:
         ValueError: the settings are not those of `certify`, `certify_safety_level`, `certify_band`, `certify_anytime`
@@ -37,7 +32,7 @@ def recompute(record: Mapping[str, Any], data: ReturnsFile, *, moved: Any = 0.0)
     settings = record["settings"]
     with precision(settings["dtype"]):
         dtype = np.dtype(settings["dtype"])
-        fixed = np.asarray(np.asarray(fixed_of(record)) + moved, dtype)
+        fixed = np.asarray(fixed_of(record), dtype)
         options: dict[str, Any] = {
             "support": support_of(record),
             "delta": dtype.type(settings["delta"]),
@@ -46,7 +41,7 @@ def recompute(record: Mapping[str, Any], data: ReturnsFile, *, moved: Any = 0.0)
             "where": data.where,
         }
         found = _certified(record["fixed_beforehand"], settings, data.returns, fixed, options)
-        return _shifted(found, settings)
+        return shifted(found, settings)
 
 
 def fixed_of(record: Mapping[str, Any]) -> list[float]:
@@ -89,7 +84,8 @@ def _certified(
     return certify(returns, fixed, method=method, **options)
 
 
-def _shifted(found: Certificate, settings: Mapping[str, Any]) -> Certificate:
+def shifted(found: Certificate, settings: Mapping[str, Any]) -> Certificate:
+    """The certificate after the shift that the settings of a record name, if they name one."""
     if "performance_shift" not in settings:
         return found
     shift = {"divergence": settings["divergence"], "radius": settings["radius"]}
