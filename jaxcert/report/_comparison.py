@@ -80,9 +80,9 @@ def _of_rows(
     rooms = np.zeros_like(slack) if is_fixed else slack
     accepted = list(computed)
     lines = [list(_of_row(row, computed[i], u, float(rooms[i]))) for i, row in enumerate(record["rows"])]
-    for i in np.flatnonzero([is_fixed and bool(each) for each in lines]):
-        other = _counted_otherwise(record, int(i), found, float(slack[i]))
-        if other is not None and not list(_of_row(record["rows"][i], other, u, 0.0)):
+    for i in [place for place, each in enumerate(lines) if each]:
+        other = _counted_otherwise(record, i, found, computed[i], float(slack[i]))
+        if other is not None and not list(_of_row(record["rows"][i], other, u, float(rooms[i]))):
             lines[i], accepted[i] = [], other
     differences = [f"rows {i + 1} {line}" for i, each in enumerate(lines) for line in each]
     # What differs has been said; left are the words of the others.
@@ -91,11 +91,13 @@ def _of_rows(
     return Compared(differences + words, notes)
 
 
-def _counted_otherwise(record: Mapping[str, Any], i: int, found: Certificate, slack: float) -> dict[str, Any] | None:
+def _counted_otherwise(
+    record: Mapping[str, Any], i: int, found: Certificate, computed: dict[str, Any], slack: float
+) -> dict[str, Any] | None:
     """The row with the stated number of violations, if rounding can have put so many lower bounds below the threshold.
 
-    The thresholds of a curve are lower bounds; where the file was written, any of those that are near one may have
-    been on its other side.
+    The thresholds of a curve and of a wanted safety are lower bounds; where the file was written, any of those that
+    are near one may have been on its other side.
     """
     sampled, row = getattr(found, "sampled", found), record["rows"][i]
     bounds, threshold = np.array(sampled.lower_bounds), np.asarray(sampled.thresholds)[i]
@@ -103,6 +105,10 @@ def _counted_otherwise(record: Mapping[str, Any], i: int, found: Certificate, sl
     below = row["num_violations"] - int(np.sum(bounds < threshold - slack))
     if not 0 <= below <= near.size or sampled.beta.ndim or sampled.method == "soft":
         return None
+    if record["fixed_beforehand"] == "safety":
+        # Tasks that are tied with the one that gives the threshold: the certificate does not depend on them.
+        count = row["num_violations"]
+        return {**computed, "num_violations": count, "num_valid": sampled.num_tasks - count}
     ordered = near[np.argsort(bounds[near], kind="stable")]
     bounds[ordered] = np.where(np.arange(near.size) < below, np.nextafter(threshold, -np.inf), threshold)
     again = shifted(at_bounds(sampled, jnp.asarray(bounds), threshold[None]), record["settings"])

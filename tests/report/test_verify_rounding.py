@@ -126,3 +126,18 @@ def test_a_curve_may_have_been_made_where_bounds_round_otherwise(tmp_path):
         rows[5] = {**rows[4], "threshold": rows[5]["threshold"]}
 
     assert "rows 6 num_violations is 4" in str(verify(altered(path, one_less), tmp_path / "returns.npz"))
+
+
+def test_tasks_tied_with_the_one_that_gives_the_threshold_may_count(tmp_path):
+    """Equal returns in another order: elsewhere their bounds may differ in the last digit."""
+    returns = RETURNS.copy()
+    order = np.argsort(returns.mean(axis=1))
+    returns[order[:20]] = returns[order[0]]
+    of_safeties(tmp_path, returns, (0.0, 1.0))
+
+    def count(number):
+        row = {"num_violations": number, "num_valid": 40 - number}
+        return altered(tmp_path / "c.json", lambda d: d["certificates"][0]["rows"][1].update(row))
+
+    assert all(verify(count(number), tmp_path / "returns.npz").ok for number in (3, 20, 0))
+    assert "rows 2 num_violations is 21" in str(verify(count(21), tmp_path / "returns.npz"))
