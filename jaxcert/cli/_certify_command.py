@@ -17,7 +17,7 @@ from jaxcert.cli._certify_outputs import Found, Outputs, every_step, write_outpu
 from jaxcert.cli._numbers import several
 from jaxcert.cli._options import EpisodeColumn, Quiet, Strict, TaskColumn, ValueColumn, level
 from jaxcert.cli._plots import Size, Title, check_size
-from jaxcert.cli._settled import Force, ProtocolFile, check_design, settled
+from jaxcert.cli._settled import Force, ProtocolFile, check_design, settled, settled_columns
 from jaxcert.diagnostics import Finding, diagnose
 from jaxcert.planning import Advice, advise
 from jaxcert.planning._advice import misses
@@ -72,9 +72,9 @@ def certify_file(
             metavar="S", help="Safety wanted at the thresholds: where it is missed, say why (not for auto or soft)."
         ),
     ] = None,
-    task_column: TaskColumn = "task_id",
-    episode_column: EpisodeColumn = "episode_id",
-    value_column: ValueColumn = "total_return",
+    task_column: TaskColumn = None,
+    episode_column: EpisodeColumn = None,
+    value_column: ValueColumn = None,
     json: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a certificate file there; - for stdout.")
     ] = None,
@@ -100,6 +100,7 @@ def certify_file(
     wanted_files.check(file, protocol)
     given = {"thresholds": threshold, "safeties": safety, "support": support, "delta": delta}
     settings, locked = settled(protocol, {**given, "beta": beta, "bound": bound, "method": method})
+    columns = settled_columns(protocol, locked, task_column, episode_column, value_column)
     fixed: dict[_Fixed, Any] = {"threshold": settings.pop("thresholds"), "safety": settings.pop("safeties")}
     asked: _Asked = {name: list(values) for name, values in fixed.items() if values}
     _check_required(require, asked)
@@ -107,7 +108,6 @@ def certify_file(
         raise ValueError("--report shows thresholds or safeties, expected one of the two")
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show(f"reading {file}")
-        columns = {"task": task_column, "episode": episode_column or None, "value": value_column}
         data = read_returns(file, strict=strict, **columns)
         check_design(protocol, locked, data)
         show(f"certifying {len(data.returns)} tasks")

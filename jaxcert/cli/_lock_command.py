@@ -28,6 +28,12 @@ def lock_protocol(
     environment: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the environment.")] = None,
     policy: Annotated[Path | None, typer.Option(metavar="FILE", help="Policy file, of which the hash is kept.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, metavar="S", help="Seed of `jaxcert rollout`.")] = None,
+    task_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column of the tasks, in a table of returns.")
+    ] = None,
+    value_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column of the returns, in a table of returns.")
+    ] = None,
 ) -> None:
     """Lock the settings of an experiment in PROTOCOL, before its data."""
     protocol = Protocol(
@@ -44,6 +50,8 @@ def lock_protocol(
         environment=environment,
         policy_sha256=None if policy is None else hashlib.sha256(policy.read_bytes()).hexdigest(),
         seed=seed,
+        task_column=task_column,
+        value_column=value_column,
     )
     write_locked(out, protocol)
 

@@ -1,10 +1,11 @@
 """Options that several commands have."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from jaxcert.certificates._level_choice import AUTO
+from jaxcert.returns._rows import Columns
 
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress, only the result.")]
 Strict = Annotated[
@@ -16,13 +17,21 @@ Strict = Annotated[
     ),
 ]
 TaskColumn = Annotated[
-    str,
-    typer.Option("--task-column", metavar="NAME", help="Column of the tasks, in a table."),
+    str | None,
+    typer.Option("--task-column", metavar="NAME", help="Column of the tasks, in a table; by default task_id."),
 ]
 EpisodeColumn = Annotated[
-    str, typer.Option("--episode-column", metavar="NAME", help="Column of the episodes, in a table; '' if it has none.")
+    str | None,
+    typer.Option(
+        "--episode-column",
+        metavar="NAME",
+        help="Column of the episodes, in a table; by default episode_id, '' if it has none.",
+    ),
 ]
-ValueColumn = Annotated[str, typer.Option("--value-column", metavar="NAME", help="Column of the returns, in a table.")]
+ValueColumn = Annotated[
+    str | None,
+    typer.Option("--value-column", metavar="NAME", help="Column of the returns, in a table; by default total_return."),
+]
 Stochastic = Annotated[
     bool, typer.Option("--stochastic", help="Sample actions instead of taking the mode of their distribution.")
 ]
@@ -30,6 +39,13 @@ CHECKPOINT = (
     "A folder of `jaxcert train` (its last checkpoint), one checkpoint of it, or a policy file (.npz); or a policy "
     "shipped with the package: "
 )
+
+
+def columns_of(task: str | None, episode: str | None, value: str | None) -> dict[str, Any]:
+    """The columns by the names of `read_returns`, with its own where none is given."""
+    given = {"task": task, "episode": episode, "value": value}
+    found = Columns()._asdict() | {name: column for name, column in given.items() if column is not None}
+    return {**found, "episode": found["episode"] or None}
 
 
 def level(text: str) -> float | str:

@@ -11,7 +11,7 @@ from jaxcert._files import check_output, write_whole
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._lock_command import protocol_of, write_locked
 from jaxcert.cli._numbers import several
-from jaxcert.cli._options import EpisodeColumn, Quiet, TaskColumn, ValueColumn
+from jaxcert.cli._options import EpisodeColumn, Quiet, TaskColumn, ValueColumn, columns_of
 from jaxcert.cli._plots import write_plot
 from jaxcert.cli._settled import Force, Writing, check_distinct, check_new
 from jaxcert.planning import Assumptions, Plan, TaskTable, plan, task_table
@@ -58,9 +58,9 @@ def plan_file(
         float | None, typer.Option(metavar="P", help="Failure probability of a lower bound, for the table.")
     ] = None,
     max_violations: Annotated[int, typer.Option(min=0, metavar="K", help="Columns of the table.")] = 3,
-    task_column: TaskColumn = "task_id",
-    episode_column: EpisodeColumn = "episode_id",
-    value_column: ValueColumn = "total_return",
+    task_column: TaskColumn = None,
+    episode_column: EpisodeColumn = None,
+    value_column: ValueColumn = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result there.")] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw what each number of rollouts leads to (.png, .svg, .pdf).")
@@ -100,7 +100,7 @@ def plan_file(
         raise ValueError("--beta is for the table; with a pilot, beta belongs to the plan")
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show("reading")
-        known = _known(pilot, assume, task=task_column, episode=episode_column or None, value=value_column)
+        known = _known(pilot, assume, **columns_of(task_column, episode_column, value_column))
         show("planning")
         found = plan(known, support=support, delta=delta, **settings)
         written = Writing()

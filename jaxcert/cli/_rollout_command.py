@@ -33,6 +33,7 @@ from jaxcert.rollouts._task_columns import task_columns
 
 # Episodes per part: enough to keep the machine busy, few enough to lose.
 _EPISODES = 1000
+_DELTA = 0.01
 
 
 def rollout(
@@ -61,8 +62,9 @@ def rollout(
         float | None, typer.Option(metavar="S", help="End once each threshold is certified on this share of new tasks.")
     ] = None,
     delta: Annotated[
-        float, typer.Option(metavar="D", help="Failure probability of each threshold's certificate.")
-    ] = 0.01,
+        float | None,
+        typer.Option(metavar="D", help="Failure probability of each threshold's certificate; by default 0.01."),
+    ] = None,
     beta: Annotated[
         float | None,
         typer.Option(metavar="P", help="Probability with which a task below B may pass; by default 0.05."),
@@ -114,6 +116,11 @@ def rollout(
         "json": json,
     }
     locked = None if protocol is None else Protocol.read(protocol)
+    if locked is not None:
+        wished = {"delta": delta, "thresholds": threshold, "safeties": [] if safety is None else [safety]}
+        refuse(protocol, locked.contradictions({**wished, "beta": beta}))
+        delta, given["beta"] = locked.delta, None
+    delta = _DELTA if delta is None else delta
     tasks, rollouts, seed = _design(protocol, locked, tasks, rollouts, seed)
     asked = asked_for(rollouts, threshold, safety, delta, given)
     check_path = check_archive_path if asked else check_returns_path

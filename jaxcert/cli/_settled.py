@@ -7,7 +7,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from jaxcert.report import Protocol, ReturnsFile, returns_facts
+from jaxcert.cli._options import columns_of
+from jaxcert.report import Protocol, ReturnsFile
+from jaxcert.report._protocol_check import of_origin
 
 ProtocolFile = Annotated[
     Path | None,
@@ -34,13 +36,23 @@ def settled(path: Path | None, given: dict[str, Any]) -> tuple[dict[str, Any], P
     return {name: _DEFAULTS.get(name) if value is None else value for name, value in given.items()}, locked
 
 
+def settled_columns(
+    path: Path | None, locked: Protocol | None, task: str | None, episode: str | None, value: str | None
+) -> dict[str, Any]:
+    """The columns to read: those of the options, or of the protocol, which an option must not contradict."""
+    if locked is not None:
+        refuse(path, locked.contradictions({"task_column": task, "value_column": value}))
+        task, value = task or locked.task_column, value or locked.value_column
+    return columns_of(task, episode, value)
+
+
 def check_design(path: Path | None, locked: Protocol | None, data: ReturnsFile) -> None:
     """Raise ValueError where the data, or what their file says of their origin, are not those of the design."""
     if locked is None:
         return
-    counts, facts = data.num_rollouts, returns_facts(data.path)
-    origin = {name: facts.get(name) for name in ("environment", "policy_sha256", "seed")}
-    different = locked.contradictions({"num_tasks": len(counts), "num_rollouts": int(counts.max()), **origin})
+    counts = data.num_rollouts
+    different = locked.contradictions({"num_tasks": len(counts), "num_rollouts": int(counts.max())})
+    different += of_origin(locked, data)
     short = int(np.sum(counts < locked.num_rollouts))
     refuse(path, different or ([f"{short} tasks have fewer rollouts than the protocol says"] if short else []))
 

@@ -16,16 +16,17 @@ def verify_file(
     protocol: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The protocol that the certificate has to name.")
     ] = None,
-    task_column: TaskColumn = "task_id",
-    episode_column: EpisodeColumn = "episode_id",
-    value_column: ValueColumn = "total_return",
+    task_column: TaskColumn = None,
+    episode_column: EpisodeColumn = None,
+    value_column: ValueColumn = None,
     quiet: Quiet = False,
 ) -> None:
     """Compute CERTIFICATE again from RETURNS and say what differs; the exit status is 1 if anything does.
 
-    This finds what was altered. It cannot find a forgery: whoever makes up returns can certify them.
+    This finds what was altered. It cannot find a forgery: whoever makes up returns can certify them. Columns are those
+    that CERTIFICATE records.
     """
-    columns = {"task": task_column, "episode": episode_column or None, "value": value_column}
+    columns = {"task": task_column, "episode": episode_column, "value": value_column}
     with _console.progress(quiet) as show:
         show("computing")
         found = verify(certificate, returns, protocol=protocol, **columns)

@@ -55,17 +55,20 @@ def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Ce
     levels = thinned(np.unique(lower_bounds[np.isfinite(lower_bounds)]), max_points)
     if not levels.size:
         raise ValueError("certificate has no finite lower bound, expected at least one for a curve")
+    return at_bounds(certificate, certificate.lower_bounds, levels)
+
+
+def at_bounds(certificate: Certificate, lower_bounds: Any, levels: np.ndarray) -> Certificate:
+    """The certificate by the same settings of other lower bounds [n], at these thresholds."""
     settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta}
     if isinstance(certificate, BandCertificate):
         settings |= {"kind": certificate.method, "num_smallest": certificate.num_smallest, "low": certificate.low}
-        curve = certify_lower_bounds_band(certificate.lower_bounds, levels, **settings)
+        curve = certify_lower_bounds_band(lower_bounds, levels, **settings)
     elif isinstance(certificate, AnytimeCertificate):
         prior = certificate.prior[0], certificate.prior[1]
-        curve = certify_in_order(
-            certificate.bound, certificate.lower_bounds, jnp.asarray(levels), **settings, prior=prior
-        )
+        curve = certify_in_order(certificate.bound, lower_bounds, jnp.asarray(levels), **settings, prior=prior)
     else:
-        curve = certify_lower_bounds(certificate.lower_bounds, levels, method=certificate.method, **settings)
+        curve = certify_lower_bounds(lower_bounds, levels, method=certificate.method, **settings)
     return dataclasses.replace(curve, bound=certificate.bound)
 
 

@@ -23,7 +23,7 @@ from jaxcert.certificates._registry import METHODS
 
 _FORMAT_VERSION = 1
 # What a protocol may leave open.
-_OPTIONAL = ("metric", "environment", "policy_sha256", "seed")
+_OPTIONAL = ("metric", "environment", "policy_sha256", "seed", "task_column", "value_column")
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 
@@ -48,6 +48,8 @@ class Protocol:
         environment: name of the environment, as `jaxcert rollout` takes it.
         policy_sha256: SHA-256 of the policy file.
         seed: of the tasks and rollouts.
+        task_column: which column of a table of returns holds the tasks.
+        value_column: which column holds the returns.
 
     Raises:
         ValueError: for values that `certify` would refuse, neither or both of thresholds and safeties, or a threshold
@@ -72,6 +74,8 @@ class Protocol:
     environment: str | None = None
     policy_sha256: str | None = None
     seed: int | None = None
+    task_column: str | None = None
+    value_column: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("support", "thresholds", "safeties"):
@@ -99,7 +103,7 @@ class Protocol:
         refuse("thresholds", thresholds, thresholds <= high, f"at most {high:g}, which no performance exceeds")
 
     def _check_facts(self) -> None:
-        for name in ("metric", "environment"):
+        for name in ("metric", "environment", "task_column", "value_column"):
             if not isinstance(getattr(self, name), str | None):
                 raise ValueError(f"{name} is {getattr(self, name)!r}; expected text")
         if self.policy_sha256 is not None and not _SHA256.fullmatch(str(self.policy_sha256)):

@@ -24,10 +24,12 @@ class ReturnsFile(Returns):
     Attributes:
         path: the file.
         sha256: the SHA-256 of its content, in hexadecimal digits.
+        columns: which columns of a table were read; None for a file of arrays.
     """
 
     path: Path
     sha256: str
+    columns: Columns | None
 
 
 def read_returns(
@@ -91,9 +93,10 @@ def read_returns(
     path = Path(path)
     content = _content(path)
     kind = check_suffix(path, [*_ARRAYS, *_TABLES])
+    columns = Columns(task, episode, value)
     try:
         text = unpacked(content) if kind == ".csv.gz" else content
-        found = _read(kind, text, Columns(task, episode, value))
+        found = _read(kind, text, columns)
     except ValueError as error:
         raise ValueError(f"{path}: {' '.join(str(error).split())}") from error
     if kind.startswith(".csv") and not text.endswith((b"\n", b"\r")):
@@ -101,7 +104,8 @@ def read_returns(
             raise ValueError(f"{path}: {_MAYBE_CUT}; expected a line ending")
         warnings.warn(f"{path}: {_MAYBE_CUT}", UserWarning, stacklevel=2)
     check_missing(found, strict=strict, place=f"{path}: ")
-    return ReturnsFile(found.returns, found.where, found.tasks, path, hashlib.sha256(content).hexdigest())
+    read = columns if kind in _TABLES else None
+    return ReturnsFile(found.returns, found.where, found.tasks, path, hashlib.sha256(content).hexdigest(), read)
 
 
 def _read(kind: str, content: bytes, columns: Columns) -> Returns:

@@ -29,20 +29,30 @@ def recompute(record: Mapping[str, Any], data: ReturnsFile) -> Certificate:
         ValueError: the settings are not those of `certify`, `certify_safety_level`, `certify_band`, `certify_anytime`
             or `certify_shift`, or not valid for these returns.
     """
-    settings, rows = record["settings"], record["rows"]
+    settings = record["settings"]
     with precision(settings["dtype"]):
         dtype = np.dtype(settings["dtype"])
-        fixed = np.asarray([row[record["fixed_beforehand"]] for row in rows], dtype)
-        low, high = settings["support"]
+        fixed = np.asarray(fixed_of(record), dtype)
         options: dict[str, Any] = {
-            "support": (-np.inf if low is None else low, np.inf if high is None else high),
+            "support": support_of(record),
             "delta": dtype.type(settings["delta"]),
             "beta": settings["beta"] if isinstance(settings["beta"], str) else dtype.type(settings["beta"]),
             "bound": settings["bound"],
             "where": data.where,
         }
         found = _certified(record["fixed_beforehand"], settings, data.returns, fixed, options)
-        return _shifted(found, settings)
+        return shifted(found, settings)
+
+
+def fixed_of(record: Mapping[str, Any]) -> list[float]:
+    """The thresholds or safeties that a record says were fixed beforehand: in a shift, those of the sampled tasks."""
+    return [row.get("sampled", row)[record["fixed_beforehand"]] for row in record["rows"]]
+
+
+def support_of(record: Mapping[str, Any]) -> tuple[float, float]:
+    """The support, with the open end that JSON has no number for."""
+    low, high = record["settings"]["support"]
+    return (-np.inf if low is None else low, np.inf if high is None else high)
 
 
 def by_protocol(locked: Protocol, data: ReturnsFile, dtype: str) -> Certificate:
@@ -74,7 +84,8 @@ def _certified(
     return certify(returns, fixed, method=method, **options)
 
 
-def _shifted(found: Certificate, settings: Mapping[str, Any]) -> Certificate:
+def shifted(found: Certificate, settings: Mapping[str, Any]) -> Certificate:
+    """The certificate after the shift that the settings of a record name, if they name one."""
     if "performance_shift" not in settings:
         return found
     shift = {"divergence": settings["divergence"], "radius": settings["radius"]}

@@ -29,6 +29,8 @@ from jaxcert.report._readers import ReturnsFile
 
 # Of two policies, and from both sides: their rows say more than a record holds.
 _OTHERS = (ImprovementCertificate, IntervalCertificate)
+# Of the sampled tasks, in a row of a shift.
+_SAMPLED = ("threshold", "safety", "epsilon", "status")
 _TOGETHER = "All rows hold together, so that one may be chosen after a look at them."
 _NOTE = "Each row holds for a {} fixed before the data were seen, not for one chosen after a look at the rows."
 
@@ -56,10 +58,12 @@ def certificate_record(
 
     Returns:
         A dictionary of strings, numbers, lists and dictionaries; `rows` has one entry per threshold. If beta was chosen
-        from the data, it is in the rows, and "auto" in the settings.
+        from the data, it is in the rows, and "auto" in the settings. Rows of a shift have an entry `sampled`: what is
+        certified of the sampled tasks.
 
     Raises:
-        ValueError: the certificate is batched, or of another kind: of two policies, from both sides, of a mean.
+        ValueError: the certificate is batched, or of another kind: of two policies, from both sides, of a mean, or of
+            one shift after another.
 
     Example:
         >>> import jax.numpy as jnp
@@ -69,9 +73,7 @@ def certificate_record(
         >>> certificate_record(certificate, support=(0.0, 1.0))["rows"][0]["num_violations"]
         0
     """
-    if not isinstance(certificate, Certificate) or isinstance(certificate, _OTHERS):
-        kind = type(certificate).__name__
-        raise ValueError(f"certificate has type {kind}; expected one of the safety of one policy (to_json writes any)")
+    _check_kind(certificate)
     if certificate.safety.ndim != 1:
         raise ValueError(f"certificate is batched: safety has shape {certificate.safety.shape}, expected [t]")
     return {
@@ -113,16 +115,32 @@ def write_certificates(
         ...     path = pathlib.Path(folder) / "certificate.json"
         ...     write_certificates(path, [])
         ...     json.loads(path.read_text())["format_version"]
-        2
+        3
     """
     document = certificate_document(records, protocol=protocol, checkpoint=checkpoint)
     write_whole(path, document_text(document).encode("utf-8", "backslashreplace"), replace=replace)
 
 
+def _check_kind(certificate: Any) -> None:
+    """Raise ValueError for what a record does not hold."""
+    sampled = _sampled(certificate)
+    if isinstance(sampled, ShiftCertificate):
+        raise ValueError("certificate is of one shift after another; expected one shift of that of the sampled tasks")
+    if not isinstance(sampled, Certificate) or isinstance(sampled, _OTHERS):
+        kind = f"{'that of a shift of ' if sampled is not certificate else ''}{type(sampled).__name__}"
+        raise ValueError(f"certificate has type {kind}; expected one of the safety of one policy (to_json writes any)")
+
+
+def _sampled(certificate: Any) -> Any:
+    """The certificate of the sampled tasks: itself, unless it is of a shift."""
+    return certificate.sampled if isinstance(certificate, ShiftCertificate) else certificate
+
+
 def _settings(certificate: Certificate, support: tuple[float, float]) -> dict[str, Any]:
+    sampled = _sampled(certificate)
     return (
         _shift(certificate)
-        | _others(certificate)
+        | _others(sampled)
         | {
             "bound": certificate.bound,
             "method": certificate.method,
@@ -131,7 +149,7 @@ def _settings(certificate: Certificate, support: tuple[float, float]) -> dict[st
             "support": [_number(end) for end in support],
             "num_tasks": certificate.num_tasks,
             "simultaneous": certificate.simultaneous,
-            "num_smallest": certificate.num_smallest if isinstance(certificate, BandCertificate) else None,
+            "num_smallest": sampled.num_smallest if isinstance(sampled, BandCertificate) else None,
             "dtype": str(certificate.safety.dtype),
         }
     )
@@ -164,6 +182,7 @@ def _data(data: ReturnsFile) -> dict[str, Any]:
         "sha256": data.sha256,
         "num_rollouts": {"min": int(counts.min()), "max": int(counts.max()), "total": int(counts.sum())},
         "dtype": str(data.returns.dtype),
+        "columns": None if data.columns is None else data.columns._asdict(),
     }
 
 
@@ -175,7 +194,7 @@ def _rows(certificate: Certificate) -> list[dict[str, Any]]:
     if certificate.beta.ndim:
         columns["beta"] = certificate.beta.tolist()
     counts = (np.asarray(certificate.num_violations), np.asarray(certificate.num_valid), np.asarray(certificate.status))
-    return [
+    rows = [
         {
             **{name: _number(column[i]) for name, column in columns.items()},
             "num_violations": int(violations),
@@ -185,6 +204,10 @@ def _rows(certificate: Certificate) -> list[dict[str, Any]]:
         }
         for i, (violations, valid, status) in enumerate(zip(*counts, strict=True))
     ]
+    if not isinstance(certificate, ShiftCertificate):
+        return rows
+    before = [{name: row[name] for name in _SAMPLED} for row in _rows(certificate.sampled)]
+    return [{**row, "sampled": entry} for row, entry in zip(rows, before, strict=True)]
 
 
 def _with_advice(rows: list[dict[str, Any]], advice: Sequence[Advice | None] | None) -> list[dict[str, Any]]:

@@ -120,6 +120,28 @@ def test_rollouts_of_another_origin_are_refused(tmp_path):
         assert "seed is 8, the protocol says 7" in message
 
 
+def test_returns_that_do_not_say_where_they_come_from_are_refused(tmp_path, file):
+    assert command("lock", tmp_path / "p.toml", *LOCK, "--threshold", 0.5, "--seed", 7).status == 0
+    message = refused("certify", file, "--protocol", tmp_path / "p.toml")
+    assert "seed is not recorded in the file of returns, the protocol says 7" in message
+
+
+def test_a_protocol_settles_the_column_of_returns(tmp_path):
+    rows = [f"{i},{j},{RETURNS[i, j]},{1 - RETURNS[i, j]}" for i in range(40) for j in range(20)]
+    (tmp_path / "r.csv").write_text("\n".join(["task_id,episode_id,total_return,score", *rows]) + "\n")
+    lock = ("lock", tmp_path / "p.toml", *LOCK, "--threshold", 0.5, "--value-column", "score")
+    assert command(*lock, "--task-column", "task_id").status == 0
+    certify = ("certify", tmp_path / "r.csv", "--protocol", tmp_path / "p.toml")
+    message = refused(*certify, "--value-column", "total_return")
+    assert "value_column is total_return, the protocol says score" in message
+    assert command(*certify, "--json", tmp_path / "c.json").status == 0
+    columns = json.loads((tmp_path / "c.json").read_text())["certificates"][0]["data"]["columns"]
+    assert columns == {"task": "task_id", "episode": "episode_id", "value": "score"}
+    verify = ("verify", tmp_path / "c.json", tmp_path / "r.csv", "--protocol", tmp_path / "p.toml")
+    assert command(*verify).status == 0
+    assert command(*verify, "--value-column", "total_return").status == 1
+
+
 def test_a_gate_needs_thresholds_in_the_protocol(tmp_path, file):
     assert command("lock", tmp_path / "p.toml", *LOCK, "--safety", 0.5).status == 0
     arguments = ("certify", file, "--protocol", tmp_path / "p.toml", "--require", 0.9)
@@ -164,6 +186,21 @@ def test_rollouts_keep_to_the_protocol(tmp_path, locked):
     assert command("lock", tmp_path / "q.toml", *LOCK, *other).status == 0
     message = refused("rollout", "simple_grid", "--protocol", tmp_path / "q.toml", "--out", tmp_path / "r.npz")
     assert "environment is simple_grid, the protocol says cheetah" in message
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--delta", 0.5), "delta is 0.5, the protocol says 0.05"),
+        (("--threshold", 0.9), "thresholds is 0.9, the protocol says 0.5"),
+        (("--safety", 0.9), "safeties is 0.9, the protocol says none"),
+        (("--beta", 0.2), "beta is 0.2, the protocol says the default"),
+    ],
+)
+def test_rollouts_take_no_other_settings_than_those_of_the_protocol(tmp_path, locked, options, words):
+    policy = ("rollout", "simple_grid", "--protocol", locked, "--out", tmp_path / "r.npz")
+    assert words in refused(*policy, *options)
+    assert not (tmp_path / "r.npz").exists()
 
 
 def test_a_protocol_is_written_once(locked):

@@ -83,7 +83,8 @@ def test_what_was_written_is_verified(tmp_path, options):
     path = recorded(tmp_path, **options)
     found = verify(path, tmp_path / "returns.npz")
     assert found.differences == ()
-    assert str(found) == f"verified: 1 certificate, {found.num_rows} statements"
+    named = f"it names the protocol {LOCKED.digest[:12]}..., which was not given and not checked"
+    assert str(found) == f"verified: 1 certificate, {found.num_rows} statements; {named}"
 
 
 def test_in_double_precision_without_changing_that_of_the_user(tmp_path):
@@ -263,8 +264,8 @@ def test_documents_have_the_form_of_the_schema(tmp_path):
         ("[" * 100_000, "is not JSON, or cut short"),
         ("[]", "is no certificate file"),
         ('{"format": "other"}', "is no certificate file"),
-        ('{"format": "jaxcert certificates", "format_version": 1}', "has version 1 of the format"),
-        ('{"format": "jaxcert certificates", "format_version": 2}', "is a required property"),
+        ('{"format": "jaxcert certificates", "format_version": 2}', "has version 2 of the format"),
+        ('{"format": "jaxcert certificates", "format_version": 3}', "is a required property"),
         ('{"format": "jaxcert certificates", "format_version": NaN}', "NaN is no number"),
         ('{"format": "jaxcert certificates", "format": "mine"}', "the key 'format' occurs twice"),
         ('{"format": "jaxcert certificates", "format_version": 1e400}', "1e400 is too large"),

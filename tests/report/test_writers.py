@@ -75,6 +75,7 @@ def test_document_names_versions_and_data(tmp_path):
         "sha256": data.sha256,
         "num_rollouts": {"min": 5, "max": 20, "total": 585},
         "dtype": "float64",
+        "columns": None,
     }
 
 

@@ -82,7 +82,7 @@ def certify_shift(
     arrays = (certificate.thresholds, certificate.safety, certificate.epsilon, certificate.status)
     fields |= _shifted(chosen, *arrays, within, lower)
     settings = {"divergence": divergence, "quantity": certificate._quantity}
-    return ShiftCertificate(**fields, **settings, radius=within, performance_shift=lower)
+    return ShiftCertificate(**fields, **settings, radius=within, performance_shift=lower, sampled=certificate)
 
 
 @functools.partial(jax.jit, static_argnums=0)

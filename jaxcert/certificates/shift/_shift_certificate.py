@@ -1,6 +1,7 @@
 """The certificate on new tasks that differ from the sampled ones."""
 
 import dataclasses
+from typing import Any, Self
 
 import jax
 
@@ -22,6 +23,7 @@ class ShiftCertificate(Certificate):
         performance_shift: c, by how much the performance on any task may be lower, rounded up, a scalar.
         divergence: in what the radius is measured; None if the distribution is the sampled one (static).
         quantity: what the thresholds are of, in words (static).
+        sampled: the certificate of the sampled tasks, from which all this follows.
 
     Example:
         >>> import jax.numpy as jnp
@@ -36,6 +38,18 @@ class ShiftCertificate(Certificate):
     performance_shift: jax.Array
     divergence: str | None = dataclasses.field(metadata={"static": True})
     quantity: str = dataclasses.field(metadata={"static": True})
+    sampled: Certificate
+
+    def __getitem__(self, index: int | slice) -> Self:
+        """The certificate at one threshold, or at some of them, as the one of the sampled tasks."""
+        return dataclasses.replace(super().__getitem__(index), sampled=self.sampled[index])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as numbers, strings and lists; ``sampled`` likewise."""
+        return {**super().to_dict(), "sampled": self.sampled.to_dict()}
+
+    def _is_column(self, name: str, value: Any) -> bool:
+        return name != "sampled" and super()._is_column(name, value)
 
     @property
     def _quantity(self) -> str:

@@ -1,0 +1,93 @@
+"""Whether certificates and returns keep to a protocol."""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from jaxcert.report._comparison import differing, told
+from jaxcert.report._protocol import Protocol
+from jaxcert.report._readers import ReturnsFile
+from jaxcert.report._recompute import by_protocol, fixed_of, precision, support_of
+from jaxcert.report._returns import returns_facts
+from jaxcert.report._writers import certificate_record
+
+_ORIGIN = ("environment", "policy_sha256", "seed")
+# Of the level of the lower bounds, where a release or machine computes the largest one that costs nothing.
+_ROUNDING = 32
+# What a protocol settles; the numbers are compared with those of the recorded settings.
+_SETTLED = ("settings", "fixed_beforehand", "note")
+
+
+def of_protocol(document: Mapping[str, Any], locked: Protocol, data: list[ReturnsFile]) -> Iterator[str]:
+    """How a document and the returns of each of its certificates differ from what was locked."""
+    if document["protocol"] is None:
+        yield "it names no protocol"
+    elif document["protocol"] != locked.digest:
+        yield f"it names the protocol {document['protocol'][:12]}..., the file is {locked.digest[:12]}..."
+    if len(document["certificates"]) > 1:
+        yield f"it holds {len(document['certificates'])} certificates, the protocol is of one"
+    for place, (record, read) in enumerate(zip(document["certificates"], data, strict=True)):
+        lines = locked.contradictions(_settled(record, locked)) or _of_settings(record, locked, read)
+        yield from (f"certificate {place + 1}: {line}" for line in (*lines, *of_origin(locked, read)))
+
+
+def of_origin(locked: Protocol, data: ReturnsFile) -> list[str]:
+    """How the origin of returns, as their file records it, differs from a protocol.
+
+    What the protocol fixes and the file does not record is a difference, too: a protocol is kept only if that can be
+    seen. `write_returns` records facts of rollouts that were made otherwise than by `jaxcert rollout`.
+    """
+    facts = returns_facts(data.path)
+    columns = {} if data.columns is None else {"task_column": data.columns.task, "value_column": data.columns.value}
+    found = {name: facts.get(name) for name in _ORIGIN} | dict.fromkeys(("task_column", "value_column")) | columns
+    unknown = [name for name in found if found[name] is None and getattr(locked, name) is not None]
+    return locked.contradictions(found) + [
+        f"{name} is not recorded in the file of returns, the protocol says {getattr(locked, name)}" for name in unknown
+    ]
+
+
+def _of_settings(record: Mapping[str, Any], locked: Protocol, data: ReturnsFile) -> Iterator[str]:
+    dtype = record["settings"]["dtype"]
+    try:
+        with warnings.catch_warnings(), precision(dtype):
+            warnings.simplefilter("ignore")
+            found = by_protocol(locked, data, dtype)
+            fixed = "threshold" if locked.thresholds else "safety"
+            again = certificate_record(found, support=support_of(record), data=data, fixed=fixed)
+    except (ValueError, OverflowError) as error:
+        yield f"cannot be computed from these returns: {error}"
+        return
+    rounding = _ROUNDING * float(np.finfo(dtype).eps) / 2
+    stated, expected = ({name: each[name] for name in _SETTLED} for each in (record, again))
+    yield from told(differing("", stated, expected, rounding), "the protocol gives")
+
+
+def _settled(record: Mapping[str, Any], locked: Protocol) -> dict[str, Any]:
+    """What a record says of the entries of a protocol, which are in its precision."""
+    settings, kind = record["settings"], np.dtype(record["settings"]["dtype"])
+    counts = None if record["data"] is None else record["data"]["num_rollouts"]
+    rollouts = [] if counts is None else [counts["min"], counts["max"]]
+    found = {
+        "support": support_of(record),
+        "delta": settings["delta"],
+        "thresholds" if record["fixed_beforehand"] == "threshold" else "safeties": fixed_of(record),
+        "bound": settings["bound"],
+        "method": settings["method"],
+        "num_tasks": settings["num_tasks"],
+        "num_rollouts": next((number for number in rollouts if number != locked.num_rollouts), None),
+    }
+    if locked.beta is not None:
+        found["beta"] = settings["beta"]  # a default is computed with the rest
+    stated = {name: getattr(locked, name) for name in found}
+    return {name: stated[name] if equal(value, stated[name], kind) else value for name, value in found.items()}
+
+
+def equal(found: Any, stated: Any, dtype: np.dtype) -> bool:
+    """Whether numbers differ by the rounding to their type alone."""
+    if found is None or stated is None or isinstance(found, str) or isinstance(stated, str):
+        return found == stated
+    return np.shape(found) == np.shape(stated) and bool(
+        np.allclose(found, stated, rtol=4 * np.finfo(dtype).eps, atol=0)
+    )

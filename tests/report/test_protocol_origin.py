@@ -1,0 +1,83 @@
+"""A protocol that fixes where returns come from is kept only if their file says so."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from test_verify import LEVELS, LOCKED, RETURNS, SETTINGS, altered
+
+import jaxcert
+from jaxcert.report import certificate_record, read_returns, verify, write_certificates, write_returns
+
+ORIGIN = {"environment": "arm", "policy_sha256": "a" * 64, "seed": 7}
+FIXED = dataclasses.replace(LOCKED, **ORIGIN)
+
+
+def kept(folder, locked, *, facts=None, suffix="parquet", **columns):
+    """Verified against the protocol, for returns whose file records these facts."""
+    file = folder / f"returns.{suffix}"
+    if not file.exists():
+        write_returns(file, RETURNS.astype(np.float32), facts=facts)
+    data = read_returns(file, **columns)
+    found = jaxcert.certify(data.returns.astype(np.float32), LEVELS, **SETTINGS)
+    record = certificate_record(found, support=(0, 1), data=data)
+    write_certificates(folder / "c.json", [record], protocol=locked.digest)
+    if not (folder / "p.toml").exists():
+        locked.write(folder / "p.toml")
+    return verify(folder / "c.json", file, protocol=folder / "p.toml")
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "npz"])
+def test_the_recorded_origin_must_be_the_locked_one(tmp_path, suffix):
+    assert kept(tmp_path, FIXED, facts=ORIGIN, suffix=suffix).ok
+
+
+@pytest.mark.parametrize(("name", "other"), [("environment", "leg"), ("policy_sha256", "b" * 64), ("seed", 8)])
+def test_another_origin_breaks_the_protocol(tmp_path, name, other):
+    found = kept(tmp_path, FIXED, facts={**ORIGIN, name: other})
+    assert found.differences == (f"certificate 1: {name} is {other}, the protocol says {ORIGIN[name]}",)
+
+
+def test_an_origin_that_is_not_recorded_breaks_the_protocol(tmp_path):
+    found = kept(tmp_path, FIXED, facts={"environment": "arm"})
+    assert found.differences == (
+        f"certificate 1: policy_sha256 is not recorded in the file of returns, the protocol says {'a' * 64}",
+        "certificate 1: seed is not recorded in the file of returns, the protocol says 7",
+    )
+    assert kept(tmp_path, LOCKED).differences[0].startswith("it names the protocol")
+
+
+def two_columns(folder):
+    """A table with a better column of returns beside the right one."""
+    rows = [f"{i},{j},{RETURNS[i, j]:.6f},{RETURNS[i, j] ** 0.5:.6f}" for i in range(40) for j in range(20)]
+    (folder / "returns.csv").write_text("\n".join(["task_id,episode_id,total_return,score", *rows]) + "\n")
+
+
+def test_the_column_of_returns_is_recorded_and_read_again(tmp_path):
+    two_columns(tmp_path)
+    assert kept(tmp_path, LOCKED, suffix="csv", value="score").ok
+    columns = read_returns(tmp_path / "returns.csv", value="score").columns
+    assert columns == ("task_id", "episode_id", "score")
+    other = verify(tmp_path / "c.json", tmp_path / "returns.csv", value="total_return")
+    assert "certificate 1: data columns value is 'score', the returns give 'total_return'" in other.differences
+    altered(tmp_path / "c.json", lambda d: d["certificates"][0]["data"]["columns"].update(value="total_return"))
+    assert "rows 2 safety" in str(verify(tmp_path / "c.json", tmp_path / "returns.csv"))
+
+
+def test_the_locked_column_of_returns_is_the_one_that_was_read(tmp_path):
+    two_columns(tmp_path)
+    locked = dataclasses.replace(LOCKED, value_column="total_return", task_column="task_id")
+    found = kept(tmp_path, locked, suffix="csv", value="score")
+    assert found.differences == ("certificate 1: value_column is score, the protocol says total_return",)
+    assert kept(tmp_path, locked, suffix="csv").ok
+    unknown = kept(tmp_path, locked, suffix="npz")
+    assert "value_column is not recorded in the file of returns, the protocol says total_return" in str(unknown)
+
+
+def test_an_invented_protocol_is_told(tmp_path):
+    kept(tmp_path, LOCKED)
+    altered(tmp_path / "c.json", lambda document: document.update(protocol="abcd" * 16))
+    assert str(verify(tmp_path / "c.json", tmp_path / "returns.parquet")) == (
+        "verified: 1 certificate, 3 statements; it names the protocol abcdabcdabcd..., which was not given and not "
+        "checked"
+    )

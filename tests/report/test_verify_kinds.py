@@ -1,0 +1,75 @@
+"""Every kind of certificate that a file holds is verified, after every kind of shift, in both precisions."""
+
+import dataclasses
+
+import jax
+import numpy as np
+import pytest
+from conftest import x64_context
+from test_verify import KINDS, LEVELS, RETURNS, SETTINGS, saved, shifted
+
+import jaxcert
+from jaxcert.report import certificate_record, read_returns, verify, write_certificates
+
+SHIFTS = [
+    None,
+    {"divergence": "total_variation", "radius": 0.03},
+    {"divergence": "kl", "radius": 0.02},
+    {"divergence": "chi2", "radius": 0.04},
+    {"divergence": "ratio", "radius": 1.3},
+    {"performance_shift": 0.0123},
+    {"divergence": "kl", "radius": 0.02, "performance_shift": 0.0123},
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", [name for name in KINDS if name != "shift"])
+def test_every_kind_after_every_shift(tmp_path, name, dtype):
+    options = {"certify": jaxcert.certify, "fixed": "threshold", "asked": LEVELS, **KINDS[name]}
+    certify, fixed, asked = (options.pop(key) for key in ("certify", "fixed", "asked"))
+    data = read_returns(saved(tmp_path, dtype=dtype))
+    with x64_context(dtype == "float64"):
+        sampled = certify(data.returns, asked, **SETTINGS, **options)
+        shifts = SHIFTS if dtype == "float32" else SHIFTS[-1:]
+        found = [sampled if shift is None else jaxcert.certify_shift(sampled, **shift) for shift in shifts]
+        records = [certificate_record(each, support=(0, 1), data=data, fixed=fixed) for each in found]
+    write_certificates(tmp_path / "c.json", records)
+    verified = verify(tmp_path / "c.json", tmp_path / "returns.npz")
+    assert verified.differences == ()
+    assert verified.notes == ()
+    assert all(record["settings"]["dtype"] == dtype for record in records)
+
+
+def test_the_example_of_the_page_on_shifts(tmp_path):
+    np.savez(tmp_path / "returns.npz", returns=jaxcert.sample_returns("cheetah"))
+    data = read_returns(tmp_path / "returns.npz")
+    sampled = jaxcert.certify(data.returns, [400.0, 500.0, 600.0], support=(0.0, 1000.0), delta=0.01)
+    found = jaxcert.certify_shift(sampled, divergence="total_variation", radius=0.05, performance_shift=20.0)
+    record = certificate_record(found, support=(0, 1000), data=data)
+    assert [row["threshold"] for row in record["rows"]] == [380, 480, 580]
+    assert [row["sampled"]["threshold"] for row in record["rows"]] == [400, 500, 600]
+    write_certificates(tmp_path / "c.json", [record])
+    assert str(verify(tmp_path / "c.json", tmp_path / "returns.npz")) == "verified: 1 certificate, 3 statements"
+
+
+def test_what_a_record_of_a_shift_does_not_hold():
+    found = shifted(RETURNS.astype("float32"), LEVELS, **SETTINGS)
+    with pytest.raises(ValueError, match="of one shift after another"):
+        certificate_record(dataclasses.replace(found, sampled=found), support=(0, 1))
+    improvement = jaxcert.certify_improvement(
+        np.full((20, 5), 0.5), np.full((20, 5), 0.5), 0.0, support=(0, 1), delta=0.1
+    )
+    difference = jaxcert.certify_shift(improvement, performance_shift=0.1)
+    with pytest.raises(ValueError, match="that of a shift of ImprovementCertificate"):
+        certificate_record(difference, support=(-1, 1))
+
+
+def test_a_part_of_a_shift_keeps_its_part_of_the_sampled_tasks(tmp_path):
+    found = shifted(RETURNS.astype("float32"), LEVELS, **SETTINGS)[1:]
+    np.testing.assert_array_equal(found.sampled.thresholds, found.thresholds)
+    assert found.to_dict()["sampled"]["thresholds"] == found.to_dict()["thresholds"]
+    assert "sampled" not in found.to_frame()
+    assert jax.tree.map(np.shape, found).thresholds == (2,)
+    data = read_returns(saved(tmp_path))
+    write_certificates(tmp_path / "c.json", [certificate_record(found, support=(0, 1), data=data)])
+    assert verify(tmp_path / "c.json", tmp_path / "returns.npz").ok

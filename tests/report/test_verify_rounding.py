@@ -1,0 +1,143 @@
+"""Verified is what differs by rounding alone, of which nothing is large because one return is."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from test_verify import LEVELS, RETURNS, SETTINGS, altered, recorded
+
+import jaxcert
+from jaxcert.certificates import floor_figures
+from jaxcert.report import certificate_record, read_returns, step_curve, verify, write_certificates
+
+U = 2.0**-24
+
+
+def of_safeties(folder, returns, support):
+    np.savez(folder / "returns.npz", returns=returns.astype(np.float32))
+    data = read_returns(folder / "returns.npz")
+    found = jaxcert.certify_safety_level(data.returns, [0.5, 0.8], support=support, delta=0.05)
+    record = certificate_record(found, support=support, data=data, fixed="safety")
+    write_certificates(folder / "c.json", [record])
+    return [row["threshold"] for row in record["rows"]]
+
+
+def stated(folder, change, row=1):
+    """Verified after the threshold was changed, in words, too."""
+
+    def both(document):
+        entry = document["certificates"][0]["rows"][row]
+        old, entry["threshold"] = entry["threshold"], change(entry["threshold"])
+        figures = [f"at least {floor_figures(float(np.float32(value)))} with" for value in (old, entry["threshold"])]
+        assert figures[0] in entry["sentence"]
+        entry["sentence"] = entry["sentence"].replace(*figures)
+
+    before = (folder / "c.json").read_text()
+    found = verify(altered(folder / "c.json", both), folder / "returns.npz")
+    (folder / "c.json").write_text(before)
+    return found
+
+
+def test_a_large_return_gives_no_room_to_thresholds_of_the_size_of_the_others(tmp_path):
+    returns = 5 + RETURNS
+    returns[7, 3] = 1e6
+    _, threshold = of_safeties(tmp_path, returns, (0.0, 1e6))
+    assert 4 < threshold < 8
+    assert verify(tmp_path / "c.json", tmp_path / "returns.npz").ok
+    for change in (19.0, 0.01, 1e-3, 1e-4):
+        assert "rows 2 threshold is" in str(stated(tmp_path, lambda t, change=change: t + change))
+
+
+def test_a_threshold_near_zero_has_the_rounding_of_the_end_of_the_support(tmp_path):
+    of_safeties(tmp_path, 2 * RETURNS - 1.2, (-1000.0, 1000.0))
+    assert stated(tmp_path, lambda t: t - 8 * U * 1000).ok
+    assert not stated(tmp_path, lambda t: t + 32 * U * 1000).ok
+    assert not stated(tmp_path, lambda t: t - 32 * U * 1000).ok
+
+
+def test_a_threshold_that_rounding_makes_better_is_told(tmp_path):
+    of_safeties(tmp_path, RETURNS, (0.0, 1.0))
+    found = stated(tmp_path, lambda t: float(np.float32(t * (1 + 8 * U))))
+    assert found.ok
+    assert "here, within rounding" in str(found)
+    assert not stated(tmp_path, lambda t: t * (1 + 64 * U)).ok
+
+
+@pytest.mark.parametrize("name", ["epsilon", "safety"])
+@pytest.mark.parametrize("relative", [-1e-4, -2e-5, 2e-5, 1e-4])
+def test_risks_are_compared_by_their_own_size(tmp_path, name, relative):
+    def change(document):
+        row = document["certificates"][0]["rows"][1]
+        row[name] += relative * row["epsilon"]
+
+    path = altered(recorded(tmp_path), change)
+    assert f"rows 2 {name} is" in str(verify(path, tmp_path / "returns.npz"))
+
+
+def test_no_figure_of_a_safety_is_better_than_what_is_computed(tmp_path, monkeypatch):
+    """As if this machine had found the number just below the one of four figures that the file states."""
+    path = recorded(tmp_path)
+    document = json.loads(path.read_text())
+    row = document["certificates"][0]["rows"][1]
+    higher = np.float32(np.ceil(row["safety"] * 1e4) / 1e4 + 1e-8)
+    lower = float(np.nextafter(higher, np.float32(0)))
+    lower = (
+        lower if lower < np.ceil(row["safety"] * 1e4) / 1e4 else float(np.nextafter(np.float32(lower), np.float32(0)))
+    )
+    certify = jaxcert.certify
+
+    def just_below(*arguments, **options):
+        found = certify(*arguments, **options)
+        numbers = {"safety": found.safety.at[1].set(lower), "epsilon": found.epsilon.at[1].set(1 - lower)}
+        return dataclasses.replace(found, **numbers)
+
+    monkeypatch.setattr("jaxcert.report._recompute.certify", just_below)
+
+    def change(document, figure):
+        row = document["certificates"][0]["rows"][1]
+        old = row["sentence"].rpartition("at least ")[2]
+        row |= {"safety": float(higher), "epsilon": 1 - lower}
+        row["sentence"] = row["sentence"].replace(old, f"{figure}.")
+
+    figure = f"{np.ceil(document['certificates'][0]['rows'][1]['safety'] * 1e4) / 1e4:.4f}"
+    found = verify(altered(path, lambda document: change(document, figure)), tmp_path / "returns.npz")
+    assert found.differences == (
+        f"certificate 1: rows 2: the sentence is of a safety of {float(higher)!r}, here {lower!r}",
+    )
+
+
+def test_a_curve_may_have_been_made_where_bounds_round_otherwise(tmp_path):
+    """Its thresholds are lower bounds: one that is a little smaller here is a violation here, and was none there."""
+    path = recorded(tmp_path)
+    data = read_returns(tmp_path / "returns.npz")
+    curve = step_curve(jaxcert.certify(data.returns, LEVELS, **SETTINGS))
+    higher = np.nextafter(np.asarray(curve.thresholds), np.float32(1))
+    there = jaxcert.certificates.certify_lower_bounds(higher, higher, delta=curve.delta, beta=curve.beta)
+    assert curve.num_violations.tolist() == there.num_violations.tolist()
+    here = jaxcert.certify(data.returns, higher, **SETTINGS)
+    assert here.num_violations.tolist() != there.num_violations.tolist()
+    found = dataclasses.replace(there, bound="betting")
+    write_certificates(path, [certificate_record(found, support=(0, 1), data=data)])
+    assert verify(path, tmp_path / "returns.npz").ok
+
+    def one_less(document):
+        rows = document["certificates"][0]["rows"]
+        rows[5] = {**rows[4], "threshold": rows[5]["threshold"]}
+
+    assert "rows 6 num_violations is 4" in str(verify(altered(path, one_less), tmp_path / "returns.npz"))
+
+
+def test_tasks_tied_with_the_one_that_gives_the_threshold_may_count(tmp_path):
+    """Equal returns in another order: elsewhere their bounds may differ in the last digit."""
+    returns = RETURNS.copy()
+    order = np.argsort(returns.mean(axis=1))
+    returns[order[:20]] = returns[order[0]]
+    of_safeties(tmp_path, returns, (0.0, 1.0))
+
+    def count(number):
+        row = {"num_violations": number, "num_valid": 40 - number}
+        return altered(tmp_path / "c.json", lambda d: d["certificates"][0]["rows"][1].update(row))
+
+    assert all(verify(count(number), tmp_path / "returns.npz").ok for number in (3, 20, 0))
+    assert "rows 2 num_violations is 21" in str(verify(count(21), tmp_path / "returns.npz"))
