@@ -14,21 +14,19 @@ from jaxcert.certificates import (
     AnytimeCertificate,
     BandCertificate,
     Certificate,
-    ImprovementCertificate,
-    IntervalCertificate,
     ShiftCertificate,
     Status,
     WeightedCertificate,
     sentence,
 )
+from jaxcert.certificates._certificate import EXPECTED_RETURN, SAMPLED
 from jaxcert.certificates._level_choice import AUTO
 from jaxcert.planning import Advice
 from jaxcert.report._assumptions import REFERENCES
 from jaxcert.report._document import certificate_document, document_text
 from jaxcert.report._readers import ReturnsFile
 
-# Of two policies, and from both sides: their rows say more than a record holds.
-_OTHERS = (ImprovementCertificate, IntervalCertificate)
+_WITH_SMALLEST = (BandCertificate, ShiftCertificate)
 _TOGETHER = "All rows hold together, so that one may be chosen after a look at them."
 _NOTE = "Each row holds for a {} fixed before the data were seen, not for one chosen after a look at the rows."
 
@@ -59,7 +57,8 @@ def certificate_record(
         from the data, it is in the rows, and "auto" in the settings.
 
     Raises:
-        ValueError: the certificate is batched, or of another kind: of two policies, from both sides, of a mean.
+        ValueError: the certificate is batched, or of another kind: of two policies, from both sides, of a mean; or the
+            shift of one that a record of the shift does not describe.
 
     Example:
         >>> import jax.numpy as jnp
@@ -69,9 +68,7 @@ def certificate_record(
         >>> certificate_record(certificate, support=(0.0, 1.0))["rows"][0]["num_violations"]
         0
     """
-    if not isinstance(certificate, Certificate) or isinstance(certificate, _OTHERS):
-        kind = type(certificate).__name__
-        raise ValueError(f"certificate has type {kind}; expected one of the safety of one policy (to_json writes any)")
+    _check_recorded(certificate)
     if certificate.safety.ndim != 1:
         raise ValueError(f"certificate is batched: safety has shape {certificate.safety.shape}, expected [t]")
     return {
@@ -116,6 +113,19 @@ def write_certificates(
     write_whole(path, document_text(document).encode("utf-8", "backslashreplace"))
 
 
+def _check_recorded(certificate: Any) -> None:
+    if not isinstance(certificate, Certificate) or not certificate._recorded:
+        kind = type(certificate).__name__
+        raise ValueError(f"certificate has type {kind}; expected one of the safety of one policy (to_json writes any)")
+    if not isinstance(certificate, ShiftCertificate):
+        return
+    if (certificate.quantity, certificate.source, certificate.when) != (EXPECTED_RETURN, SAMPLED, ""):
+        raise ValueError(
+            "certificate is the shift of one of two policies, of weighted tasks or at every moment, which its record "
+            "would not describe; write the certificate that was shifted (to_json writes any)"
+        )
+
+
 def _settings(certificate: Certificate, support: tuple[float, float]) -> dict[str, Any]:
     return (
         _shift(certificate)
@@ -128,7 +138,7 @@ def _settings(certificate: Certificate, support: tuple[float, float]) -> dict[st
             "support": [_number(end) for end in support],
             "num_tasks": certificate.num_tasks,
             "simultaneous": certificate.simultaneous,
-            "num_smallest": certificate.num_smallest if isinstance(certificate, BandCertificate) else None,
+            "num_smallest": certificate.num_smallest if isinstance(certificate, _WITH_SMALLEST) else None,
             "dtype": str(certificate.safety.dtype),
         }
     )

@@ -371,7 +371,12 @@ def test_bad_input_is_named(tfd):
     for q, p, name, message in (
         (normal, normal, "hellinger", "divergence is 'hellinger'; expected one of total_variation, kl"),
         (tfd.Gamma(1.0, 1.0), tfd.Gamma(1.0, 2.0), "kl", "no divergence is known for .*Gamma.*state the radius"),
-        (normal, tfd.Uniform(0.0, 1.0), "kl", "between gaussian and uniform .*; state the radius.*share of the others.*certify_weighted"),
+        (
+            normal,
+            tfd.Uniform(0.0, 1.0),
+            "kl",
+            "between gaussian and uniform .*; state the radius.*share of the others.*certify_weighted",
+        ),
         (joint, joint, "kl", "no divergence is known for <function"),
         (batch, normal, "kl", "deployed is a batch of 2 distributions"),
         (normal, batch, "kl", "sampled is a batch of 2 distributions"),
