@@ -14,7 +14,7 @@ from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._certificate import Certificate, Status
 from jaxcert.certificates._interval import IntervalCertificate
 from jaxcert.certificates.band import BandCertificate
-from jaxcert.certificates.shift._chain import minus, sums
+from jaxcert.certificates.shift._both_shifts import minus, sums
 from jaxcert.certificates.shift._divergence import Divergence
 from jaxcert.certificates.shift._registry import DIVERGENCES
 from jaxcert.certificates.shift._shift_certificate import ShiftCertificate
@@ -63,7 +63,8 @@ def certify_shift(
     Raises:
         ValueError: for a certificate that does not bound a share of tasks from below alone, another divergence, a
             radius or performance_shift out of range or with axes, a divergence without a radius or the reverse, and if
-            neither a divergence nor a performance_shift is given.
+            neither a divergence nor a performance_shift is given; for a divergence after one with which it is none of
+            both together.
 
     Example:
         >>> import jaxcert

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from jaxcert.certificates.shift._chain import products, sums
+from jaxcert.certificates.shift._both_shifts import products, sums
 from jaxcert.certificates.shift._divergence import Divergence
 from jaxcert.numerics._rounding import unit_roundoff
 

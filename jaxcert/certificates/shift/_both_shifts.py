@@ -8,6 +8,7 @@ from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import unit_roundoff
 
 
+@jax.jit
 def sums(first: jax.Array, second: jax.Array) -> tuple[jax.Array, jax.Array]:
     """first + second rounded up, and with what the first one reaches it.
 
@@ -21,6 +22,7 @@ def sums(first: jax.Array, second: jax.Array) -> tuple[jax.Array, jax.Array]:
     return _unless_trivial(first, second, 0, total, -minus(first, total))
 
 
+@jax.jit
 def products(first: jax.Array, second: jax.Array) -> tuple[jax.Array, jax.Array]:
     """first * second rounded up, and with what the first one reaches it; of numbers from 1 on.
 
