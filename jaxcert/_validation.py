@@ -1,7 +1,7 @@
 """Checks of argument values, as far as they are concrete."""
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import jax
@@ -59,6 +59,18 @@ def refuse(name: str, array: np.ndarray, good: np.ndarray, expected: str) -> Non
     index = tuple(int(i) for i in np.argwhere(~good)[0])
     where = f"{name}[{', '.join(map(str, index))}]" if index else name
     raise ValueError(f"{where} is {array[index]:g}; expected {expected}")
+
+
+def kind_of(value: Any) -> str:
+    """The name of its type, with an article."""
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+
+
+def check_kind(name: str, value: Any, known: Collection[type], instead: str) -> None:
+    """Raise ValueError for a type that is none of those known; a subclass may mean something else by the same names."""
+    if type(value) not in known:
+        raise ValueError(f"{name} is {kind_of(value)}; {instead}")
 
 
 def require_real(name: str, value: Any) -> None:

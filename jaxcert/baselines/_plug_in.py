@@ -18,7 +18,7 @@ from jaxcert.returns._without_support import prepare_without_support
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class PlugInEstimate(Certificate):
+class PlugInEstimate(Certificate, recorded=True):
     """The form of a ``Certificate`` with what is none: ``status`` is ``UNSOUND`` throughout, or ``INVALID_INPUT``.
 
     ``lower_bounds`` are averages of rollouts, which no lower bounds are, and ``safety`` is not certified.

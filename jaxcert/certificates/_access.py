@@ -5,7 +5,7 @@ import itertools
 import json
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import jax
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 _ENDS = 5
 _MOST = 20
 _SINGULAR = {"thresholds": "threshold", "shares": "share", "quantiles": "quantile"}
-# The decimal that a number in single precision stands for, on its safe side; as a certificate is printed.
-_DECIMALS: dict[str, Callable[[float], str]] = {
-    "thresholds": floor_figures,
-    "shares": ceil_figures,
-    "delta": ceil_figures,
-    "beta": lambda value: f"{value:.6g}",
-}
 
 
 class Plain:
     """A dataclass of a certificate as plain values."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
+    # The decimal that a number in single precision stands for, on its safe side; as a certificate is printed.
+    _decimals: ClassVar[Mapping[str, Callable[[float], str]]] = {
+        "thresholds": floor_figures,
+        "shares": ceil_figures,
+        "delta": ceil_figures,
+        "beta": lambda value: f"{value:.6g}",
+    }
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as numbers, strings and lists.
@@ -45,7 +45,7 @@ class Plain:
         0.05000000074505806. Everything else is the number that is held, and status the name.
         """
         _check_values(self)
-        return {field.name: _plain(field.name, getattr(self, field.name)) for field in dataclasses.fields(self)}
+        return {field.name: self._plain(field.name, getattr(self, field.name)) for field in dataclasses.fields(self)}
 
     def to_json(self, *, indent: int | None = None) -> str:
         """``to_dict`` as strict JSON, in which null stands for a number that is not finite.
@@ -53,6 +53,21 @@ class Plain:
         A document that a third party can check is written by ``jaxcert.report.write_certificates``.
         """
         return json.dumps(_finite(self.to_dict()), allow_nan=False, ensure_ascii=False, indent=indent)
+
+    def _plain(self, name: str, value: Any) -> Any:
+        if not isinstance(value, jax.Array | np.ndarray):
+            return value
+        return _names(np.asarray(value).tolist()) if name == "status" else self._written(name, value).tolist()
+
+    def _written(self, name: str, value: Any) -> Any:
+        """The values, as decimals if they are such settings in single precision; what is no array as it is."""
+        if not isinstance(value, jax.Array | np.ndarray):
+            return value
+        values = np.asarray(value)
+        if name not in self._decimals or values.dtype != np.float32:
+            return values
+        decimals = [float(self._decimals[name](float(entry))) for entry in values.ravel()]
+        return np.asarray(decimals, np.float64).reshape(values.shape)
 
 
 class ByThreshold(Plain):
@@ -93,7 +108,7 @@ class ByThreshold(Plain):
                 return self[int(found[0])]
         near = held[np.sort(np.argsort(np.abs(held - wanted[0]))[:3])]
         name = self._per_threshold[0]
-        shown = ", ".join(map(str, _decimals(name, near).tolist()))
+        shown = ", ".join(map(str, self._written(name, near).tolist()))
         raise ValueError(f"{threshold} is none of the {held.size} {name}; near ones are {shown}")
 
     def to_frame(self) -> "pandas.DataFrame":
@@ -110,7 +125,7 @@ class ByThreshold(Plain):
             raise ValueError("certificate is batched; expected that of one set of tasks: index its arrays first")
         fields = dict.fromkeys([*self._per_threshold, *(field.name for field in dataclasses.fields(self))])
         values = {name: getattr(self, name) for name in fields}
-        columns = {name: _decimals(name, value) for name, value in values.items() if self._is_column(name, value)}
+        columns = {name: self._written(name, value) for name, value in values.items() if self._is_column(name, value)}
         columns["status"] = pandas.Categorical.from_codes(columns["status"], [status.name.lower() for status in Status])
         return pandas.DataFrame({_SINGULAR.get(name, name): column for name, column in columns.items()})
 
@@ -200,23 +215,6 @@ def listed(line: Callable[[int], str], count: int) -> str:
 def _check_values(certificate: Any) -> None:
     if not holds_values(certificate):
         raise ValueError("the certificate has no values here; expected it outside of jit and vmap")
-
-
-def _plain(name: str, value: Any) -> Any:
-    if not isinstance(value, jax.Array | np.ndarray):
-        return value
-    return _names(np.asarray(value).tolist()) if name == "status" else _decimals(name, value).tolist()
-
-
-def _decimals(name: str, value: Any) -> Any:
-    """The values, as decimals if they are such settings in single precision; what is no array as it is."""
-    if not isinstance(value, jax.Array | np.ndarray):
-        return value
-    values = np.asarray(value)
-    if name not in _DECIMALS or values.dtype != np.float32:
-        return values
-    decimals = [float(_DECIMALS[name](float(entry))) for entry in values.ravel()]
-    return np.asarray(decimals, np.float64).reshape(values.shape)
 
 
 def _names(codes: Any) -> Any:

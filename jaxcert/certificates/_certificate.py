@@ -1,6 +1,7 @@
 """The certificate: its statement, its inputs, and its status."""
 
 import dataclasses
+from typing import Any, ClassVar
 
 import jax
 
@@ -14,6 +15,10 @@ from jaxcert.certificates._figures import (
     level_figures,
 )
 from jaxcert.certificates._status import Status
+
+# Of a distribution of tasks, the one that the tasks of the certificate are from.
+SAMPLED = "sampled"
+EXPECTED_RETURN = "expected return"
 
 
 @jax.tree_util.register_dataclass
@@ -71,16 +76,33 @@ class Certificate(ByThreshold):
     simultaneous: bool = dataclasses.field(default=False, kw_only=True, metadata={"static": True})
 
     _per_threshold = ("thresholds", "safety", "epsilon", "num_violations", "num_valid", "status")
+    _shifts: ClassVar[bool] = True
+    _recorded: ClassVar[bool] = True
+
+    def __init_subclass__(cls, *, shifts: bool = False, recorded: bool = False, **options: Any) -> None:
+        """Whether ``certify_shift`` takes this kind, and a certificate file; one that does not say so is refused."""
+        super().__init_subclass__(**options)
+        cls._shifts, cls._recorded = shifts, recorded
 
     @property
     def _quantity(self) -> str:
         """What the thresholds are of."""
-        return "expected return"
+        return EXPECTED_RETURN
+
+    @property
+    def _source(self) -> str:
+        """The distribution of tasks that it speaks of, in a word."""
+        return SAMPLED
 
     @property
     def _new_task(self) -> str:
         """Which tasks it speaks of."""
-        return "a new task from the same distribution"
+        return new_task_from(self._source)
+
+    @property
+    def _when(self) -> str:
+        """When it holds, if not just once; in words."""
+        return ""
 
     def __str__(self) -> str:
         if not _readable(self):
@@ -111,7 +133,9 @@ class Certificate(ByThreshold):
         )
 
     def _confident(self) -> str:
-        return f"With confidence {confidence(float(self.delta))}{' for all together' if self.simultaneous else ''}"
+        together = " for all together" if self.simultaneous else ""
+        when = f", {self._when}" if self._when else ""
+        return f"With confidence {confidence(float(self.delta))}{together}{when}"
 
 
 def sentence(certificate: Certificate, index: int) -> str:
@@ -130,6 +154,16 @@ def sentence(certificate: Certificate, index: int) -> str:
         With confidence 0.9: nothing is certified about an expected return of at least 0.5.
     """
     return certificate._sentence(index)
+
+
+def new_task_from(source: str) -> str:
+    """A new task of a distribution, in words.
+
+    Example:
+        >>> new_task_from(SAMPLED)
+        'a new task from the same distribution'
+    """
+    return f"a new task from the {'same' if source == SAMPLED else source} distribution"
 
 
 def _readable(certificate: Certificate) -> bool:

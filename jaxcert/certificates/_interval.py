@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Sequence
+from typing import ClassVar
 
 import chex
 import jax
@@ -59,21 +60,22 @@ class IntervalCertificate(Certificate):
     upper_bounds: jax.Array
 
     _per_threshold = (*Certificate._per_threshold, "safety_upper", "num_below")
+    _decimals: ClassVar = {**Certificate._decimals, "thresholds": lambda value: _shown(np.float32(value))}
 
     def _sentence(self, index: int) -> str:
         safety, upper = float(self.safety[index]), float(self.safety_upper[index])
-        threshold, start = self.thresholds[index], self._confident()
+        shown, start = _shown(self.thresholds[index]), self._confident()
         status = Status(int(self.status[index]))
         if status is Status.VACUOUS:
-            return f"{start}: nothing is certified about an expected return of at least {_shown(threshold)}."
+            return f"{start}: nothing is certified about an {self._quantity} of at least {shown}."
         note = "" if status is Status.CERTIFIED else f" ({status.advice})"
         return (
-            f"{start}: on a new task from the same distribution, the expected return is at least {_shown(threshold)} "
+            f"{start}: on {self._new_task}, the {self._quantity} is at least {shown} "
             f"with a probability between {floor_to(safety, 4)} and {ceil_to(upper, 4)}.{note}"
         )
 
 
-def _shown(threshold: jax.Array) -> str:
+def _shown(threshold: jax.Array | np.float32) -> str:
     """The threshold rounded down, unless it would come to lie below the float before it, where the upper end holds."""
     value = np.asarray(threshold)
     shown = floor_figures(float(value))
@@ -146,10 +148,18 @@ def certify_interval(
     lower = lower_bounds(per_task, prepared, beta)
     raised = convert(returns if isinstance(returns, jax.Array) else np.asarray(returns), dtype, "up")
     reflected = lower_bounds(per_task, _reflected(raised, prepared, binary=per_task.binary), beta)
-    half = _half(delta)
+    upper = _upper_bounds(reflected, lower, binary=per_task.binary)
+    return interval_between(bound, lower, upper, thresholds, beta, delta)
+
+
+def interval_between(
+    bound: str, lower: jax.Array, upper: jax.Array, thresholds: jax.Array, beta: jax.Array, delta: jax.Array
+) -> IntervalCertificate:
+    """The intervals from lower and upper bounds [..., n], each at level beta; delta is of both ends together."""
+    half = half_of(delta)
     found = certify_given(bound, BINOMIAL, lower, thresholds, beta, half)
-    upper, below = _count_below(reflected, lower, thresholds, binary=per_task.binary)
-    count, tasks = _as_floats(below, half, n=n)
+    below = _count_below(upper, thresholds)
+    count, tasks = _as_floats(below, half, n=upper.shape[-1])
     share = limit(count, tasks, half, upper=False)
     sides = _upper_side(found.status, share, thresholds, beta, delta)
     fields = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
@@ -158,8 +168,8 @@ def certify_interval(
 
 
 @jax.jit
-def _half(delta: jax.Array) -> jax.Array:
-    """Exact; NaN for an invalid delta, whose half might be a valid one."""
+def half_of(delta: jax.Array) -> jax.Array:
+    """The part of delta that is for one end: exact; NaN for an invalid delta, whose half might be a valid one."""
     return jnp.where((delta > 0) & (delta < 1), 0.5 * delta, jnp.nan)
 
 
@@ -179,15 +189,20 @@ def _reflected(raised: jax.Array, prepared: Prepared, *, binary: bool) -> Prepar
 
 
 @functools.partial(jax.jit, static_argnames="binary")
-def _count_below(reflected, lower, thresholds, *, binary: bool) -> tuple[jax.Array, jax.Array]:
-    """Upper bounds [..., n], and how many are below the float before each threshold, [..., t].
+def _upper_bounds(reflected, lower, *, binary: bool) -> jax.Array:
+    """Upper bounds [..., n] from lower bounds of the returns reflected."""
+    upper = complement_up(reflected) if binary else -reflected
+    return jnp.where(jnp.isneginf(lower), jnp.inf, upper)
+
+
+@jax.jit
+def _count_below(upper, thresholds) -> jax.Array:
+    """How many upper bounds [..., n] are below the float before each threshold, [..., t].
 
     So they are below the number itself that was rounded up to the threshold.
     """
-    upper = complement_up(reflected) if binary else -reflected
-    upper = jnp.where(jnp.isneginf(lower), jnp.inf, upper)
-    wanted = jnp.broadcast_to(next_down(thresholds), (*lower.shape[:-1], thresholds.shape[-1]))
-    return upper, count_violations(upper, wanted)
+    wanted = jnp.broadcast_to(next_down(thresholds), (*upper.shape[:-1], thresholds.shape[-1]))
+    return count_violations(upper, wanted)
 
 
 @jax.jit

@@ -7,14 +7,28 @@ from typing import Any, Literal
 import chex
 import numpy as np
 
-from jaxcert._validation import check_count, check_finite, check_open_unit, is_concrete
+from jaxcert._validation import check_count, check_finite, check_kind, check_open_unit, is_concrete, kind_of
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates import AnytimeCertificate, Certificate, ShiftCertificate, Status, WeightedCertificate
+from jaxcert.certificates import (
+    AnytimeCertificate,
+    BandCertificate,
+    Certificate,
+    ImprovementCertificate,
+    IntervalCertificate,
+    ShiftCertificate,
+    Status,
+    WeightedCertificate,
+)
 from jaxcert.certificates._arguments import choose
+from jaxcert.certificates._interval import half_of
 from jaxcert.certificates._registry import COUNTING
 from jaxcert.planning._most import advice_on_most
 from jaxcert.planning._reasons import Advice, Setting, advice_on, impossible, with_free_beta
 from jaxcert.returns._prepared import Support
+from jaxcert.sequential._sequential_certificate import SequentialCertificate
+
+_SILENT = (AnytimeCertificate, BandCertificate, WeightedCertificate)
+_EXPLAINED = (Certificate, ImprovementCertificate, IntervalCertificate, SequentialCertificate)
 
 
 def advise(
@@ -29,11 +43,14 @@ def advise(
     """Why a certificate says nothing, or less than wanted, and what would help.
 
     Every number was computed with the certificate's own arithmetic: "0.9 needs 47 tasks" is true of 47, and not of 46.
+    Of an interval it is about the lower end, which has half of delta; of two policies about their difference, which
+    lies in [a - b, b - a].
 
     Args:
         certificate: concrete, for one set of tasks.
         support: (a, b), as it was declared.
-        num_rollouts: m, the most rollouts that a task has; without it, nothing is said about rollouts.
+        num_rollouts: m, the most rollouts that a task has (of either policy); without it, nothing is said about
+            rollouts.
         safety: the wanted safety at each threshold; by default, any above 0.
         fixed: ``"safety"`` for a certificate of ``certify_safety_level``, which says nothing where its threshold is the
             lower end of the support; the wanted safety is that of the certificate.
@@ -45,7 +62,8 @@ def advise(
         or at every moment, and for weighted tasks. With more misses than ``limit`` it ends with the last one explained.
 
     Raises:
-        ValueError: for a batched or traced certificate, one of a shift, or arguments out of range.
+        ValueError: for a batched or traced certificate, one of a shift, one of a kind of which nothing is known here,
+            or arguments out of range.
 
     Example:
         >>> import jaxcert
@@ -59,6 +77,9 @@ def advise(
         raise ValueError("certificate is batched or traced; expected safety of shape [t] with values")
     if isinstance(certificate, ShiftCertificate):
         raise ValueError("certificate is one of a shift; expected that of the sampled tasks, and a larger safety")
+    check_kind("certificate", certificate, (*_SILENT, *_EXPLAINED), "what it lacks is not known here")
+    if fixed == "safety" and type(certificate) not in (Certificate, *_SILENT):
+        raise ValueError(f"fixed is 'safety' of {kind_of(certificate)}, of which thresholds were fixed: 'threshold'")
     if limit is not None:
         check_count("limit", limit)
     explain = _explanation(certificate, support, num_rollouts, _wanted(safety), fixed)
@@ -86,27 +107,35 @@ def _explanation(
 ) -> Callable[[int], Advice] | None:
     """A function that explains a miss at one place; None if there is nothing to say of any."""
     thresholds = np.asarray(certificate.thresholds)
-    if certificate.simultaneous or isinstance(certificate, AnytimeCertificate | WeightedCertificate):
+    if certificate.simultaneous or type(certificate) in _SILENT:
         return None
     if not _counts(certificate):
         found = advice_on_most(certificate, num_rollouts, wanted)
         return None if found is None else lambda i: dataclasses.replace(found, threshold=thresholds[i].item())
-    setting = Setting(
-        COUNTING[certificate.method],
-        certificate.num_tasks,
-        num_rollouts,
-        float(certificate.beta),
-        float(certificate.delta),
-        certificate.bound if certificate.bound in BOUNDS else None,
-        _ends(support),
-        certificate.safety.dtype,
-    )
+    setting = _setting(certificate, _ends(support), num_rollouts)
     if fixed == "safety":
         free, safeties = with_free_beta(setting, certificate), np.asarray(certificate.safety)
         low = int(np.sum(np.asarray(certificate.lower_bounds) <= setting.low))
         return lambda i: advice_on(free, None, safeties[i].item(), low)
     violations = np.asarray(certificate.num_violations)
     return lambda i: advice_on(setting, thresholds[i].item(), wanted, violations[i].item())
+
+
+def _setting(certificate: Certificate, support: tuple[float, float], num_rollouts: int | None) -> Setting:
+    """What the certificate was computed with: each end of an interval had half of delta."""
+    low, high = support
+    halved, difference = isinstance(certificate, IntervalCertificate), isinstance(certificate, ImprovementCertificate)
+    return Setting(
+        COUNTING[certificate.method],
+        certificate.num_tasks,
+        num_rollouts,
+        float(certificate.beta),
+        float(half_of(certificate.delta) if halved else certificate.delta),
+        certificate.bound if certificate.bound in BOUNDS else None,
+        (low - high, high - low) if difference else support,
+        certificate.safety.dtype,
+        difference=difference,
+    )
 
 
 def check(

@@ -72,6 +72,7 @@ class Setting(NamedTuple):
     support: tuple[float, float] | None
     dtype: Any
     free_beta: bool = False
+    difference: bool = False
 
     @property
     def low(self) -> float:
@@ -184,17 +185,21 @@ def _rollouts_text(setting: Setting, found: Advice) -> str:
     assert found.highest_threshold is not None
     low, high = setting.support
     shown = floor_figures(found.threshold)
+    what = "difference" if setting.difference else "return"
     if found.highest_threshold == high:
-        return f"{shown} lies above the support: no return exceeds {high:g}"
+        return f"{shown} lies above the support: no {what} exceeds {high:g}"
     # Other returns may give as much more by rounding.
     above = ceil_figures(found.highest_threshold + 1e-5 * (high - low), 4)
     needed = f"{found.rollouts_needed:,}" if found.rollouts_needed else f"more than {MOST_ROLLOUTS:,}"
     larger = f", or a beta of at least {found.min_beta:g}" if found.min_beta else ""
     m = setting.num_rollouts
     rollouts = "1 rollout" if m == 1 else f"{m} rollouts"
+    each, other = "", ", or rollouts one after another (jaxcert.sequential)"
+    if setting.difference:
+        each, other = " of either policy", ""
     return (
-        f"no lower bound can pass {above} with {rollouts} at beta {setting.beta:.4g}, even if all returns were "
-        f"{high:g}: {shown} needs {needed} rollouts{larger}, or rollouts one after another (jaxcert.sequential)"
+        f"no lower bound can pass {above} with {rollouts} at beta {setting.beta:.4g}, even if all {what}s were "
+        f"{high:g}: {shown} needs {needed} rollouts{each}{larger}{other}"
     )
 
 

@@ -14,8 +14,6 @@ from jaxcert.certificates import (
     AnytimeCertificate,
     BandCertificate,
     Certificate,
-    ImprovementCertificate,
-    IntervalCertificate,
     ShiftCertificate,
     Status,
     WeightedCertificate,
@@ -27,8 +25,6 @@ from jaxcert.report._assumptions import REFERENCES
 from jaxcert.report._document import certificate_document, document_text
 from jaxcert.report._readers import ReturnsFile
 
-# Of two policies, and from both sides: their rows say more than a record holds.
-_OTHERS = (ImprovementCertificate, IntervalCertificate)
 # Of the sampled tasks, in a row of a shift.
 _SAMPLED = ("threshold", "safety", "epsilon", "status")
 _TOGETHER = "All rows hold together, so that one may be chosen after a look at them."
@@ -62,8 +58,8 @@ def certificate_record(
         certified of the sampled tasks.
 
     Raises:
-        ValueError: the certificate is batched, or of another kind: of two policies, from both sides, of a mean, or of
-            one shift after another.
+        ValueError: the certificate is batched, or of another kind: of two policies, from both sides, of a mean; or the
+            shift of one of these.
 
     Example:
         >>> import jax.numpy as jnp
@@ -73,7 +69,7 @@ def certificate_record(
         >>> certificate_record(certificate, support=(0.0, 1.0))["rows"][0]["num_violations"]
         0
     """
-    _check_kind(certificate)
+    _check_recorded(certificate)
     if certificate.safety.ndim != 1:
         raise ValueError(f"certificate is batched: safety has shape {certificate.safety.shape}, expected [t]")
     return {
@@ -121,12 +117,10 @@ def write_certificates(
     write_whole(path, document_text(document).encode("utf-8", "backslashreplace"), replace=replace)
 
 
-def _check_kind(certificate: Any) -> None:
+def _check_recorded(certificate: Any) -> None:
     """Raise ValueError for what a record does not hold."""
     sampled = _sampled(certificate)
-    if isinstance(sampled, ShiftCertificate):
-        raise ValueError("certificate is of one shift after another; expected one shift of that of the sampled tasks")
-    if not isinstance(sampled, Certificate) or isinstance(sampled, _OTHERS):
+    if not isinstance(sampled, Certificate) or not sampled._recorded:
         kind = f"{'that of a shift of ' if sampled is not certificate else ''}{type(sampled).__name__}"
         raise ValueError(f"certificate has type {kind}; expected one of the safety of one policy (to_json writes any)")
 

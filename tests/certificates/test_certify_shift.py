@@ -1,5 +1,6 @@
 """Certificates for new tasks that differ from the sampled ones."""
 
+import dataclasses
 from fractions import Fraction
 
 import jax
@@ -9,10 +10,13 @@ import pytest
 from scipy import stats
 
 import jaxcert
-from jaxcert import ShiftCertificate, Status, certify_lower_bounds, certify_shift, shifted_epsilon
+from jaxcert import Certificate, ShiftCertificate, Status, certify_lower_bounds, certify_shift, shifted_epsilon
+from jaxcert.baselines import certify_plug_in
+from jaxcert.certificates import BandCertificate, ImprovementCertificate
 from jaxcert.certificates.shift import DIVERGENCES
 from jaxcert.planning import advise
 from jaxcert.report import certificate_record, step_curve
+from jaxcert.sequential._sequential_certificate import SequentialCertificate
 
 CHEETAH = jaxcert.sample_returns("cheetah")
 GOOD = {"support": (0.0, 1000.0), "delta": 0.01}
@@ -114,6 +118,77 @@ def test_of_a_sequential_certificate_and_of_the_other_methods():
     others = [jaxcert.certify(CHEETAH, 400.0, **GOOD, **option) for option in ({"method": "soft"}, {"beta": "auto"})]
     for before in (one_by_one, *others):
         assert 0.8 < certify_shift(before, **KL).safety[0] < before.safety[0]
+
+
+TV = {"divergence": "total_variation", "radius": 0.05}
+NEAR = "within total variation distance 0.05 of the"
+
+
+DIFFERENCE = "the expected return of policy A minus that of policy B is"
+
+
+def of_every_kind() -> dict:
+    """A certificate of each kind that can be shifted, with what its shift says of its tasks and its quantity."""
+    fields = {field.name: getattr(sampled(), field.name) for field in dataclasses.fields(Certificate)}
+    one, each = jnp.float32(1.5), jnp.zeros(3, jnp.int32)
+    weighted = jaxcert.WeightedCertificate(**fields, max_weight=one, effective_size=one)
+    moments = {"history": fields["epsilon"][None], "prior": jnp.ones(2)}
+    band = {"level": one, "low": one, "num_smallest": 9, "simultaneous": True}
+    once, always = "With confidence 0.99: on", "With confidence 0.99, at every moment of the sampling of tasks: on"
+    worse = "one, in an environment that lowers the expected return by at most 0.1, the expected return is"
+    return {
+        "Certificate": (sampled(), once, "sampled", ""),
+        "WeightedCertificate": (weighted, once, "reweighted", ""),
+        "ImprovementCertificate": (ImprovementCertificate(**fields), once, "sampled", DIFFERENCE),
+        "BandCertificate": (BandCertificate(**fields | band), "0.99 for all together: on", "sampled", ""),
+        "AnytimeCertificate": (jaxcert.AnytimeCertificate(**fields, **moments), always, "sampled", ""),
+        "SequentialCertificate": (SequentialCertificate(**fields, num_rollouts_used=each), once, "sampled", ""),
+        "ShiftCertificate": (certify_shift(weighted, performance_shift=0.1), once, "reweighted", worse),
+    }
+
+
+def test_each_kind_keeps_what_it_says_of_its_tasks():
+    kinds = of_every_kind()
+    assert {kind.__name__ for kind in [Certificate, *Certificate.__subclasses__()] if kind._shifts} == set(kinds)
+    for name, (before, start, source, quantity) in kinds.items():
+        assert type(before).__name__ == name
+        text = str(certify_shift(before, **TV))
+        assert f"{NEAR} {source} one, " in text
+        assert start in text
+        assert (quantity or ", the expected return is at least 400 with") in text
+        same = str(certify_shift(before, performance_shift=0.0))
+        if name != "ShiftCertificate":
+            assert same == str(before)
+
+
+def test_the_share_of_a_reweighted_distribution_is_not_said_of_the_sampled_one():
+    """Half of the sampled tasks fail, and none of those that count in the field."""
+    fails = np.arange(200) % 2 == 0
+    returns = np.where(fails[:, None], 0, np.full_like(CHEETAH, 1000))
+    weighted = jaxcert.certify_weighted(returns, 500.0, np.where(fails, 0.0, 2.0), max_weight=2.0, **GOOD)
+    found = certify_shift(weighted, divergence="total_variation", radius=0.01)
+    assert found.safety[0] > 0.9 > 0.5 > jaxcert.certify(returns, 500.0, **GOOD).safety[0]
+    assert "sampled" not in str(found)
+    assert "of the reweighted one, the expected return is at least 500 with" in str(found)
+
+
+def test_a_kind_that_does_not_say_that_it_can_be_shifted_is_refused():
+    @dataclasses.dataclass(frozen=True, eq=False, repr=False)
+    class Opposite(Certificate):
+        """Of the share of tasks below a threshold."""
+
+    other = Opposite(**{field.name: getattr(sampled(), field.name) for field in dataclasses.fields(Certificate)})
+    estimate = certify_plug_in(np.full((20, 5), 0.9), 0.5, delta=0.1)
+    for refused, name in ((other, "an Opposite"), (estimate, "a PlugInEstimate")):
+        for surface in (
+            lambda one: certify_shift(one, **KL),
+            step_curve,
+            lambda one: advise(one, support=(0, 1), safety=0.99),
+        ):
+            with pytest.raises(ValueError, match=f"certificate is {name}; "):
+                surface(refused)
+    with pytest.raises(ValueError, match="certificate has type Opposite; expected one of the safety of one policy"):
+        certificate_record(other, support=(0, 1))
 
 
 def test_of_batches_and_of_several_radii(precision):
@@ -223,7 +298,6 @@ def test_refused_certificates():
     mean = jaxcert.certify_mean(CHEETAH, **GOOD)
     episode = jaxcert.certify_episode(CHEETAH, 400.0, delta=0.01)
     for refused, message in (
-        (certify_shift(sampled(), **KL), "one of a shift already"),
         (interval, "an IntervalCertificate, whose upper end would be lost"),
         (mean, "a MeanCertificate; expected one of a share of new tasks"),
         (episode, "an EpisodeCertificate; expected one of a share of new tasks"),
@@ -253,6 +327,18 @@ def test_a_file_says_how_far_new_tasks_may_be():
     same = certificate_record(certify_shift(sampled(), performance_shift=1.0), support=(0, 1000))["settings"]
     assert (same["divergence"], same["radius"], same["performance_shift"]) == (None, None, 1)
     assert "divergence" not in certificate_record(sampled(), support=(0, 1000))["settings"]
+
+
+def test_a_file_of_a_shift_says_all_that_it_rests_on_or_is_refused():
+    for name, (before, *_) in of_every_kind().items():
+        found = certify_shift(before, **TV)
+        if name in ("Certificate", "BandCertificate", "SequentialCertificate"):
+            settings = certificate_record(found, support=(0, 1))["settings"]
+            assert settings["radius"] == float(found.radius)
+            assert settings["num_smallest"] == (9 if name == "BandCertificate" else None)
+        else:
+            with pytest.raises(ValueError, match="would not describe; write the certificate that was shifted"):
+                certificate_record(found, support=(0, 1))
 
 
 def test_a_certificate_with_rollouts_is_asked_for_its_own():

@@ -1,5 +1,6 @@
 """Intervals for the share of good tasks: both ends against their definitions, and how often they fail."""
 
+import json
 from fractions import Fraction
 
 import jax
@@ -198,6 +199,19 @@ def test_the_text_promises_no_more_than_the_interval(threshold):
     assert float(np.nextafter(held, np.float32(-9))) <= float(shown) <= float(held)
     assert low <= Fraction(float(found.safety[0]))
     assert high >= Fraction(float(found.safety_upper[0]))
+
+
+def test_plain_values_name_thresholds_at_which_both_ends_hold():
+    """Below the float before it, the upper end says nothing: many tasks may have a performance in between."""
+    wanted = np.random.default_rng(7).uniform(0, 1.9, 64)
+    found = call(returns(), wanted, bound="hoeffding")
+    held = np.asarray(found.thresholds)
+    before = np.nextafter(held, np.float32(-9)).astype(float)
+    written = [found.to_dict()["thresholds"], json.loads(found.to_json())["thresholds"], found.to_frame().threshold]
+    for values in written:
+        assert np.all((before <= np.asarray(values)) & (np.asarray(values) <= held))
+    assert np.sum([float(f"{value:.7g}") == value for value in written[0]]) > 10  # some are short
+    assert str(found.at(written[0][5])) == str(found[5])
 
 
 def test_one_side_may_say_nothing():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from compilations import compilations
 
-from jaxcert import certify, certify_lower_bounds, certify_safety_level
+from jaxcert import certify, certify_improvement, certify_interval, certify_lower_bounds, certify_safety_level
 from jaxcert.planning import Advice, advise, check
 from jaxcert.planning._advice import misses
 from jaxcert.planning._highest import best_of
@@ -28,6 +28,45 @@ def test_too_few_tasks():
     )
     assert advice.max_safety == float(found.safety[0])
     assert str(advice) == "20 tasks can certify 0.7835 at most, even if none is a violation: 0.9 needs 47"
+
+
+def test_of_an_interval_each_end_has_half_of_delta():
+    whole = {"complete": True, **SETTINGS}
+    found = certify_interval(best(20, 50), 100.0, **whole)
+    [advice] = advise(found, support=SUPPORT, num_rollouts=50, safety=0.9)
+    assert advice is not None
+    assert str(advice) == "20 tasks can certify 0.7550 at most, even if none is a violation: 0.9 needs 54"
+    assert advice.max_safety == float(found.safety[0])
+    for n, enough in ((54, True), (53, False)):
+        lower = certify_lower_bounds(np.full(n, 200.0), 150.0, delta=0.005, beta=0.05)
+        assert (lower.safety[0] >= 0.9) == enough
+    with pytest.raises(ValueError, match="fixed is 'safety' of an IntervalCertificate, of which thresholds were fixed"):
+        advise(found, support=SUPPORT, fixed="safety")
+
+
+def test_of_two_policies_it_knows_what_their_difference_can_be():
+    a = best(100, 10)
+    found = certify_improvement(a, 0 * a, [50.0, 120.0, 201.0], **SETTINGS)
+    fine, few, beyond = advise(found, support=SUPPORT, num_rollouts=10)
+    assert fine is None
+    assert few is not None
+    assert beyond is not None
+    assert few.highest_threshold == pytest.approx(float(found.lower_bounds[0]))
+    m, beta = few.rollouts_needed, few.min_beta
+    assert m is not None
+    assert beta is not None
+
+    def highest(num_rollouts: int, beta: float) -> float:
+        """The betting bound of differences that are all 200, in [-200, 200]."""
+        return 400 * beta ** (1 / num_rollouts) - 200
+
+    assert highest(10, 0.05) == pytest.approx(few.highest_threshold, rel=1e-3)
+    assert highest(m, 0.05) >= 120 > highest(m - 1, 0.05)
+    assert highest(10, beta) >= 120 > highest(10, beta - 0.01)
+    assert "even if all differences were 200: 120 needs" in str(few)
+    assert "rollouts of either policy, or a beta of" in str(few)
+    assert "sequential" not in str(few)
+    assert str(beyond) == "201 lies above the support: no difference exceeds 200"
 
 
 def test_a_smaller_beta_that_would_do():

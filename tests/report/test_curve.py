@@ -45,6 +45,35 @@ def test_between_two_points_the_upper_one_holds(x64):
     np.testing.assert_array_equal(between.safety, curve.safety[1:])
 
 
+CHEETAH = jaxcert.sample_returns("cheetah")
+GOOD = {"support": (0.0, 1000.0), "delta": 0.01}
+
+
+def test_of_an_interval_it_has_both_ends_each_at_half_of_delta():
+    found = jaxcert.certify_interval(CHEETAH, 500.0, **GOOD, complete=True)
+    curve = step_curve(found)
+    assert (type(curve), float(curve.delta), curve.bound) == (type(found), float(found.delta), "betting")
+    halved = jaxcert.certify_lower_bounds(found.lower_bounds, curve.thresholds, delta=0.005, beta=0.05)
+    np.testing.assert_allclose(curve.safety, halved.safety, rtol=1e-6)
+    below = np.asarray(curve.thresholds)[:, None] > np.asarray(found.upper_bounds)
+    np.testing.assert_allclose(curve.num_below, below.sum(axis=1), atol=1)
+    limits = scipy.stats.beta.ppf(0.005, np.maximum(curve.num_below, 1), 201 - np.asarray(curve.num_below))
+    limits = np.where(curve.num_below, limits, 0)
+    np.testing.assert_allclose(curve.safety_upper, 1 - np.maximum(limits - 0.05, 0) / 0.95, rtol=1e-5)
+    next_one = curve[int(np.searchsorted(curve.thresholds, 500.0))]
+    np.testing.assert_array_equal(next_one.safety, found.safety)
+    assert "with a probability between 0.9195 and" in str(next_one)
+
+
+def test_of_two_policies_it_speaks_of_their_difference():
+    found = jaxcert.certify_improvement(CHEETAH, 0.5 * CHEETAH, 100.0, **GOOD)
+    curve = step_curve(found)
+    assert (type(curve), curve.bound) == (type(found), "betting")
+    assert "the expected return of policy A minus that of policy B is at least" in str(curve[0])
+    plain = jaxcert.certify_lower_bounds(found.lower_bounds, curve.thresholds, delta=0.01, beta=0.05)
+    np.testing.assert_array_equal(curve.safety, plain.safety)
+
+
 def test_settings_are_those_of_the_certificate():
     certificate = make_certificate(delta=0.1)
     curve = step_curve(certificate)

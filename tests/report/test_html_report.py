@@ -1,5 +1,6 @@
 """The report as a page: its words and figures, and how a real browser takes it."""
 
+import dataclasses
 import re
 import sys
 
@@ -9,6 +10,8 @@ import pytest
 from browser import visit
 
 import jaxcert
+from jaxcert.baselines import PlugInEstimate
+from jaxcert.certificates import ImprovementCertificate, IntervalCertificate, ShiftCertificate
 from jaxcert.diagnostics import Finding
 from jaxcert.report import read_returns, write_report
 from jaxcert.report.html import _report_figures, _report_page
@@ -110,6 +113,11 @@ def test_what_has_no_report(tmp_path, certificate):
         write(tmp_path, certificate, returns=RETURNS[1:])
     with pytest.raises(ValueError, match=r"safety \(1, 2\)"):
         write(tmp_path, jax.tree.map(lambda leaf: leaf[None], certificate))
+    # Of two policies, from both sides, of other tasks, and no certificate.
+    for kind in (ImprovementCertificate, IntervalCertificate, ShiftCertificate, PlugInEstimate):
+        other = kind(**dict.fromkeys(field.name for field in dataclasses.fields(kind)))
+        with pytest.raises(ValueError, match=f"certificate is an? {kind.__name__}; a page shows what one policy does"):
+            write(tmp_path, other)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.optimize import brentq
 
+from jaxcert import shifted_epsilon
 from jaxcert.tasks import bridge_world, pendulum, simple_grid, task_divergence
 
 NAMES = ("total_variation", "kl", "chi2", "ratio")
@@ -369,7 +371,12 @@ def test_bad_input_is_named(tfd):
     for q, p, name, message in (
         (normal, normal, "hellinger", "divergence is 'hellinger'; expected one of total_variation, kl"),
         (tfd.Gamma(1.0, 1.0), tfd.Gamma(1.0, 2.0), "kl", "no divergence is known for .*Gamma.*state the radius"),
-        (normal, tfd.Uniform(0.0, 1.0), "kl", "between gaussian and uniform distributions; state the radius"),
+        (
+            normal,
+            tfd.Uniform(0.0, 1.0),
+            "kl",
+            "between gaussian and uniform .*; state the radius.*share of the others.*certify_weighted",
+        ),
         (joint, joint, "kl", "no divergence is known for <function"),
         (batch, normal, "kl", "deployed is a batch of 2 distributions"),
         (normal, batch, "kl", "sampled is a batch of 2 distributions"),
@@ -383,6 +390,17 @@ def test_bad_input_is_named(tfd):
     ):
         with pytest.raises(ValueError, match=message):
             task_divergence(q, p, name)
+
+
+def test_a_normal_beside_a_uniform_distribution_in_the_way_that_the_refusal_names():
+    """The bad tasks that are most frequent in deployment: those near its mean, and all that were never sampled."""
+    deployed, risk = stats.norm(0.5, 0.15), 0.0228
+    share = 2 * deployed.cdf(0)
+    within = shifted_epsilon(risk, deployed.pdf(0.5) / (1 - share), divergence="ratio")
+    found = float(shifted_epsilon(within, share, divergence="total_variation"))
+    worst = deployed.cdf(0.5 + risk / 2) - deployed.cdf(0.5 - risk / 2) + share
+    assert worst <= found <= 1.01 * worst
+    assert worst > float(within)  # so the share is needed
 
 
 def test_traced_parameters_are_refused(tfd):

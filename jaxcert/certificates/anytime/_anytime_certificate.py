@@ -13,7 +13,7 @@ from jaxcert.returns._prepared import probability
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class AnytimeCertificate(Certificate):
+class AnytimeCertificate(Certificate, shifts=True, recorded=True):
     """A ``Certificate`` after all n tasks, with those after each earlier one; all of them hold together.
 
     Epsilon is the smallest one of all moments so far, so that it never grows with a task.
@@ -62,5 +62,6 @@ class AnytimeCertificate(Certificate):
         first = jnp.argmax(reached, axis=-2) + 1
         return jnp.where(jnp.any(reached, axis=-2), first, 0).astype(jnp.int32)
 
-    def _confident(self) -> str:
-        return f"{super()._confident()}, at every moment of the sampling of tasks"
+    @property
+    def _when(self) -> str:
+        return "at every moment of the sampling of tasks"

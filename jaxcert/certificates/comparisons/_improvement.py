@@ -21,7 +21,7 @@ from jaxcert.returns._prepared import Support
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class ImprovementCertificate(Certificate):
+class ImprovementCertificate(Certificate, shifts=True):
     """A ``Certificate`` of the difference between two policies in place of a performance.
 
     The thresholds are the margins, ``lower_bounds`` are those on the difference of the two expected returns in each

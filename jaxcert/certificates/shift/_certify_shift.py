@@ -2,21 +2,22 @@
 
 import dataclasses
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._validation import kind_of
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._certificate import Certificate, Status
 from jaxcert.certificates._interval import IntervalCertificate
+from jaxcert.certificates.shift._both_shifts import minus, sums
 from jaxcert.certificates.shift._divergence import Divergence
 from jaxcert.certificates.shift._registry import DIVERGENCES
 from jaxcert.certificates.shift._shift_certificate import ShiftCertificate
 from jaxcert.certificates.shift._shifted_epsilon import bounded, enlarged, prepare_radius
-from jaxcert.numerics._compensated import add_reward, lower_end, nothing
 from jaxcert.numerics._rounding import complement_down
 
 
@@ -39,10 +40,14 @@ def certify_shift(
     in the same event of probability 1 - delta: for all D', radii, divergences and c together, so that they may be
     chosen after a look at the result. Nothing better holds as a function of epsilon and B.
 
+    What the certificate says stays as it is otherwise: of which quantity it is, whether at all thresholds together or
+    at every moment, and from which distribution D' differs (for ``certify_weighted``, the reweighted one).
+
     Args:
         certificate: of ``certify``, ``certify_safety_level``, ``certify_band``, ``certify_sequential``,
             ``certify_improvement`` and the like, also batched. Its thresholds stay as they were fixed, single or all
-            together; those of safety levels stay, and their safety becomes smaller.
+            together; those of safety levels stay, and their safety becomes smaller. Or of a shift, which goes on from
+            there: total variation distances and performance shifts add up, ratios multiply.
         divergence: "total_variation", "kl", "chi2" or "ratio", as in ``shifted_epsilon``; None for the same
             distribution.
         radius: the divergence of D' from D is at most this; a scalar (``jax.vmap`` for several).
@@ -57,7 +62,8 @@ def certify_shift(
     Raises:
         ValueError: for a certificate that does not bound a share of tasks from below alone, another divergence, a
             radius or performance_shift out of range or with axes, a divergence without a radius or the reverse, and if
-            neither a divergence nor a performance_shift is given.
+            neither a divergence nor a performance_shift is given; for a divergence after one with which it is none of
+            both together.
 
     Example:
         >>> import jaxcert
@@ -78,17 +84,61 @@ def certify_shift(
     if performance_shift is not None:
         wanted, expected = _scalar("performance_shift", performance_shift), "a finite number of at least 0"
         lower = bounded("performance_shift", wanted, dtype, 0.0, np.inf, expected, validate)
+    known, reached, steps = _reached(certificate, chosen, within, lower)
     fields = {field.name: getattr(certificate, field.name) for field in dataclasses.fields(Certificate)}
     arrays = (certificate.thresholds, certificate.safety, certificate.epsilon, certificate.status)
-    fields |= _shifted(chosen, *arrays, within, lower)
-    settings = {"divergence": divergence, "quantity": certificate._quantity}
-    return ShiftCertificate(**fields, **settings, radius=within, performance_shift=lower, sampled=certificate)
+    fields |= _shifted(chosen, *arrays, *steps, jnp.isnan(reached.radius) | jnp.isnan(reached.lower))
+    shifted = {"divergence": known, "radius": reached.radius, "performance_shift": reached.lower}
+    sampled = certificate.sampled if isinstance(certificate, ShiftCertificate) else certificate
+    return ShiftCertificate(**fields, **shifted, quantity=certificate._quantity, sampled=sampled)
+
+
+class _Shift(NamedTuple):
+    """A radius and a performance shift."""
+
+    radius: jax.Array
+    lower: jax.Array
+
+
+def _reached(
+    certificate: Certificate, chosen: Divergence | None, radius: jax.Array, lower: jax.Array
+) -> tuple[str | None, _Shift, _Shift]:
+    """The divergence and shift from the distribution of the first certificate, and the shift from there to here."""
+    name, step = None if chosen is None else chosen.name, _Shift(radius, lower)
+    if not isinstance(certificate, ShiftCertificate):
+        return name, step, step
+    _check_chain(certificate, chosen)
+    lower, lower_step = sums(certificate.performance_shift, lower)
+    if chosen is None:
+        return certificate.divergence, _Shift(certificate.radius, lower), _Shift(radius, lower_step)
+    if certificate.divergence is None:
+        return name, _Shift(radius, lower), _Shift(radius, lower_step)
+    assert chosen.chain is not None
+    total, radius_step = chosen.chain(certificate.radius, radius)
+    largest = min(chosen.largest, float(jnp.finfo(total.dtype).max))
+    steps = _Shift(jnp.minimum(radius_step, largest), lower_step)
+    return name, _Shift(jnp.minimum(total, largest), lower), steps
+
+
+def _check_chain(certificate: ShiftCertificate, chosen: Divergence | None) -> None:
+    if certificate.radius.ndim or certificate.performance_shift.ndim:
+        raise ValueError("certificate is a batch of shifts; expected one of them (use jax.vmap for several)")
+    if None in (chosen, certificate.divergence):
+        return
+    assert chosen is not None
+    if chosen.name != certificate.divergence or chosen.chain is None:
+        raise ValueError(
+            f"certificate is one of a shift in {certificate.divergence} already, and one in {chosen.name} from there "
+            "has no radius of its own: only those of total_variation add up, and those of ratio multiply. Shift the "
+            "certificate before by a radius that covers both, or apply shifted_epsilon to the epsilon of this one"
+        )
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _shifted(divergence: Divergence | None, thresholds, safety, epsilon, status, radius, lower) -> dict[str, jax.Array]:
+def _shifted(
+    divergence: Divergence | None, thresholds, safety, epsilon, status, radius, lower, bad
+) -> dict[str, jax.Array]:
     """The fields that change. The risk stays as it is if the distribution does, or the certificate says nothing."""
-    bad = jnp.isnan(radius) | jnp.isnan(lower)
     if divergence is not None:
         epsilon = enlarged(divergence, epsilon, radius)
         safety = jnp.minimum(safety, complement_down(epsilon))
@@ -102,8 +152,7 @@ def _shifted(divergence: Divergence | None, thresholds, safety, epsilon, status,
 def _lowered(thresholds: jax.Array, by: jax.Array) -> jax.Array:
     """The thresholds minus a number, rounded down; as they are if it is 0 or they are not finite."""
     by = jnp.broadcast_to(by, thresholds.shape)
-    difference = lower_end(add_reward(add_reward(nothing(thresholds), thresholds), -by))
-    return jnp.where((by == 0) | ~jnp.isfinite(thresholds), thresholds, difference)
+    return jnp.where((by == 0) | ~jnp.isfinite(thresholds), thresholds, minus(thresholds, by))
 
 
 def _chosen(divergence: str | None, radius: Any, performance_shift: Any) -> Divergence | None:
@@ -126,22 +175,15 @@ def _scalar(name: str, value: Any) -> Any:
 
 
 def _check_certificate(certificate: Any) -> None:
-    if isinstance(certificate, ShiftCertificate):
-        raise ValueError("certificate is one of a shift already; apply all of it to the certificate of the tasks")
     if isinstance(certificate, IntervalCertificate):
         raise ValueError(
             "certificate is an IntervalCertificate, whose upper end would be lost; apply shifted_epsilon to its "
             "epsilon and to its safety_upper"
         )
-    if isinstance(certificate, Certificate):
+    if isinstance(certificate, Certificate) and certificate._shifts:
         return
     if isinstance(getattr(certificate, "certificate", None), Certificate):
-        raise ValueError(f"certificate is {_kind(certificate)} with rollouts; expected its .certificate")
+        raise ValueError(f"certificate is {kind_of(certificate)} with rollouts; expected its .certificate")
     raise ValueError(
-        f"certificate is {_kind(certificate)}; expected one of a share of new tasks, such as that of certify"
+        f"certificate is {kind_of(certificate)}; expected one of a share of new tasks, such as that of certify"
     )
-
-
-def _kind(value: Any) -> str:
-    name = type(value).__name__
-    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"

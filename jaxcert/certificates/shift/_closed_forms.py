@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 
+from jaxcert.certificates.shift._both_shifts import products, sums
 from jaxcert.certificates.shift._divergence import Divergence
 from jaxcert.numerics._rounding import unit_roundoff
 
@@ -30,11 +31,14 @@ def _rounded_up(x: jax.Array) -> jax.Array:
 
 TOTAL_VARIATION = Divergence(
     "total_variation",
-    "any distribution within total variation distance {} of the sampled one",
+    "any distribution within total variation distance {} of {}",
     0.0,
     1.0,
     _total_variation,
     keeps_null=False,
+    chain=sums,
 )
-CHI2 = Divergence("chi2", "any distribution within chi-squared divergence {} of the sampled one", 0.0, jnp.inf, _chi2)
-RATIO = Divergence("ratio", "any distribution with a density of at most {} times the sampled one", 1.0, jnp.inf, _ratio)
+CHI2 = Divergence("chi2", "any distribution within chi-squared divergence {} of {}", 0.0, jnp.inf, _chi2)
+RATIO = Divergence(
+    "ratio", "any distribution with a density of at most {} times {}", 1.0, jnp.inf, _ratio, chain=products
+)

@@ -56,6 +56,4 @@ def _slope(q: jax.Array, p: jax.Array) -> jax.Array:
     return log1p(jnp.maximum(odds, info.tiny))
 
 
-KULLBACK_LEIBLER = Divergence(
-    "kl", "any distribution within KL divergence {} of the sampled one", 0.0, jnp.inf, _enlarged
-)
+KULLBACK_LEIBLER = Divergence("kl", "any distribution within KL divergence {} of {}", 0.0, jnp.inf, _enlarged)

@@ -5,25 +5,26 @@ from typing import Any, Self
 
 import jax
 
-from jaxcert.certificates._certificate import Certificate
+from jaxcert.certificates._certificate import Certificate, new_task_from
 from jaxcert.certificates._figures import floor_figures
 from jaxcert.certificates.shift._registry import DIVERGENCES
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class ShiftCertificate(Certificate):
+class ShiftCertificate(Certificate, shifts=True, recorded=True):
     """A ``Certificate`` for new tasks from another distribution, in an environment that may be worse, or both.
 
     ``epsilon``, ``safety``, ``thresholds`` and ``status`` are those after the shift; ``lower_bounds``,
-    ``num_violations``, ``num_valid``, ``beta`` and ``delta`` those of the certificate of the sampled tasks.
+    ``num_violations``, ``num_valid``, ``beta`` and ``delta`` those of the certificate that was shifted.
 
     Attributes:
-        radius: how far the distribution of new tasks may be from the sampled one, rounded up, a scalar.
-        performance_shift: c, by how much the performance on any task may be lower, rounded up, a scalar.
-        divergence: in what the radius is measured; None if the distribution is the sampled one (static).
+        radius: how far the distribution of new tasks may be from that of the certificate, rounded up, a scalar; of
+            several shifts together.
+        performance_shift: c, by how much the performance on any task may be lower, rounded up, a scalar; likewise.
+        divergence: in what the radius is measured; None if the distribution is that of the certificate (static).
         quantity: what the thresholds are of, in words (static).
-        sampled: the certificate of the sampled tasks, from which all this follows.
+        sampled: the certificate that was shifted, by the first shift if there were two; from which all this follows.
 
     Example:
         >>> import jax.numpy as jnp
@@ -56,11 +57,21 @@ class ShiftCertificate(Certificate):
         return self.quantity
 
     @property
+    def _source(self) -> str:
+        return self.sampled._source
+
+    @property
+    def _when(self) -> str:
+        return self.sampled._when
+
+    @property
     def _new_task(self) -> str:
         """A smaller radius or shift than the one that was used is covered, so both are rounded down."""
-        distribution, lower = "the same distribution", floor_figures(float(self.performance_shift))
+        task, lower = new_task_from(self._source), floor_figures(float(self.performance_shift))
         if self.divergence is not None:
-            distribution = DIVERGENCES[self.divergence].distribution.format(floor_figures(float(self.radius)))
+            near = f"the {self._source} one"
+            task = DIVERGENCES[self.divergence].distribution.format(floor_figures(float(self.radius)), near)
+            task = f"a new task from {task}"
         if float(self.performance_shift) == 0:
-            return f"a new task from {distribution}"
-        return f"a new task from {distribution}, in an environment that lowers the {self.quantity} by at most {lower}"
+            return task
+        return f"{task}, in an environment that lowers the {self.quantity} by at most {lower}"

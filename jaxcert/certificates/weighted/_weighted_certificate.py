@@ -9,7 +9,7 @@ from jaxcert.certificates._certificate import Certificate
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class WeightedCertificate(Certificate):
+class WeightedCertificate(Certificate, shifts=True, recorded=True):
     """A ``Certificate`` for new tasks from another distribution D', of known density ratio to the sampled one.
 
     ``epsilon``, ``safety`` and ``status`` are those of D'. ``num_violations`` and ``num_valid`` count sampled tasks,
@@ -34,5 +34,5 @@ class WeightedCertificate(Certificate):
     effective_size: jax.Array
 
     @property
-    def _new_task(self) -> str:
-        return "a new task from the reweighted distribution"
+    def _source(self) -> str:
+        return "reweighted"

@@ -11,14 +11,29 @@ import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert._files import check_suffix, write_whole
+from jaxcert._validation import check_kind
 from jaxcert._version import __version__
-from jaxcert.certificates import Certificate, Status, ceil_figures, confidence, floor_figures, floor_to, sentence
+from jaxcert.certificates import (
+    AnytimeCertificate,
+    BandCertificate,
+    Certificate,
+    Status,
+    ceil_figures,
+    confidence,
+    floor_figures,
+    floor_to,
+    sentence,
+)
 from jaxcert.certificates._figures import level_figures
 from jaxcert.certificates._level_choice import AUTO
 from jaxcert.diagnostics import Finding
 from jaxcert.report._assumptions import ASSUMPTIONS
 from jaxcert.report._readers import ReturnsFile
 from jaxcert.report.html._report_figures import curve_svg, tasks_svg
+from jaxcert.sequential._sequential_certificate import SequentialCertificate
+
+# Of which the page's words are true: of one policy, from below, on tasks like those that were sampled.
+_SHOWN = (AnytimeCertificate, BandCertificate, Certificate, SequentialCertificate)
 
 # Longer tables show so many rows at either end.
 _MOST_ROWS, _ENDS = 1000, 100
@@ -44,7 +59,8 @@ def write_report(
 
     Args:
         path: the file, `.html`.
-        certificate: for one set of tasks, of `jaxcert.certify` or `jaxcert.certify_safety_level`.
+        certificate: for one set of tasks, of `jaxcert.certify`, `jaxcert.certify_safety_level`,
+            `jaxcert.certify_band`, `jaxcert.certify_anytime` or `jaxcert.certify_sequential`.
         returns: float[n, m], from which it was computed.
         support: (a, b), as declared.
         where: bool[n, m], which rollouts count; all by default.
@@ -56,7 +72,8 @@ def write_report(
 
     Raises:
         FileExistsError: with `replace=False`, for a file that exists.
-        ValueError: a batched certificate, returns of other tasks, another suffix, or no file can be written there.
+        ValueError: a batched certificate, one of another kind (of two policies, from both sides, of other tasks),
+            returns of other tasks, another suffix, or no file can be written there.
         ImportError: without jinja2 or matplotlib (`pip install 'jaxcert[cli]'`).
 
     Example:
@@ -71,6 +88,8 @@ def write_report(
         True
     """
     check_suffix(path, [".html"])
+    instead = "a page shows what one policy does at least, on tasks like the sampled ones (to_json writes any)"
+    check_kind("certificate", certificate, _SHOWN, instead)
     values = np.where(True if where is None else np.asarray(where), np.asarray(returns, np.float64), np.nan)
     if certificate.safety.ndim != 1 or values.shape[:1] != certificate.lower_bounds.shape:
         shapes = f"safety {certificate.safety.shape}, lower_bounds {certificate.lower_bounds.shape}"

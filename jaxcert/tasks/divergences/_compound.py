@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 
 from jaxcert.tasks.divergences._decimals import ABSOLUTE, RELATIVE
 from jaxcert.tasks.divergences._discrete_law import DiscreteLaw, discrete_divergences, ratio_of
-from jaxcert.tasks.divergences._divergences import SAME, Divergences, tightened
+from jaxcert.tasks.divergences._divergences import OTHER_WAYS, SAME, Divergences, tightened
 from jaxcert.tasks.divergences._parameters import same
 
-_YOURSELF = "state the radius of the shift yourself"
 Compare = Callable[[Any, Any], Divergences]
 
 
@@ -38,7 +37,7 @@ class ImageLaw(NamedTuple):
 def product_divergences(q: ProductLaw, p: ProductLaw, compare: Compare) -> Divergences:
     """KL adds, the ratio and 1 + χ² multiply, and so does the chance 1 - TV that best coupled samples are equal."""
     if q.names != p.names:
-        raise ValueError(f"no divergence is known between tasks of the parts {q.names} and {p.names}; {_YOURSELF}")
+        raise ValueError(f"no divergence is known between tasks of the parts {q.names} and {p.names}; {OTHER_WAYS}")
     kl, chance, square, ratio = Decimal(0), Decimal(1), Decimal(1), Decimal(1)
     compared = [compare(*laws) for laws in zip(q.parts, p.parts, strict=True)]
     if all(part == SAME for part in compared):
@@ -53,7 +52,7 @@ def mixture_divergences(q: MixtureLaw, p: MixtureLaw, compare: Compare) -> Diver
     """At most those of the component together with its value, since a function of both has no more."""
     if len(q.parts) != len(p.parts):
         raise ValueError(
-            f"no divergence is known between mixtures of {len(q.parts)} and {len(p.parts)} parts; {_YOURSELF}"
+            f"no divergence is known between mixtures of {len(q.parts)} and {len(p.parts)} parts; {OTHER_WAYS}"
         )
     drawn = SAME if q.weights == p.weights else discrete_divergences(q.weights, p.weights)
     rows = zip(q.weights.probabilities, p.weights.probabilities, q.parts, p.parts, strict=True)
@@ -70,5 +69,5 @@ def mixture_divergences(q: MixtureLaw, p: MixtureLaw, compare: Compare) -> Diver
 def image_divergences(q: ImageLaw, p: ImageLaw, compare: Compare) -> Divergences:
     """Those before the map, if it is the same one: a function has no more than its argument, a bijector as much."""
     if q.entry != p.entry or not same(q.bijector, p.bijector):
-        raise ValueError(f"no divergence is known between images under {q.bijector} and {p.bijector}; {_YOURSELF}")
+        raise ValueError(f"no divergence is known between images under {q.bijector} and {p.bijector}; {OTHER_WAYS}")
     return compare(q.law, p.law)

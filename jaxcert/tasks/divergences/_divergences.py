@@ -5,6 +5,13 @@ from typing import NamedTuple
 
 from jaxcert.tasks.divergences._decimals import ABSOLUTE, HALF, INFINITY, RELATIVE
 
+# For pairs of distributions between which none is known.
+OTHER_WAYS = (
+    "state the radius of the shift yourself; or bound the density ratio of the tasks where it is bounded, and add the "
+    "share of the others (shifted_epsilon by one, then by the other); or weight the tasks (certify_weighted). See "
+    "'Where none is known' on the page on task distributions"
+)
+
 
 class Divergences(NamedTuple):
     """Upper bounds on the divergences of Q from P; each is the exact value but for its margin, where that is known.

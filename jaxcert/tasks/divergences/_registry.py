@@ -13,7 +13,7 @@ from jaxcert.tasks.divergences._compound import (
     product_divergences,
 )
 from jaxcert.tasks.divergences._discrete_law import DiscreteLaw, discrete_divergences
-from jaxcert.tasks.divergences._divergences import SAME, Divergences
+from jaxcert.tasks.divergences._divergences import OTHER_WAYS, SAME, Divergences
 from jaxcert.tasks.divergences._exponential_law import ExponentialLaw, exponential_divergences
 from jaxcert.tasks.divergences._gaussian_law import GaussianLaw, gaussian_divergences
 from jaxcert.tasks.divergences._uniform_law import UniformLaw, uniform_divergences
@@ -59,7 +59,7 @@ def read(distribution: Any) -> list[Any]:
     if not kind.__module__.startswith("tensorflow_probability") or kind.__name__ not in READERS:
         raise ValueError(
             f"no divergence is known for {distribution!r}; known are {', '.join(READERS)} of TensorFlow Probability; "
-            "for another one, state the radius of the shift yourself"
+            f"for another one, {OTHER_WAYS}"
         )
     return READERS[kind.__name__](distribution, read)
 
@@ -72,9 +72,7 @@ def compare(q: Any, p: Any) -> Divergences:
     """
     if type(q) is not type(p):
         names = " and ".join(type(law).__name__.removesuffix("Law").lower() for law in (q, p))
-        raise ValueError(
-            f"no divergence is known between {names} distributions; state the radius of the shift yourself"
-        )
+        raise ValueError(f"no divergence is known between {names} distributions; {OTHER_WAYS}")
     if type(q) in COMPOUND:
         return COMPOUND[type(q)](q, p, compare)
     return SAME if q == p else SIMPLE[type(q)](q, p)

@@ -34,7 +34,7 @@ def task_divergence(deployed: Any, sampled: Any, divergence: Divergence) -> floa
 
     Raises:
         ValueError: for another name, a batch of distributions, traced parameters or such that no distribution has, and
-            distributions between which no divergence is known.
+            distributions between which no divergence is known; the message says what can be done then.
 
     Example:
         >>> from jaxcert.tasks import bridge_world, task_divergence
