@@ -26,6 +26,7 @@ from jaxcert.report import (
     write_certificates,
     write_report,
 )
+from jaxcert.report.plots._axes import drawing
 
 
 class Outputs(NamedTuple):
@@ -90,7 +91,7 @@ def write_outputs(wanted: Outputs, found: Found) -> None:
     """Write the files that are wanted."""
     title = wanted.title or found.data.path.name
     if wanted.plot:
-        write_plot(wanted.plot, _axes(title, found), wanted.size)
+        write_plot(wanted.plot, _axes(title, found, wanted.size))
     if wanted.json:
         digest = None if found.protocol is None else found.protocol.digest
         if wanted.to_stdout:
@@ -109,14 +110,15 @@ def _records(found: Found) -> list[dict[str, Any]]:
     ]
 
 
-def _axes(title: str, found: Found) -> Any:
+def _axes(title: str, found: Found, size: tuple[float, float] | None) -> Any:
     """The curve, with the requested points."""
     certificates = list(found.certificates.values())
     curve = every_step(found.data, certificates[0], found.settings) if found.asked else certificates[0]
     shown = certificates if found.asked else []
     points = [pair for c in shown for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
     heading = f"{title}, {curve.num_tasks} tasks"
-    return plot_certificates({_tables.way(curve): curve}, points=points, title=heading)
+    with drawing(None, size) as ax:
+        return plot_certificates({_tables.way(curve): curve}, points=points, title=heading, ax=ax)
 
 
 def every_step(data: ReturnsFile, certificate: Certificate, settings: Mapping[str, Any]) -> Certificate:

@@ -23,9 +23,7 @@ def check_size(size: tuple[float, float] | None) -> None:
         )
 
 
-def write_plot(file: Path, ax: Any, size: tuple[float, float] | None = None) -> None:
+def write_plot(file: Path, ax: Any) -> None:
     """Write the figure of these axes, and close it."""
-    if size:
-        ax.figure.set_size_inches(size)
     save_figure(file, ax)
     import_extra("matplotlib.pyplot", "plot").close(ax.figure)
