@@ -1,5 +1,8 @@
 """The files of `jaxcert certify`: record, plot and report."""
 
+import datetime
+import inspect
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +25,8 @@ from jaxcert.report import (
     check_figure_path,
     document_text,
     plot_certificates,
+    read_returns,
+    returns_facts,
     step_curve,
     write_certificates,
     write_report,
@@ -76,6 +81,8 @@ class Found(NamedTuple):
         advice: by what was fixed beforehand.
         findings: likely mistakes.
         protocol: what was locked beforehand.
+        protocol_file: where that is.
+        columns: under which names the returns were read, by the parameters of `read_returns`.
     """
 
     data: ReturnsFile
@@ -85,6 +92,8 @@ class Found(NamedTuple):
     advice: Mapping[Any, Sequence[Advice | None]]
     findings: Sequence[Finding]
     protocol: Protocol | None
+    protocol_file: Path | None
+    columns: Mapping[str, str | None]
 
 
 def write_outputs(wanted: Outputs, found: Found) -> None:
@@ -99,7 +108,7 @@ def write_outputs(wanted: Outputs, found: Found) -> None:
         else:
             write_certificates(wanted.json, _records(found), protocol=digest)
     if wanted.report:
-        _write_page(wanted.report, title, found)
+        _write_page(wanted.report, title, found, None if wanted.to_stdout else wanted.json)
 
 
 def _records(found: Found) -> list[dict[str, Any]]:
@@ -129,8 +138,28 @@ def every_step(data: ReturnsFile, certificate: Certificate, settings: Mapping[st
     return jaxcert.certify(data.returns, np.unique(bounds), **{**settings, "where": data.where})
 
 
-def _write_page(path: Path, title: str, found: Found) -> None:
+def _write_page(path: Path, title: str, found: Found, json: Path | None) -> None:
     (first,) = found.certificates.values()
     page = {"returns": found.data.returns, "where": found.data.where, "support": found.settings["support"]}
     page["protocol"] = None if found.protocol is None else found.protocol.digest
+    page |= {"facts": returns_facts(found.data.path), "date": datetime.date.today().isoformat()}
+    page["verify_command"] = None if json is None else _verify_command(json, found)
+    page["is_curve"] = not found.asked
     write_report(path, first, title=title, data=found.data, findings=found.findings, **page)
+
+
+def _verify_command(json: Path, found: Found) -> str:
+    """What to type, beside the files, to compute the certificate file again."""
+    words = ["jaxcert", "verify", _beside(json), _beside(found.data.path)]
+    if found.protocol_file is not None:
+        words += ["--protocol", _beside(found.protocol_file)]
+    usual = {name: parameter.default for name, parameter in inspect.signature(read_returns).parameters.items()}
+    for name, column in found.columns.items():
+        if column != usual[name]:
+            words += [f"--{name}-column", column or ""]
+    return shlex.join(words)
+
+
+def _beside(path: Path) -> str:
+    """The name of a file, which is no option whatever it begins with."""
+    return f"./{path.name}" if path.name.startswith("-") else path.name
