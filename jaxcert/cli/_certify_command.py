@@ -114,8 +114,9 @@ def certify_file(
         certificates = _certified(data, asked, settings)
         findings = _findings(data, settings, strict=strict)
         advice = _advice(data, settings["support"], wanted, {name: certificates[name] for name in asked})
+        found = Found(data, settings, asked, certificates, advice, findings, locked, protocol, columns)
         show("writing")
-        write_outputs(wanted_files, Found(data, settings, asked, certificates, advice, findings, locked))
+        write_outputs(wanted_files, found)
     if not wanted_files.to_stdout:
         # Last, so that a failure leaves no incomplete output.
         _print(_tables.heading(data, settings["support"], certificates), asked, certificates)

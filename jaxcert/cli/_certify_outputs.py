@@ -1,5 +1,8 @@
 """The files of `jaxcert certify`: record, plot and report."""
 
+import datetime
+import inspect
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,11 +25,14 @@ from jaxcert.report import (
     check_figure_path,
     document_text,
     plot_certificates,
+    read_returns,
+    returns_facts,
     step_curve,
     write_certificates,
     write_report,
 )
 from jaxcert.report._curve import thinned
+from jaxcert.report.plots._axes import drawing
 
 # Of a curve: more take a record of megabytes, and no eye tells them apart.
 MOST_POINTS = 1000
@@ -81,6 +87,8 @@ class Found(NamedTuple):
         advice: by what was fixed beforehand.
         findings: likely mistakes.
         protocol: what was locked beforehand.
+        protocol_file: where that is.
+        columns: under which names the returns were read, by the parameters of `read_returns`.
     """
 
     data: ReturnsFile
@@ -90,13 +98,15 @@ class Found(NamedTuple):
     advice: Mapping[Any, Sequence[Advice | None]]
     findings: Sequence[Finding]
     protocol: Protocol | None
+    protocol_file: Path | None
+    columns: Mapping[str, str | None]
 
 
 def write_outputs(wanted: Outputs, found: Found) -> None:
     """Write the files that are wanted."""
     title, written = wanted.title or found.data.path.name, Writing()
     if wanted.plot:
-        written.attempt(write_plot, wanted.plot, _axes(title, found), wanted.size, replace=wanted.force)
+        written.attempt(write_plot, wanted.plot, _axes(title, found, wanted.size), replace=wanted.force)
     if wanted.json:
         digest = None if found.protocol is None else found.protocol.digest
         if wanted.to_stdout:
@@ -104,7 +114,8 @@ def write_outputs(wanted: Outputs, found: Found) -> None:
         else:
             written.attempt(write_certificates, wanted.json, _records(found), protocol=digest, replace=wanted.force)
     if wanted.report:
-        written.attempt(_write_page, wanted.report, title, found, replace=wanted.force)
+        json = None if wanted.to_stdout else wanted.json
+        written.attempt(_write_page, wanted.report, title, found, json, replace=wanted.force)
     written.check()
 
 
@@ -116,14 +127,15 @@ def _records(found: Found) -> list[dict[str, Any]]:
     ]
 
 
-def _axes(title: str, found: Found) -> Any:
+def _axes(title: str, found: Found, size: tuple[float, float] | None) -> Any:
     """The curve, with the requested points."""
     certificates = list(found.certificates.values())
     curve = every_step(found.data, certificates[0], found.settings) if found.asked else certificates[0]
     shown = certificates if found.asked else []
     points = [pair for c in shown for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
     heading = f"{title}, {curve.num_tasks} tasks"
-    return plot_certificates({_tables.way(curve): curve}, points=points, title=heading)
+    with drawing(None, size) as ax:
+        return plot_certificates({_tables.way(curve): curve}, points=points, title=heading, ax=ax)
 
 
 def every_step(data: ReturnsFile, certificate: Certificate, settings: Mapping[str, Any]) -> Certificate:
@@ -134,8 +146,28 @@ def every_step(data: ReturnsFile, certificate: Certificate, settings: Mapping[st
     return jaxcert.certify(data.returns, levels, **{**settings, "where": data.where})
 
 
-def _write_page(path: Path, title: str, found: Found, *, replace: bool) -> None:
+def _write_page(path: Path, title: str, found: Found, json: Path | None, *, replace: bool) -> None:
     (first,) = found.certificates.values()
     page = {"returns": found.data.returns, "where": found.data.where, "support": found.settings["support"]}
     page["protocol"] = None if found.protocol is None else found.protocol.digest
-    write_report(path, first, title=title, data=found.data, findings=found.findings, replace=replace, **page)
+    page |= {"facts": returns_facts(found.data.path), "date": datetime.date.today().isoformat()}
+    page["verify_command"] = None if json is None else _verify_command(json, found)
+    page |= {"is_curve": not found.asked, "replace": replace}
+    write_report(path, first, title=title, data=found.data, findings=found.findings, **page)
+
+
+def _verify_command(json: Path, found: Found) -> str:
+    """What to type, beside the files, to compute the certificate file again."""
+    words = ["jaxcert", "verify", _beside(json), _beside(found.data.path)]
+    if found.protocol_file is not None:
+        words += ["--protocol", _beside(found.protocol_file)]
+    usual = {name: parameter.default for name, parameter in inspect.signature(read_returns).parameters.items()}
+    for name, column in found.columns.items():
+        if column != usual[name]:
+            words += [f"--{name}-column", column or ""]
+    return shlex.join(words)
+
+
+def _beside(path: Path) -> str:
+    """The name of a file, which is no option whatever it begins with."""
+    return f"./{path.name}" if path.name.startswith("-") else path.name

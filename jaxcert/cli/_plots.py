@@ -23,10 +23,8 @@ def check_size(size: tuple[float, float] | None) -> None:
         )
 
 
-def write_plot(file: Path, ax: Any, size: tuple[float, float] | None = None, *, replace: bool = True) -> None:
+def write_plot(file: Path, ax: Any, *, replace: bool = True) -> None:
     """Write the figure of these axes, and close it."""
-    if size:
-        ax.figure.set_size_inches(size)
     try:
         save_figure(file, ax, replace=replace)
     finally:

@@ -105,7 +105,11 @@ def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def _about_archive(content: bytes) -> str:
-    about = read_arrays(content, (), ("about",)).get("about")
+    read_arrays(content, (), ())  # damage is an error, what others keep under this name is none
+    try:
+        about = read_arrays(content, (), ("about",)).get("about")
+    except ValueError:
+        return "{}"
     return str(about) if about is not None and about.ndim == 0 else "{}"
 
 

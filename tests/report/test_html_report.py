@@ -1,22 +1,41 @@
 """The report as a page: its words and figures, and how a real browser takes it."""
 
 import dataclasses
+import itertools
 import re
 import sys
 
 import jax
 import numpy as np
 import pytest
-from browser import visit
+from browser import needed_widths, printed_pages, visit
+from vision import VISION, as_seen
 
 import jaxcert
 from jaxcert.baselines import PlugInEstimate
-from jaxcert.certificates import ImprovementCertificate, IntervalCertificate, ShiftCertificate
+from jaxcert.certificates import (
+    ImprovementCertificate,
+    IntervalCertificate,
+    ShiftCertificate,
+    certify_lower_bounds_band,
+)
 from jaxcert.diagnostics import Finding
-from jaxcert.report import read_returns, write_report
-from jaxcert.report.html import _report_figures, _report_page
+from jaxcert.report import read_returns, step_curve, write_report
+from jaxcert.report.html import _report_figures
 
 RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
+LONG = "a_name_without_any_blank_" * 12
+FACTS = {
+    "policy": "my <policy>",
+    "policy_sha256": "cd" * 32,
+    "environment": "cheetah",
+    "deterministic": True,
+    "num_tasks": 40,
+    "episode_length": 1000,
+    "precision": "float32",
+    "versions": {"jaxcert": "0.1.0", "jax": "0.10.2", "mujoco-mjx": "3.3.0"},
+    "seed": 7,
+}
 SETTINGS = {"support": (0.0, 1.0), "delta": 0.05}
 
 
@@ -46,14 +65,29 @@ def test_the_browser_would_tell(tmp_path):
     assert len(seen.console) == 2
 
 
-@pytest.mark.parametrize("width", [320, 390, 1200])
-def test_nothing_is_cut_off_on_a_phone(tmp_path, certificate, width):
-    page = write(tmp_path, certificate)
-    script = "<script>document.title = document.documentElement.scrollWidth + ' of ' + innerWidth</script></body>"
-    page.write_text(page.read_text().replace("</body>", script))
-    seen = visit(page, tmp_path, f"--window-size={width},800")
-    needed, there = map(int, re.search(r"<title>(\d+) of (\d+)</title>", seen.dom).groups())
-    assert needed <= there
+def test_nothing_is_cut_off_on_a_phone(tmp_path):
+    """Whatever is long: the title, names, findings, digests, and the list of thresholds."""
+    found = jaxcert.certify(RETURNS, np.linspace(0, 1, 40), **SETTINGS)
+    np.savez(tmp_path / f"{LONG[:200]}.npz", returns=RETURNS)
+    given = {"data": read_returns(tmp_path / f"{LONG[:200]}.npz"), "findings": [Finding("trend", LONG)]}
+    given |= {"facts": {"policy": LONG, LONG: LONG}, "protocol": LONG, "date": LONG, "verify_command": LONG}
+    page = write(tmp_path, found, title=LONG, **given)
+    widths = [320, 390, 1200]
+    assert needed_widths(page, tmp_path, widths) == widths
+
+
+def test_a_page_that_is_cut_off_would_tell(tmp_path):
+    page = tmp_path / "bad.html"
+    page.write_text(f"<h1>{LONG}</h1>")
+    assert needed_widths(page, tmp_path, [390])[0] > 390
+
+
+def test_on_paper_a_usual_report_takes_two_pages(tmp_path):
+    np.savez(tmp_path / "r.npz", returns=RETURNS)
+    found = jaxcert.certify(RETURNS, [0.25, 0.5, 0.75], **SETTINGS)
+    given = {"data": read_returns(tmp_path / "r.npz"), "facts": FACTS, "protocol": "ab" * 32, "date": "2026-01-31"}
+    page = write(tmp_path, found, **given, verify_command="jaxcert verify out.json r.npz --protocol p.toml")
+    assert printed_pages(page, tmp_path) == 2
 
 
 def test_it_names_no_other_file(tmp_path, certificate):
@@ -86,6 +120,75 @@ def test_the_file_of_the_returns_is_named(tmp_path, certificate):
     np.savez(tmp_path / "r.npz", returns=RETURNS)
     data = read_returns(tmp_path / "r.npz")
     assert data.sha256 in write(tmp_path, certificate, data=data).read_text()
+
+
+def test_the_origin_of_the_returns_is_shown_as_it_was_recorded(tmp_path, certificate):
+    text = write(tmp_path, certificate, facts={**FACTS, "notes": None}, date="2026-01-31").read_text()
+    shown = dict(re.findall(r'<th scope="row">(.*?)</th><td>(.*?)</td>', text))
+    assert shown["policy"] == "my &lt;policy&gt;"
+    assert (shown["environment"], shown["seed"], shown["deterministic policy"]) == ("cheetah", "7", "yes")
+    assert shown["versions"] == "jaxcert 0.1.0, jax 0.10.2, mujoco-mjx 3.3.0"
+    assert "2026-01-31" in text
+    assert "notes" not in shown
+    long = write(tmp_path, certificate, facts={"configuration": list(range(1000))}).read_text()
+    assert "… (4888 characters)" in long
+
+
+def test_what_is_not_known_is_not_shown(tmp_path, certificate):
+    known = write(tmp_path, certificate, facts=FACTS, date="2026-01-31", verify_command="jaxcert verify").read_text()
+    text = write(tmp_path, certificate).read_text()
+    for words in ("Where the returns come from", "How to check it", "for new tasks, 2026"):
+        assert words in known
+        assert words not in text
+
+
+def test_many_rows_scroll_and_very_many_are_left_out(tmp_path):
+    found = jaxcert.certify(RETURNS, np.linspace(0, 1, 1001), **SETTINGS)
+    text = write(tmp_path, found).read_text()
+    assert "981 rows left out" in text
+    assert text.count("<tr><td>") == 21
+    assert "996 more in the table below" in text
+    assert 'class="rows many" tabindex="0"' in text
+
+
+def test_a_curve_is_called_what_it_is(tmp_path, certificate):
+    """A choice after a look at the curve is valid on one of them alone."""
+    together = "All its points hold together"
+    single, both = "Each point holds for a threshold fixed beforehand", "Only the curve for all"
+    band = certify_lower_bounds_band(certificate.lower_bounds, None, delta=0.05, beta=certificate.beta, low=0.0)
+    soft = jaxcert.certify(RETURNS, [0.25, 0.5], **SETTINGS, method="soft")
+    for found, words in ((certificate, both), (band, together), (soft, single)):
+        text = write(tmp_path, found).read_text()
+        assert [one for one in (together, single, both) if one in text] == [words]
+        assert ("each threshold by itself" in text) == (found is not band)
+
+
+def test_a_threshold_from_the_data_gets_no_sentence(tmp_path, certificate):
+    """It is certified only where all thresholds hold together."""
+    band = certify_lower_bounds_band(certificate.lower_bounds, None, delta=0.05, beta=certificate.beta, low=0.0)
+    for found, said in ((step_curve(certificate), False), (band, True)):
+        text = write(tmp_path, found, is_curve=True).read_text()
+        assert ("on a new task from the same distribution" in text) == said
+        assert ("not for one chosen after a look at them" in text) != said
+        assert ">requested<" not in text
+
+
+def test_requested_points_do_not_hide_the_curve(tmp_path, certificate):
+    many = jaxcert.certify(RETURNS, np.linspace(0, 1, 40), **SETTINGS)
+    assert ">requested<" in write(tmp_path, certificate).read_text()
+    assert ">requested<" not in write(tmp_path, many).read_text()
+
+
+def test_colours_are_told_apart_on_a_dark_screen_too(tmp_path, certificate):
+    text = write(tmp_path, certificate).read_text()
+    light, dark = (dict(re.findall(r"--([\w-]+): (#\w{6})", part)) for part in text.split("@media", 2)[:2])
+    assert set(light) - {"curve-1"} <= set(dark)
+    for vision in VISION:
+        seen = [as_seen(dark[name], vision) for name in ("curve-1", "curve-2", "page")]
+        assert all(np.linalg.norm(one - other) >= 30 for one, other in itertools.combinations(seen, 2))
+    figures = "".join(re.findall("<svg.*?</svg>", text, flags=re.DOTALL))
+    assert "var(--curve-1)" in figures
+    assert not re.findall("#[0-9a-f]{6}", figures)  # each would stay as it is on a dark screen
 
 
 @pytest.mark.parametrize("options", [{"method": "soft"}, {"beta": "auto"}, {"method": "scenario", "beta": 1e-4}])
@@ -132,7 +235,7 @@ def test_a_page_of_very_many_tasks_and_thresholds_is_short(tmp_path, monkeypatch
     for name, limit in (("_MOST_POINTS", 20), ("_MOST_EQUAL", 39)):
         monkeypatch.setattr(_report_figures, name, limit)
     for name, limit in (("_MOST_ROWS", 6), ("_ENDS", 2)):
-        monkeypatch.setattr(_report_page, name, limit)
+        monkeypatch.setattr(_report_tables, name, limit)
     sizes, plot = [], _report_figures.plot_certificates
 
     def drawn(curves, **options):

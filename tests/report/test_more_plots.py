@@ -8,20 +8,12 @@ import numpy as np
 import pytest
 from handmade import make_certificate
 from matplotlib.figure import Figure
+from vision import VISION, as_seen
 
 import jaxcert
 from jaxcert.report import plot_bounds, plot_certificates, plot_levels, plot_performance, plot_sweep, plot_training
 from jaxcert.report.plots._axes import COLOURS, MARKERS, styles
 from jaxcert.sweep import Grid, sweep
-
-# Machado, Oliveira and Fernandes 2009, severity 1, on linear RGB.
-VISION = {
-    "all cones": np.eye(3),
-    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
-    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
-}
-TO_XYZ = [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
 
 
 @pytest.fixture(autouse=True)
@@ -35,15 +27,6 @@ def swept():
     returns = np.random.default_rng(0).uniform(0.2, 1, (3, 40, 20)).astype(np.float32)
     grid = Grid((0.6, 0.2, 0.4), bounds=("betting", "hoeffding"), betas=(0.01, 0.1), deltas=(0.01, 0.05))
     return sweep(returns, grid, support=(0, 1))
-
-
-def as_seen(colour: str, vision: str) -> np.ndarray:
-    """CIE L*a*b* of a colour."""
-    srgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
-    linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
-    xyz = np.array(TO_XYZ) @ np.clip(VISION[vision] @ linear, 0, 1) / (0.95047, 1, 1.08883)
-    f = np.where(xyz > 216 / 24389, np.cbrt(xyz), (24389 / 27 * xyz + 16) / 116)
-    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
 
 @pytest.mark.parametrize("vision", VISION)
@@ -94,6 +77,8 @@ def test_a_sweep_has_a_curve_and_a_band_for_every_setting(swept):
     corners = axes.collections[0].get_paths()[0].vertices
     assert corners[:, 1].max() == pytest.approx(safety.max())
     assert len(axes.collections) == len(axes.lines) == 8
+    axes.figure.draw_without_rendering()
+    assert axes.get_legend().get_window_extent().y1 < axes.bbox.y0
 
 
 def test_levels_show_the_mean_over_seeds_rounded_down(swept):
@@ -104,6 +89,8 @@ def test_levels_show_the_mean_over_seeds_rounded_down(swept):
     assert np.all(shown <= exact)
     np.testing.assert_allclose(shown, exact, atol=1e-3)
     assert [text.get_text() for text in axes.get_xticklabels()] == ["default", "0.1"]
+    title = plot_levels(one, threshold=0.4, title="a long title " * 10).title.get_window_extent()
+    assert title.width < axes.figure.bbox.width
     with pytest.raises(ValueError, match="several budgets, bounds or methods"):
         plot_levels(swept, threshold=0.4)
     with pytest.raises(ValueError, match=r"threshold is 0\.3, expected one of the grid's"):

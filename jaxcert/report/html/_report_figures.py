@@ -12,33 +12,49 @@ from jaxcert._extras import import_extra
 from jaxcert.certificates import BandCertificate, Certificate, certify_lower_bounds_band
 from jaxcert.report._curve import step_curve, thinned
 from jaxcert.report.plots import plot_bounds, plot_certificates
-from jaxcert.report.plots._axes import GREY
+from jaxcert.report.plots._axes import COLOURS, GREY, GRID, place_legend
 
-_SIZE = (5.2, 3.2)
+# Small, so that text is of the size of the page's on a phone, and beside another figure on paper.
+_SIZE = (4.6, 3.1)
 # Of each line: more take megabytes, and no eye tells them apart.
 _MOST_POINTS = 1000
+# Requested points: more would hide the curve.
+_MOST_REQUESTED = 20
 # Tasks for which the tighter band takes seconds; both are close together there.
 _MOST_EQUAL = 10_000
 # Text stays text, which can be searched and read aloud; identifiers are the same in every run.
 _SVG = {"svg.fonttype": "none", "svg.hashsalt": "jaxcert", "font.size": 9, "font.family": "sans-serif"}
+ALONE, TOGETHER = "each threshold by itself", "all thresholds at once"
+# The page's style sheet gives them other values on a dark screen.
+_VARIABLES = {"#000000": "currentColor", GRID: "var(--grid)", GREY: "var(--soft)"} | {
+    colour: f"var(--curve-{i + 1})" for i, colour in enumerate(COLOURS[:2])
+}
 
 
-def curve_svg(certificate: Certificate, means: np.ndarray, low: float) -> str:
-    """Certified safety by threshold: each one by itself, all together, and the share of the sampled tasks."""
-    curve = _curve(certificate)
-    curves = {"each threshold by itself": curve}
+def curves(certificate: Certificate, low: float) -> dict[str, Certificate]:
+    """Certified safety by threshold: each one by itself, and all together, as far as there are such curves."""
+    by_steps = certificate.beta.ndim == 0 and certificate.method != "soft"
+    curve = step_curve(certificate, max_points=_MOST_POINTS) if by_steps else certificate
+    found = {TOGETHER if curve.simultaneous else ALONE: curve}
     if _has_band(certificate):
         settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "low": low}
         settings["kind"] = "equal_local_levels" if certificate.num_tasks <= _MOST_EQUAL else "dkw"
         bounds, levels = certificate.lower_bounds, np.asarray(curve.thresholds)
-        curves["all thresholds at once"] = certify_lower_bounds_band(bounds, levels, **settings)
-    points = list(zip(certificate.thresholds.tolist(), certificate.safety.tolist(), strict=True))
+        found[TOGETHER] = certify_lower_bounds_band(bounds, levels, **settings)
+    return found
+
+
+def curve_svg(shown: dict[str, Certificate], asked: Certificate | None, means: np.ndarray) -> str:
+    """The curves, the requested points if they are too few to hide them, and the share of the sampled tasks."""
+    points = []
+    if asked is not None and len(asked) <= _MOST_REQUESTED:
+        points = list(zip(asked.thresholds.tolist(), asked.safety.tolist(), strict=True))
     with _axes() as ax:
-        plot_certificates(curves, points=points, ax=ax)
+        plot_certificates(shown, points=points, ax=ax)
         shares = thinned(1 - np.arange(len(means)) / len(means), _MOST_POINTS)
-        ax.plot(thinned(np.sort(means), _MOST_POINTS), shares, ":", color=GREY, label="sampled tasks, by mean")
+        ax.plot(thinned(np.sort(means), _MOST_POINTS), shares, ":", color=GREY, label="sampled tasks")
         ax.set(xlabel="threshold", ylabel="share of tasks", title="")
-        ax.legend(loc="lower left", framealpha=0.8, edgecolor="none", handlelength=2.8)
+        place_legend(ax)
         return _svg(ax)
 
 
@@ -50,16 +66,8 @@ def tasks_svg(certificate: Certificate, means: np.ndarray) -> str:
         if len(some) < len(means):
             ax.set_xlabel(f"{len(some):,} of {len(means):,} tasks, from the worst")
         ax.lines[0].set_label("mean return")
-        ax.legend(loc="lower right", framealpha=0.8, edgecolor="none", handlelength=2.8)
+        place_legend(ax)
         return _svg(ax)
-
-
-def _curve(certificate: Certificate) -> Certificate:
-    return (
-        certificate
-        if certificate.beta.ndim or certificate.method == "soft"
-        else step_curve(certificate, max_points=_MOST_POINTS)
-    )
 
 
 def _has_band(certificate: Certificate) -> bool:
@@ -76,9 +84,13 @@ def _axes() -> Iterator[Any]:
 
 
 def _svg(ax: Any) -> str:
-    """The figure as an element; matplotlib's prologue and metadata name other servers."""
+    """The figure as an element in the page's colours; matplotlib's prologue and metadata name other servers."""
     buffer = io.StringIO()
-    ax.figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+    nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
+    ax.figure.savefig(buffer, format="svg", metadata=nothing, transparent=True)
     element = buffer.getvalue()
-    element = element[element.index("<svg") :]
-    return re.sub(r"<metadata>.*?</metadata>", "", element, flags=re.DOTALL)
+    element = re.sub(r"<metadata>.*?</metadata>", "", element[element.index("<svg") :], flags=re.DOTALL)
+    element = re.sub(r'<g id="[^"]*">', "<g>", element)  # the same in both figures, and of no use
+    for colour, variable in _VARIABLES.items():
+        element = element.replace(colour, variable)
+    return element

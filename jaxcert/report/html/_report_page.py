@@ -1,42 +1,29 @@
 """The page: what it shows, and the file."""
 
 import importlib.resources
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
 import chex
-import jax
 import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert._files import check_suffix, write_whole
 from jaxcert._validation import check_kind
 from jaxcert._version import __version__
-from jaxcert.certificates import (
-    AnytimeCertificate,
-    BandCertificate,
-    Certificate,
-    Status,
-    ceil_figures,
-    confidence,
-    floor_figures,
-    floor_to,
-    sentence,
-)
-from jaxcert.certificates._figures import level_figures
-from jaxcert.certificates._level_choice import AUTO
+from jaxcert.certificates import AnytimeCertificate, BandCertificate, Certificate, confidence, sentence
 from jaxcert.diagnostics import Finding
 from jaxcert.report._assumptions import ASSUMPTIONS
 from jaxcert.report._readers import ReturnsFile
-from jaxcert.report.html._report_figures import curve_svg, tasks_svg
+from jaxcert.report.html._report_figures import ALONE, TOGETHER, curve_svg, curves, tasks_svg
+from jaxcert.report.html._report_tables import certified_table, facts_table, settings_table
 from jaxcert.sequential._sequential_certificate import SequentialCertificate
 
 # Of which the page's words are true: of one policy, from below, on tasks like those that were sampled.
 _SHOWN = (AnytimeCertificate, BandCertificate, Certificate, SequentialCertificate)
 
-# Longer tables show so many rows at either end.
-_MOST_ROWS, _ENDS = 1000, 100
+_MOST_SENTENCES = 5
 
 
 def write_report(
@@ -50,12 +37,17 @@ def write_report(
     data: ReturnsFile | None = None,
     findings: Sequence[Finding] = (),
     protocol: str | None = None,
+    facts: Mapping[str, Any] | None = None,
+    date: str | None = None,
+    verify_command: str | None = None,
+    is_curve: bool = False,
     replace: bool = True,
 ) -> None:
     """Write a certificate as one page of HTML, which needs no other file and no network.
 
-    The page has the statement in words, the curve of certified safety, the bounds of all tasks, settings, assumptions,
-    likely mistakes, and how to cite. Every figure is rounded to the safe side.
+    The page has the statement in words, the curve of certified safety, the bounds of all tasks, assumptions, likely
+    mistakes, settings, where the returns come from and how to check the page, as far as it is given, and how to cite.
+    Every figure is rounded to the safe side.
 
     Args:
         path: the file, `.html`.
@@ -68,6 +60,11 @@ def write_report(
         data: the file that the returns were read from.
         findings: of `jaxcert.diagnostics.diagnose`.
         protocol: the digest of the protocol that was locked beforehand.
+        facts: what is known of the origin of the returns, such as policy and seed: of `returns_facts`, or your own.
+        date: of the certificate, as it is to be shown.
+        verify_command: what to type to compute the certificate again, such as `jaxcert verify out.json returns.npz`.
+        is_curve: whether the thresholds come from the data, as those of `step_curve` do. Then the page has no sentence
+            for any of them, unless all hold together: none is certified that is chosen after a look at the curve.
         replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
 
     Raises:
@@ -95,14 +92,22 @@ def write_report(
         shapes = f"safety {certificate.safety.shape}, lower_bounds {certificate.lower_bounds.shape}"
         raise ValueError(f"certificate has {shapes} and returns {values.shape}; expected [t], [n] and [n, m]")
     means = np.nanmean(values, axis=1)
-    on_host = jax.tree.map(np.asarray, certificate)  # an entry of an array of JAX takes far longer to read
+    num_sentences = 0 if is_curve and not certificate.simultaneous else min(len(certificate), _MOST_SENTENCES)
+    shown = curves(certificate, float(support[0]))
     locked = {} if protocol is None else {"protocol, locked beforehand": protocol}
     page = _template().render(
         title=title,
-        sentences=[sentence(on_host, i) for i in range(len(certificate.thresholds))],
-        rows=_shown_rows(certificate),
-        settings=_settings(certificate, np.sum(~np.isnan(values), axis=1), support, data) | locked,
-        curve=curve_svg(certificate, means, float(support[0])),
+        date=date,
+        sentences=[sentence(certificate, i) for i in range(num_sentences)],
+        confidence=confidence(float(certificate.delta)),
+        rows=certified_table(certificate),
+        num_rows=len(certificate),
+        settings=settings_table(certificate, np.sum(~np.isnan(values), axis=1), support, data) | locked,
+        facts=facts_table(facts or {}),
+        verify_command=verify_command,
+        alone=ALONE in shown,
+        together=TOGETHER in shown,
+        curve=curve_svg(shown, None if is_curve else certificate, means),
         tasks=tasks_svg(certificate, means),
         assumptions=ASSUMPTIONS,
         findings=findings,
@@ -118,45 +123,3 @@ def _template() -> Any:
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     return environment.from_string(text)
-
-
-def _shown_rows(certificate: Certificate) -> list[dict[str, str]]:
-    """The rows of the table, or the first and the last of many."""
-    if len(certificate) <= _MOST_ROWS:
-        return _rows(certificate)
-    first, last = (_rows(certificate[part]) for part in (slice(_ENDS), slice(-_ENDS, None)))
-    between = dict.fromkeys(first[0], "...") | {"status": f"{len(certificate) - 2 * _ENDS:,} rows left out"}
-    return [*first, between, *last]
-
-
-def _rows(certificate: Certificate) -> list[dict[str, str]]:
-    columns = (certificate.thresholds, certificate.safety, certificate.num_violations, certificate.status)
-    rows = zip(*(np.asarray(column).tolist() for column in columns), strict=True)
-    return [
-        {
-            "threshold": floor_figures(threshold),
-            "safety": floor_to(safety, 4),
-            "violations": f"{violations} of {certificate.num_tasks}",
-            "status": Status(status).name.lower().replace("_", " "),
-        }
-        for threshold, safety, violations, status in rows
-    ]
-
-
-def _settings(
-    certificate: Certificate, counts: np.ndarray, support: tuple[float, float], data: ReturnsFile | None
-) -> dict[str, str]:
-    fewest, most = counts.min(), counts.max()
-    shown = {
-        "tasks": str(certificate.num_tasks),
-        "rollouts per task": str(most) if fewest == most else f"{fewest} to {most}, {counts.sum()} in all",
-        "support of the returns": f"[{support[0]:.9g}, {support[1]:.9g}]",
-        "confidence": f"{confidence(float(certificate.delta))} (delta {ceil_figures(float(certificate.delta))})",
-        "bound of a task": certificate.bound,
-        "method": certificate.method,
-        "beta": AUTO if certificate.beta.ndim else level_figures(certificate.beta),
-        "precision": str(certificate.safety.dtype),
-    }
-    if data is not None:
-        shown |= {"file": data.path.name, "SHA-256": data.sha256}
-    return shown

@@ -13,7 +13,10 @@ SIZE, _TEXT = (3.5, 2.5), {"font.size": 8, "axes.titlesize": 8, "legend.fontsize
 # Each two at least 30 apart (CIE 1976) for every kind of colour vision; each has a line and a marker of its own.
 COLOURS = ("#004488", "#bb5566", "#3d9bd1", "#8c8c28")
 _LINES, MARKERS = ("-", "--", "-.", ":"), ("o", "s", "^", "D")
-GREY = "#4a4a4a"
+GREY, GRID = "#4a4a4a", "#e6e6e6"
+_HANDLE, _MOST_COLUMNS = 2.8, 4
+_ROOM = 1.1  # a layout leaves the axes more than their place before it
+_PLAIN = {"frameon": False, "columnspacing": 1.4, "labelspacing": 0.3, "borderpad": 0.3}
 
 
 def styles() -> Iterator[dict[str, Any]]:
@@ -24,34 +27,73 @@ def styles() -> Iterator[dict[str, Any]]:
 
 
 @contextlib.contextmanager
-def drawing(ax: Any) -> Iterator[Any]:
-    """The axes given, with the user's sizes; without any, those of a new figure of pyplot, for one column."""
+def drawing(ax: Any, size: tuple[float, float] | None = None) -> Iterator[Any]:
+    """The axes given, with the user's sizes; without any, those of a new figure of pyplot, for one column.
+
+    A figure without a layout gets one that makes room for titles and legends. A new one whose size is not given grows
+    with their lines, so that many curves do not flatten the axes.
+    """
     if ax is not None:
+        figure = ax.figure.figure  # the whole one, if the axes are in a part
+        if figure.get_layout_engine() is None:
+            figure.set_layout_engine("constrained")
         yield ax
         return
     pyplot = import_extra("matplotlib.pyplot", "plot")
     with pyplot.rc_context(_TEXT):
-        yield pyplot.subplots(figsize=SIZE, dpi=200, layout="constrained")[1]
+        figure, ax = pyplot.subplots(figsize=size or SIZE, dpi=200, layout="constrained")
+        yield ax
+        if size is None:
+            figure.set_size_inches(SIZE[0], SIZE[1] + _more_lines(ax))
 
 
-def dress(ax: Any, *, title: str, xlabel: str, ylabel: str, legend: str | None = "best") -> None:
-    """Names, a faint grid, and a legend without a frame, if there is anything to name."""
-    ax.set(title=_wrapped(title, ax), xlabel=xlabel, ylabel=ylabel)
-    ax.grid(color="#e6e6e6", linewidth=0.6)
+def dress(ax: Any, *, title: str, xlabel: str, ylabel: str) -> None:
+    """Names, a faint grid, and a legend, if there is anything to explain."""
+    name(ax, title=title, xlabel=xlabel, ylabel=ylabel)
+    ax.grid(color=GRID, linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
-    if legend and ax.get_legend_handles_labels()[0]:
-        texts = ax.legend(loc=legend, handlelength=2.8, framealpha=0.8, edgecolor="none").get_texts()
-        _as_written(*texts)
+    place_legend(ax)
+
+
+def name(ax: Any, *, title: str, xlabel: str, ylabel: str) -> None:
+    """Title and names of the axes, as they are written."""
+    ax.set(title=_wrapped(title, ax, ax.title.get_fontsize()), xlabel=xlabel, ylabel=ylabel)
     _as_written(ax.title)
 
 
-def _wrapped(title: str, ax: Any) -> str:
-    """The title in lines that fit above the axes; a figure that is cut off could be read as another one."""
-    inches = ax.figure.get_size_inches()[0] * ax.get_position().width
+def place_legend(ax: Any) -> None:
+    """A legend of all that has a label: below the axes, where it covers no data, in as many columns as fit there."""
+    handles, labels = ax.get_legend_handles_labels()
+    size = import_extra("matplotlib", "plot").rcParams["legend.fontsize"]
+    points = import_extra("matplotlib.font_manager", "plot").FontProperties(size=size).get_size_in_points()
+    texts = [_wrapped(label, ax, points, taken=(_HANDLE + 1) * points) for label in labels]
+    below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "borderaxespad": _depth(ax) / points + 0.2}
+    for columns in range(min(len(labels), _MOST_COLUMNS), 0, -1):
+        legend = ax.legend(handles, texts, ncols=columns, handlelength=_HANDLE, **below, **_PLAIN)
+        _as_written(*legend.get_texts())
+        if legend.get_window_extent().width <= _ROOM * ax.bbox.width:
+            return
+
+
+def _depth(ax: Any) -> float:
+    """How far the labels of the horizontal axis reach below it, in points."""
+    box = ax.xaxis.get_tightbbox()
+    return 0.0 if box is None else max(ax.bbox.y0 - box.y0, 0.0) / ax.figure.dpi * 72
+
+
+def _more_lines(ax: Any) -> float:
+    """The height of title and legend beyond one line each, in inches."""
+    texts = [ax.title, *([] if ax.get_legend() is None else [ax.get_legend()])]
+    heights = [text.get_window_extent().height / ax.figure.dpi for text in texts]
+    return sum(max(height - 1.6 * _TEXT["font.size"] / 72, 0.0) for height in heights)
+
+
+def _wrapped(text: str, ax: Any, size: float, taken: float = 0.0) -> str:
+    """The text in lines that fit the axes; a figure that is cut off could be read as another one."""
     # About 0.56 em for each character.
-    fitting = int(inches * 72 / (0.56 * ax.title.get_fontsize()))
-    return textwrap.fill(title, max(fitting, 20), break_long_words=True)
+    fitting = int((ax.bbox.width / ax.figure.dpi * 72 - taken) / (0.56 * size))
+    return textwrap.fill(text, max(fitting, 8), break_long_words=True)
 
 
 def _as_written(*texts: Any) -> None:

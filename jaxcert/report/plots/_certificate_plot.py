@@ -58,7 +58,7 @@ def plot_certificates(
             ax.plot(*zip(*points, strict=True), "o", color=GREY, markersize=4, zorder=3, label="requested")
         when = "all at once" if all(one.simultaneous for one in named.values()) else "each fixed beforehand"
         heading = f"{title}: {claim}" if title else claim.capitalize()
-        dress(ax, title=heading, xlabel=f"threshold B, {when}", ylabel="certified safety 1−ε", legend="lower left")
+        dress(ax, title=heading, xlabel=f"threshold B, {when}", ylabel="certified safety 1−ε")
         ax.set_ylim(-0.02, 1.02)
     return ax
 

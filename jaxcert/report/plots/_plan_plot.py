@@ -37,8 +37,8 @@ def plot_plan(plan: Plan, *, ax: Any = None) -> Any:
             heights = [option.cost if by_cost else option.value for option in shown]
             ax.plot(rollouts, heights, marker=MARKERS[place % len(MARKERS)], markersize=3, label=name, **style)
         ylabel = "least cost" if by_cost else plan.objective
-        dress(ax, title=plan.wish, xlabel="rollouts per task (sequential: at most)", ylabel=ylabel)
         ax.set(xscale="log", yscale="log" if by_cost else "linear")  # costs differ by orders
         ax.xaxis.set_major_formatter("{x:g}")
         ax.xaxis.set_minor_formatter(import_extra("matplotlib.ticker", "plot").NullFormatter())
+        dress(ax, title=plan.wish, xlabel="rollouts per task (sequential: at most)", ylabel=ylabel)
     return ax

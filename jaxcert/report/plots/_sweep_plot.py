@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.report.plots._axes import drawing, dress, styles
+from jaxcert.report.plots._axes import drawing, dress, name, styles
 from jaxcert.sweep import SweepResult
 
 # Axes of a sweep whose settings make one curve each.
@@ -52,7 +52,7 @@ def plot_sweep(
                 ax.fill_between(
                     thresholds[order], low[place], high[place], color=style["color"], alpha=0.2, linewidth=0
                 )
-        dress(ax, title=title, xlabel="threshold B", ylabel="certified safety 1−ε", legend="lower left")
+        dress(ax, title=title, xlabel="threshold B", ylabel="certified safety 1−ε")
         ax.set_ylim(-0.02, 1.02)
     return ax
 
@@ -96,7 +96,7 @@ def plot_levels(result: SweepResult, *, threshold: float, title: str = "", ax: A
             ax.text(column, row, f"{np.floor(1000 * value) / 1000:.3f}", ha="center", va="center", color=colour)
         ax.set_xticks(range(len(betas)), betas)
         ax.set_yticks(range(len(safety)), [f"{delta:g}" for delta in result.grid.deltas])
-        ax.set(title=title or f"certified safety at {threshold:g}", xlabel="β, of a single task", ylabel="δ")
+        name(ax, title=title or f"certified safety at {threshold:g}", xlabel="β, of a single task", ylabel="δ")
     return ax
 
 

@@ -48,7 +48,7 @@ def plot_bounds(
                 label=label,
                 **style,
             )
-        dress(ax, title=title, xlabel="tasks, from the worst", ylabel="return", legend="lower right")
+        dress(ax, title=title, xlabel="tasks, from the worst", ylabel="return")
     return ax
 
 

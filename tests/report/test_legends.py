@@ -1,0 +1,111 @@
+"""Legends and titles: where they are drawn, beside the data and the rest."""
+
+import itertools
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from handmade import make_certificate
+from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
+
+from jaxcert.report import plot_bounds, plot_certificates, plot_performance, plot_plan, plot_training
+from jaxcert.report.html import _report_figures
+from jaxcert.report.plots._axes import drawing
+
+LONG = "a_file_with_a_name_without_any_blank_" * 3 + "and one with many blanks " * 5
+CORNERS = [(0.25, 0.0), (0.25, 1.0), (0.75, 0.0), (0.75, 1.0)]
+SORTED = np.linspace(0, 1, 50)
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
+
+def check_nothing_is_covered(axes) -> None:
+    """The legend is in the picture, below the axes and their label, and so far from every point that is drawn."""
+    axes.figure.figure.draw_without_rendering()
+    legend, title, whole = axes.get_legend().get_window_extent(), axes.title.get_window_extent(), axes.figure.bbox
+    assert axes.get_legend().get_texts()
+    for place in (axes.bbox, axes.xaxis.get_tightbbox(), title):
+        assert Bbox.intersection(legend, place) is None
+    for box in (legend, title) if axes.get_title() else (legend,):
+        assert whole.x0 <= box.x0 <= box.x1 <= whole.x1
+        assert whole.y0 <= box.y0 <= box.y1 <= whole.y1
+    for line in axes.lines:
+        points = line.get_transform().transform(line.get_xydata())
+        assert not any(legend.contains(*point) for point in points[np.isfinite(points).all(axis=1)])
+
+
+@pytest.mark.parametrize("title", ["", "Cheetah", LONG], ids=["no title", "short", "long"])
+@pytest.mark.parametrize("names", [["one"], ["one", "two", "three"], list("abcdefghi"), [LONG, LONG[2:]]])
+def test_the_legend_of_curves_covers_none_of_them(names, title):
+    axes = plot_certificates({name: make_certificate() for name in names}, points=CORNERS, title=title)
+    check_nothing_is_covered(axes)
+    assert [text.get_text().replace("\n", "")[:4] for text in axes.get_legend().get_texts()] == [
+        name[:4] for name in [*names, "requested"]
+    ]
+    # The picture grows with many lines of text; the axes stay readable.
+    assert axes.bbox.height / axes.figure.dpi > 1.4
+
+
+class Recorded(NamedTuple):
+    step: int
+    safety: object
+
+
+def training():
+    return plot_training([Recorded(step, make_certificate()) for step in (10**6, 2 * 10**6)], title="Pendulum")
+
+
+def made_plan():
+    options = [
+        SimpleNamespace(design=SimpleNamespace(name=name, num_rollouts=m), cost=c * m, value=0.9)
+        for (c, name), m in itertools.product(enumerate(("betting", "hoeffding", "soft", "dkw"), 1), (1, 10, 100))
+    ]
+    question = SimpleNamespace(threshold=0.5, safety=0.9)
+    return SimpleNamespace(question=question, considered=options, power=0.9, wish="a wish", objective="least cost")
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: plot_bounds({"betting": SORTED, "dkw": 1 - SORTED}, performances=SORTED, title="a"),
+        lambda: plot_performance({"one": SORTED[:, None], "two": 1e7 * SORTED[:, None]}, title="a"),
+        training,
+        lambda: plot_plan(made_plan()),
+    ],
+    ids=["bounds", "performance", "training", "plan"],
+)
+def test_no_other_plot_is_covered(draw):
+    check_nothing_is_covered(draw())
+
+
+def test_axes_that_are_given_have_room_for_it():
+    """Also in a figure without a layout, where it would be cut off."""
+    first, second = Figure(figsize=(7, 4)).subplots(1, 2)
+    part = Figure(figsize=(7, 4)).subfigures(1, 2)[1].subplots()
+    for axes in (first, second, part):
+        plot_certificates(
+            {"one": make_certificate(), "two": make_certificate()}, points=CORNERS, title=LONG[:60], ax=axes
+        )
+        check_nothing_is_covered(axes)
+
+
+def test_a_size_that_is_chosen_is_kept():
+    with drawing(None, (5, 4)) as axes:
+        plot_certificates({"one": make_certificate()}, points=CORNERS, title=LONG, ax=axes)
+    check_nothing_is_covered(axes)
+    assert tuple(axes.figure.get_size_inches()) == (5, 4)
+
+
+def test_figures_of_a_report_are_not_covered(monkeypatch):
+    monkeypatch.setattr(_report_figures, "_svg", lambda axes: axes)
+    certificate = make_certificate()
+    shown = {_report_figures.ALONE: certificate, _report_figures.TOGETHER: certificate}
+    check_nothing_is_covered(_report_figures.curve_svg(shown, certificate, SORTED))
+    check_nothing_is_covered(_report_figures.tasks_svg(certificate, np.asarray(certificate.lower_bounds)))
