@@ -332,13 +332,16 @@ def test_a_file_says_how_far_new_tasks_may_be():
 def test_a_file_of_a_shift_says_all_that_it_rests_on_or_is_refused():
     for name, (before, *_) in of_every_kind().items():
         found = certify_shift(before, **TV)
-        if name in ("Certificate", "BandCertificate", "SequentialCertificate"):
-            settings = certificate_record(found, support=(0, 1))["settings"]
-            assert settings["radius"] == float(found.radius)
-            assert settings["num_smallest"] == (9 if name == "BandCertificate" else None)
-        else:
-            with pytest.raises(ValueError, match="would not describe; write the certificate that was shifted"):
+        if name == "ImprovementCertificate":
+            with pytest.raises(ValueError, match="that of a shift of ImprovementCertificate"):
                 certificate_record(found, support=(0, 1))
+            continue
+        record = certificate_record(found, support=(0, 1))
+        assert record["settings"]["radius"] == float(found.radius)
+        assert record["settings"]["num_smallest"] == (9 if name == "BandCertificate" else None)
+        assert record["settings"].get("max_weight") == (1.5 if "reweighted" in str(found) else None)
+        assert record["settings"].get("prior") == ([1, 1] if name == "AnytimeCertificate" else None)
+        assert record["rows"][0]["sampled"]["epsilon"] == float(sampled().epsilon[0])
 
 
 def test_a_certificate_with_rollouts_is_asked_for_its_own():

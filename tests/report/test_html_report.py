@@ -21,7 +21,7 @@ from jaxcert.certificates import (
 )
 from jaxcert.diagnostics import Finding
 from jaxcert.report import read_returns, step_curve, write_report
-from jaxcert.report.html import _report_figures
+from jaxcert.report.html import _report_figures, _report_tables
 
 RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
 LONG = "a_name_without_any_blank_" * 12
