@@ -73,11 +73,11 @@ def advise(
         >>> print(advise(certificate, support=(0, 1000), num_rollouts=100, safety=0.9)[0])
         20 tasks can certify 0.7835 at most, even if none is a violation: 0.9 needs 47
     """
-    if not is_concrete(certificate.safety) or certificate.safety.ndim != 1:
-        raise ValueError("certificate is batched or traced; expected safety of shape [t] with values")
     if isinstance(certificate, ShiftCertificate):
         raise ValueError("certificate is one of a shift; expected that of the sampled tasks, and a larger safety")
     check_kind("certificate", certificate, (*_SILENT, *_EXPLAINED), "what it lacks is not known here")
+    if not is_concrete(certificate.safety) or certificate.safety.ndim != 1:
+        raise ValueError("certificate is batched or traced; expected safety of shape [t] with values")
     if fixed == "safety" and type(certificate) not in (Certificate, *_SILENT):
         raise ValueError(f"fixed is 'safety' of {kind_of(certificate)}, of which thresholds were fixed: 'threshold'")
     if limit is not None:

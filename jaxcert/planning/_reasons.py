@@ -105,7 +105,7 @@ def impossible(setting: Setting, threshold: float | None, wanted: float) -> Advi
     if not setting.reach(wanted, 0, n):
         found = _with_tasks(setting, found)
         texts.append(_tasks_text(setting, found))
-    if threshold is not None and setting.num_rollouts and setting.bound and setting.support:
+    if threshold is not None and setting.support:
         found = _with_rollouts(setting, found)
         if found.highest_threshold is not None:
             texts.append(_rollouts_text(setting, found))
@@ -153,15 +153,15 @@ def _tasks_text(setting: Setting, found: Advice) -> str:
 
 
 def _with_rollouts(setting: Setting, found: Advice) -> Advice:
-    assert setting.bound
     assert setting.support
-    assert setting.num_rollouts
     assert found.threshold is not None
     low, high = setting.support
     if found.threshold <= low:
         return found
-    if found.threshold > high:
+    if found.threshold > high or (found.threshold == high and setting.bound):
         return dataclasses.replace(found, highest_threshold=high)
+    if not (setting.bound and setting.num_rollouts):
+        return found
     few = setting.num_rollouts < BOUNDS[setting.bound].min_rollouts
     if not np.isfinite(high) or few:
         return found
@@ -186,6 +186,8 @@ def _rollouts_text(setting: Setting, found: Advice) -> str:
     low, high = setting.support
     shown = floor_figures(found.threshold)
     what = "difference" if setting.difference else "return"
+    if found.threshold == high:
+        return f"{shown} is the upper end of the support, which no lower bound reaches"
     if found.highest_threshold == high:
         return f"{shown} lies above the support: no {what} exceeds {high:g}"
     # Other returns may give as much more by rounding.

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import (
     Certificate,
     certify,
@@ -72,6 +73,8 @@ def _certified(
     asked: str, settings: Mapping[str, Any], returns: Any, fixed: Any, options: dict[str, Any]
 ) -> Certificate:
     method = settings["method"]
+    if settings["bound"] not in BOUNDS:  # of given lower bounds, or of rollouts one after another
+        raise ValueError(f"a certificate of bound {settings['bound']!r} cannot be computed again from returns alone")
     if method in BANDS and asked == "threshold":
         return certify_band(returns, fixed, kind=method, num_smallest=settings["num_smallest"], **options)
     if method == "anytime" and "prior" in settings:
@@ -89,7 +92,7 @@ def shifted(found: Certificate, settings: Mapping[str, Any]) -> Certificate:
     if "performance_shift" not in settings:
         return found
     shift = {"divergence": settings["divergence"], "radius": settings["radius"]}
-    return certify_shift(found, performance_shift=settings["performance_shift"] or None, **shift)
+    return certify_shift(found, performance_shift=settings["performance_shift"], **shift)
 
 
 def precision(dtype: str) -> contextlib.AbstractContextManager:

@@ -127,3 +127,25 @@ def test_a_file_of_two_shifts_is_that_of_one_and_is_verified(tmp_path):
     assert record["settings"]["radius"] == pytest.approx(0.06)
     assert "within total variation distance 0.06 of the sampled one" in record["rows"][0]["sentence"]
     assert verify(tmp_path / "c.json", tmp_path / "returns.npz").ok
+
+
+def test_a_file_of_many_shifts_and_of_none_is_verified(tmp_path):
+    """Of many, the rounding does not pile up: they are one shift by all of them."""
+    drawn = np.random.default_rng(0).uniform(0.4, 1, (40, 20)).astype(np.float32)
+    np.savez(tmp_path / "returns.npz", returns=drawn)
+    data = read_returns(tmp_path / "returns.npz")
+    found = certify(data.returns, [0.25, 0.5, 0.99], support=(0, 1), delta=0.05)
+    many, none = found, certify_shift(found, performance_shift=0.0)
+    for _ in range(6):
+        many = certify_shift(many, divergence="ratio", radius=1.1, performance_shift=0.013)
+    assert many.sampled is found
+    assert 1.1**6 <= float(many.radius) < 1.1**6 * (1 + 1e-5)
+    write_certificates(
+        tmp_path / "c.json", [certificate_record(each, support=(0, 1), data=data) for each in (many, none)]
+    )
+    assert verify(tmp_path / "c.json", tmp_path / "returns.npz").ok
+
+
+def test_a_threshold_beyond_the_type_is_below_every_number():
+    low = certify_lower_bounds(np.ones(40, np.float32), [-2e38], delta=0.1, beta=0.05)
+    assert certify_shift(low, performance_shift=3e38).thresholds.tolist() == [-np.inf]

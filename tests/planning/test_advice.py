@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from compilations import compilations
 
-from jaxcert import certify, certify_improvement, certify_interval, certify_lower_bounds, certify_safety_level
+from jaxcert import (
+    certify,
+    certify_improvement,
+    certify_interval,
+    certify_lower_bounds,
+    certify_mean,
+    certify_safety_level,
+)
 from jaxcert.planning import Advice, advise, check
 from jaxcert.planning._advice import misses
 from jaxcert.planning._highest import best_of
@@ -239,3 +246,21 @@ def test_what_is_refused(arguments, message):
     batched = certify(best(60, 10).reshape(3, 20, 10), 100.0, **SETTINGS)
     with pytest.raises(ValueError, match="certificate is batched"):
         advise(batched, support=SUPPORT)
+
+
+def test_a_threshold_that_no_lower_bound_reaches_is_named_without_the_number_of_rollouts():
+    x = np.random.default_rng(0).uniform(2, 9, (40, 6)).astype(np.float32)
+    found = advise(certify(x, [10.0, 11.0], support=(0, 10), delta=0.1), support=(0, 10))
+    assert [str(each) for each in found] == [
+        "10 is the upper end of the support, which no lower bound reaches",
+        "11 lies above the support: no return exceeds 10",
+    ]
+    better = certify_improvement(x, 0.5 * x, [10.5], support=(0, 10), delta=0.1)
+    [found] = advise(better, support=(0, 10))
+    assert str(found) == "10.5 lies above the support: no difference exceeds 10"
+
+
+def test_a_mean_is_no_share_of_tasks():
+    x = np.full((40, 6), 0.5, np.float32)
+    with pytest.raises(ValueError, match="certificate is a MeanCertificate"):
+        advise(certify_mean(x, support=(0, 1), delta=0.1), support=(0, 1))

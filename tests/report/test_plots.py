@@ -123,3 +123,10 @@ def test_importing_the_report_imports_no_extra():
     root = Path(jaxcert.__file__).parents[1]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+def test_a_mean_is_not_drawn_as_a_share_of_tasks():
+    mean = jaxcert.certify_mean(np.full((40, 6), 0.5, np.float32), support=(0, 1), delta=0.1)
+    for given in (mean, {"mean": mean}):
+        with pytest.raises(ValueError, match="a MeanCertificate; expected those of a share of new tasks"):
+            plot_certificates(given)

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 import chex
 import jax
@@ -84,40 +84,30 @@ def certify_shift(
     if performance_shift is not None:
         wanted, expected = _scalar("performance_shift", performance_shift), "a finite number of at least 0"
         lower = bounded("performance_shift", wanted, dtype, 0.0, np.inf, expected, validate)
-    known, reached, steps = _reached(certificate, chosen, within, lower)
+    sampled = certificate
+    if isinstance(certificate, ShiftCertificate):  # one shift by both, of what was shifted first
+        _check_chain(certificate, chosen)
+        chosen, within, lower = _together(certificate, chosen, within, lower)
+        sampled = certificate.sampled
     fields = {field.name: getattr(certificate, field.name) for field in dataclasses.fields(Certificate)}
-    arrays = (certificate.thresholds, certificate.safety, certificate.epsilon, certificate.status)
-    fields |= _shifted(chosen, *arrays, *steps, jnp.isnan(reached.radius) | jnp.isnan(reached.lower))
-    shifted = {"divergence": known, "radius": reached.radius, "performance_shift": reached.lower}
-    sampled = certificate.sampled if isinstance(certificate, ShiftCertificate) else certificate
+    fields |= _shifted(chosen, sampled.thresholds, sampled.safety, sampled.epsilon, sampled.status, within, lower)
+    shifted = {"divergence": None if chosen is None else chosen.name, "radius": within, "performance_shift": lower}
     return ShiftCertificate(**fields, **shifted, quantity=certificate._quantity, sampled=sampled)
 
 
-class _Shift(NamedTuple):
-    """A radius and a performance shift."""
-
-    radius: jax.Array
-    lower: jax.Array
-
-
-def _reached(
-    certificate: Certificate, chosen: Divergence | None, radius: jax.Array, lower: jax.Array
-) -> tuple[str | None, _Shift, _Shift]:
-    """The divergence and shift from the distribution of the first certificate, and the shift from there to here."""
-    name, step = None if chosen is None else chosen.name, _Shift(radius, lower)
-    if not isinstance(certificate, ShiftCertificate):
-        return name, step, step
-    _check_chain(certificate, chosen)
-    lower, lower_step = sums(certificate.performance_shift, lower)
-    if chosen is None:
-        return certificate.divergence, _Shift(certificate.radius, lower), _Shift(radius, lower_step)
+def _together(
+    certificate: ShiftCertificate, chosen: Divergence | None, radius: jax.Array, lower: jax.Array
+) -> tuple[Divergence | None, jax.Array, jax.Array]:
+    """The divergence, radius and performance shift of a shift and of one from there on."""
+    lower = sums(certificate.performance_shift, lower)
     if certificate.divergence is None:
-        return name, _Shift(radius, lower), _Shift(radius, lower_step)
-    assert chosen.chain is not None
-    total, radius_step = chosen.chain(certificate.radius, radius)
-    largest = min(chosen.largest, float(jnp.finfo(total.dtype).max))
-    steps = _Shift(jnp.minimum(radius_step, largest), lower_step)
-    return name, _Shift(jnp.minimum(total, largest), lower), steps
+        return chosen, radius, lower
+    before = DIVERGENCES[certificate.divergence]
+    if chosen is None:
+        return before, certificate.radius, lower
+    assert before.chain is not None
+    total = before.chain(certificate.radius, radius)
+    return before, jnp.minimum(total, min(before.largest, float(jnp.finfo(total.dtype).max))), lower
 
 
 def _check_chain(certificate: ShiftCertificate, chosen: Divergence | None) -> None:
@@ -135,10 +125,9 @@ def _check_chain(certificate: ShiftCertificate, chosen: Divergence | None) -> No
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _shifted(
-    divergence: Divergence | None, thresholds, safety, epsilon, status, radius, lower, bad
-) -> dict[str, jax.Array]:
+def _shifted(divergence: Divergence | None, thresholds, safety, epsilon, status, radius, lower) -> dict[str, jax.Array]:
     """The fields that change. The risk stays as it is if the distribution does, or the certificate says nothing."""
+    bad = jnp.isnan(radius) | jnp.isnan(lower)
     if divergence is not None:
         epsilon = enlarged(divergence, epsilon, radius)
         safety = jnp.minimum(safety, complement_down(epsilon))

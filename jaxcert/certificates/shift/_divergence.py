@@ -18,8 +18,8 @@ class Divergence:
         enlarge: (epsilon, radius) -> the largest D'(A) with D(A) = epsilon within the radius, or more than 1 where that
             is 1; elementwise, for epsilon in (0, 1) and larger radii than ``least``. Never below the exact value.
         keeps_null: whether D(A) = 0 implies D'(A) = 0; otherwise the radius is what D'(A) can be.
-        chain: of a radius and one from there on: (the radius of both together, the second one, enlarged so that both
-            reach as far); None where such distributions lie within no radius of this divergence.
+        chain: (radius, one from there on) -> the radius of both together, rounded up; None where such distributions lie
+            within no radius of this divergence.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Divergence:
     largest: float
     enlarge: Callable[[jax.Array, jax.Array], jax.Array]
     keeps_null: bool = True
-    chain: Callable[[jax.Array, jax.Array], tuple[jax.Array, jax.Array]] | None = None
+    chain: Callable[[jax.Array, jax.Array], jax.Array] | None = None
 
     @property
     def expected(self) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 import chex
 import numpy as np
 
+from jaxcert._validation import kind_of
 from jaxcert.certificates import Certificate, confidence
 from jaxcert.report.plots._axes import GREY, drawing, dress, styles
 
@@ -34,7 +35,8 @@ def plot_certificates(
         The axes; `save_figure` writes their figure.
 
     Raises:
-        ValueError: no certificate, a batched one, or certificates with different delta.
+        ValueError: no certificate, one of no share of tasks (a mean, say), a batched one, or certificates with
+            different delta.
         ImportError: matplotlib is missing (`pip install 'jaxcert[plot]'`).
 
     Example:
@@ -45,7 +47,7 @@ def plot_certificates(
         >>> plot_certificates({"binomial": certificate}, title="Example").get_title()
         'Example: certified with confidence 0.99'
     """
-    named = {"": certificates} if isinstance(certificates, Certificate) else certificates
+    named = certificates if isinstance(certificates, Mapping) else {"": certificates}
     claim = _claim(named)
     left = min([float(certificate.thresholds.min()) for certificate in named.values()] + [x for x, _ in points])
     with drawing(ax) as ax:
@@ -67,6 +69,9 @@ def _claim(certificates: Mapping[str, Certificate]) -> str:
     """The title's statement; raises for certificates that cannot be drawn."""
     if not certificates:
         raise ValueError("certificates is empty, expected at least one to draw")
+    for certificate in certificates.values():
+        if not isinstance(certificate, Certificate):
+            raise ValueError(f"certificates hold {kind_of(certificate)}; expected those of a share of new tasks")
     batched = [label for label, certificate in certificates.items() if certificate.safety.ndim != 1]
     if batched:
         raise ValueError(f"certificate {batched[0]!r} is batched, expected safety of shape [t]")
