@@ -147,7 +147,7 @@ def test_a_method_from_returns_fails_no_more_often_than_delta(name):
     """Tasks just below the threshold, which give all the evidence that they may, beside good ones."""
     rng, risk, repetitions = np.random.default_rng(5), 0.3, 1000
     means = np.where(rng.random((repetitions, NUM_TASKS)) < risk, 0.4999, 0.95)
-    x = returns("betting", means, rng, binary=True)[..., :5]
+    x = returns(METHODS[name].from_returns.bound.name, means, rng, binary=True)[..., :5]
     found = certify(x, 0.5, support=SUPPORT, delta=DELTA, method=name, validate=False)
     assert np.sum(np.asarray(found.epsilon) < risk) <= stats.binom.isf(1e-6, repetitions, DELTA)
     assert np.mean(found.epsilon) < 1
@@ -155,19 +155,27 @@ def test_a_method_from_returns_fails_no_more_often_than_delta(name):
 
 @pytest.mark.parametrize("name", FROM_RETURNS)
 def test_a_method_from_returns_works_in_the_calls_that_have_them(name):
-    x = returns("betting", np.linspace(0.5, 0.9, NUM_TASKS), np.random.default_rng(4))
+    bound = METHODS[name].from_returns.bound
+    x = returns(bound.name, np.linspace(0.5, 0.9, NUM_TASKS), np.random.default_rng(4))
     options = {"support": SUPPORT, "delta": DELTA, "method": name}
     eager = certify(x, [0.2, 0.4], **options)
     traced = jax.jit(lambda x: certify(x, [0.2, 0.4], **options))(x)
     assert eager.method == traced.method == name
     np.testing.assert_allclose(eager.safety, traced.safety, rtol=1e-5)
     assert np.all(np.asarray(eager.safety) > 0)
+    with pytest.raises(ValueError, match=name):
+        certify_lower_bounds(x[:, 0], 0.5, beta=BETA, delta=DELTA, method=name)
+
+
+def test_a_wanted_safety_needs_a_bound_for_each_task():
+    x = returns("clopper_pearson", np.linspace(0.5, 0.9, NUM_TASKS), np.random.default_rng(4))
+    options = {"support": SUPPORT, "delta": DELTA}
+    assert float(certify_safety_level(x, 0.5, method="attained", **options).thresholds[0]) > 0.5
     for refused in (
-        lambda: certify_safety_level(x, 0.5, **options),
-        lambda: certify_lower_bounds(x[:, 0], 0.5, beta=BETA, delta=DELTA, method=name),
-        lambda: METHODS[name].default_beta(DELTA, NUM_TASKS),
+        lambda: certify_safety_level(x, 0.5, method="soft", **options),
+        lambda: METHODS["soft"].default_beta(DELTA, NUM_TASKS),
     ):
-        with pytest.raises(ValueError, match=name):
+        with pytest.raises(ValueError, match="soft"):
             refused()
 
 

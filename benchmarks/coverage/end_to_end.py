@@ -21,11 +21,15 @@ Wrong = Callable[[World, Data], np.ndarray]
 
 
 class Kind(NamedTuple):
-    """A certificate: its name, and in which repetitions it says too much, bool[size]; or what is no certificate."""
+    """A certificate: its name, and in which repetitions it says too much, bool[size]; or what is no certificate.
+
+    ``binary``: whether it is for returns of 0 and 1 alone.
+    """
 
     name: str
     wrong: Wrong
     sound: bool = True
+    binary: bool = False
 
 
 def _options(world: World, data: Data, **more: Any) -> dict[str, Any]:
@@ -154,7 +158,14 @@ def ranking(world: World, data: Data) -> np.ndarray:
 
 _with = functools.partial
 KINDS = (
-    *(Kind(f"certify, {method}", _with(certify, method=method)) for method in METHODS),
+    *(
+        Kind(
+            f"certify, {name}",
+            _with(certify, method=name),
+            binary=bool(each.from_returns and each.from_returns.bound.binary),
+        )
+        for name, each in METHODS.items()
+    ),
     Kind("certify, scenario, beta = 0.05", _with(certify, method="scenario", beta=BETA)),
     Kind("certify, beta auto", _with(certify, beta="auto")),
     Kind("certify_band", _with(certify, call=jaxcert.certify_band)),
@@ -162,6 +173,7 @@ KINDS = (
     Kind("certify_sequential, soft", _with(certify, call=jaxcert.certify_sequential, method="soft")),
     Kind("certify_safety_level", safety_level),
     Kind("certify_safety_level, simultaneous", _with(safety_level, several=True)),
+    Kind("certify_safety_level, attained", _with(safety_level, method="attained"), binary=True),
     Kind("certify_interval", interval),
     Kind("certify_tail", tail),
     Kind("certify_mean", mean),
@@ -186,10 +198,11 @@ KINDS = (
 
 
 def cells(kinds: tuple[Kind, ...] = KINDS) -> Iterator[Cell]:
-    """Each kind in each world."""
+    """Each kind in each world whose returns it is for."""
     for kind in kinds:
         for name, world in WORLDS.items():
-            yield Cell(kind.name, name, DELTA, _trial(kind, world), sound=kind.sound)
+            if world.binary or not kind.binary:
+                yield Cell(kind.name, name, DELTA, _trial(kind, world), sound=kind.sound)
 
 
 def _trial(kind: Kind, world: World) -> Callable[[jax.Array, int], np.ndarray]:

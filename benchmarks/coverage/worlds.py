@@ -49,6 +49,11 @@ class World(NamedTuple):
         return low + (high - low) * value
 
     @property
+    def binary(self) -> bool:
+        """Whether all returns are 0 or 1."""
+        return self.support == (0.0, 1.0) and self.bad.binary and self.good.binary
+
+    @property
     def performances(self) -> tuple[float, float]:
         """Of bad tasks and of good ones."""
         return float(self.scaled(self.bad.mean)), float(self.scaled(self.good.mean))

@@ -12,7 +12,7 @@ from jaxcert.bounds._bound import Averages, Bound, Ends, Rollouts, finish, rollo
 from jaxcert.numerics._rounding import cast
 from jaxcert.numerics._summation import tree_sum_of
 from jaxcert.returns._checks import check_axes, check_sums, check_values, describe_index
-from jaxcert.returns._prepared import Prepared, Support, probability, split_support, to_device
+from jaxcert.returns._prepared import Prepared, Support, default_support, probability, split_support, to_device
 from jaxcert.returns.summaries import Histogram, Moments, Summary
 
 
@@ -44,7 +44,7 @@ def prepare(
     if isinstance(x, Summary):
         with kept_readable(x):
             return prepare_summary(bound, x, support, where, validate)
-    ends = bound_support(bound, support)
+    ends = bound_support(bound, default_support(x) if support is None else support)
     prepared = to_device(x, *ends, where, binary=bound.binary, certificate=certificate)
     num_rollouts = prepared.returns.shape[-1]
     if num_rollouts < bound.min_rollouts:

@@ -9,14 +9,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import check_finite, is_concrete, kept_readable, refuse, require_real
+from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Bound
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._method import FromReturns, Method
 from jaxcert.certificates._registry import METHODS
+from jaxcert.certificates.attained import ATTAINED
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import cast, cast_host, compute_dtype, unit_roundoff
-from jaxcert.returns._prepared import Prepared, probability
+from jaxcert.returns._prepared import Prepared, is_successes, probability
 from jaxcert.returns.summaries import Summary
 
 Described = TypeVar("Described")
@@ -27,6 +31,21 @@ def choose(kind: str, name: str, registry: dict[str, Described]) -> Described:
     if name not in registry:
         raise ValueError(f"{kind} is {name!r}; expected one of {', '.join(registry)}")
     return registry[name]
+
+
+def default_bound(bound: str | None, returns: Any) -> str:
+    """The name of a bound per task: if none is given, that for successes, which are of type bool, or for others."""
+    return bound or (CLOPPER_PEARSON.name if is_successes(returns) else BETTING.name)
+
+
+def defaults(bound: str | None, method: str | None, returns: Any) -> tuple[str, str]:
+    """The names of bound and method; if no method is given, successes with their bound have one of their own."""
+    usual = CLOPPER_PEARSON.name if is_successes(returns) else BETTING.name
+    if method is None:
+        exact = usual == CLOPPER_PEARSON.name == (bound or usual)
+        method = ATTAINED.name if exact else BINOMIAL.name
+    derive = choose("method", method, METHODS).from_returns
+    return bound or (usual if derive is None else derive.bound.name), method
 
 
 def choose_bound(name: str, method: Method) -> Bound:
@@ -40,11 +59,15 @@ def choose_bound(name: str, method: Method) -> Bound:
 def prepare_levels(
     method: Method, delta: Any, beta: Any, num_tasks: int, dtype: np.dtype, validate: bool
 ) -> tuple[jax.Array, jax.Array]:
-    """Delta rounded down, and beta to nearest, since the rounded one is used; by default that of the method."""
+    """Delta rounded down, and beta to nearest, since the rounded one is used; by default that of the method.
+
+    None for a method that chooses a beta for each threshold.
+    """
     checks = {"validate": validate, "scalar": True}
     delta = probability("delta", delta, dtype, "down", **checks)
     beta = method.default_beta(delta, num_tasks) if beta is None else beta
-    return delta, probability("beta", beta, dtype, "nearest", **checks)
+    level: Any = None if beta is None else probability("beta", beta, dtype, "nearest", **checks)
+    return delta, level
 
 
 def divided(delta: Any, dtype: np.dtype, parts: int, exact: Callable[[float], float]) -> jax.Array:
@@ -60,7 +83,9 @@ def divided(delta: Any, dtype: np.dtype, parts: int, exact: Callable[[float], fl
 def planned_beta(derive: FromReturns, beta: Any, prepared: Prepared) -> Any:
     """Beta, or the default of a method that needs the returns, by how many rollouts of a task they have room for."""
     if isinstance(prepared.returns, Summary):
-        raise ValueError("returns are a summary, without single rollouts; this method needs an array")
+        if not derive.summaries:
+            raise ValueError("returns are a summary, without single rollouts; this method needs an array")
+        return beta
     return derive.default_beta(prepared.returns.shape[-1]) if beta is None else beta
 
 

@@ -10,6 +10,7 @@ from jaxcert.bounds._evaluate import lower_bounds, lower_bounds_at, prepare, tas
 from jaxcert.certificates._arguments import (
     choose,
     choose_bound,
+    defaults,
     planned_beta,
     prepare_levels,
     prepare_lower_bounds,
@@ -18,7 +19,7 @@ from jaxcert.certificates._arguments import (
 )
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._compiled import certify_derived, certify_given
-from jaxcert.certificates._level_choice import Levels, certify_best_level, prepare_choice, refuse_choice
+from jaxcert.certificates._level_choice import Levels, certify_best_level, prepare_choice, refuse_choice, usual_beta
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._registry import METHODS
 from jaxcert.returns._prepared import Prepared, Support, probability
@@ -32,8 +33,8 @@ def certify(
     support: Support | None = None,
     delta: chex.Numeric,
     beta: chex.Numeric | Literal["auto"] | None = None,
-    bound: str = "betting",
-    method: str = "binomial",
+    bound: str | None = None,
+    method: str | None = None,
     where: chex.Array | None = None,
     validate: bool = True,
 ) -> Certificate:
@@ -47,10 +48,13 @@ def certify(
     gets a lower bound L on its J at level beta; k(B) counts the tasks with L < B; the method turns k into epsilon.
     Instead, "soft" adds up the evidence E of each task against J < B, which is for few rollouts per task: the mean of
     (1 - beta E)^+ / (1 - beta) is at least epsilon, and a betting bound at level delta covers the sampling of tasks.
+    Successes and failures, an array of bool, are "attained": a task passes with enough successes, and the level is the
+    probability of so many at J = B.
 
     Args:
         returns: float[..., n, m], m rollouts of a fixed policy on each of n i.i.d. tasks; leading axes are batched.
-            Or a summary of them, a ``Histogram`` or ``Moments`` of ``jaxcert.rollouts.summaries``.
+            bool for successes, whose support is (0, 1) and whose J is the probability of success. Or a summary, a
+            ``Histogram`` or ``Moments`` of ``jaxcert.rollouts.summaries``.
         thresholds: float[t], or a scalar for one; wanted expected returns B.
         support: (a, b), declared before the data are seen; every return lies in it. b may be infinite for "betting"
             and "dkw". A summary has its own.
@@ -59,13 +63,15 @@ def certify(
             delta / n for "scenario". "auto" ("binomial"): the best of three levels for each threshold, at an exactly
             calibrated delta for each; the certificate's ``beta`` is then [..., t]. For "soft" the weight of the
             evidence, which is the same for E = 1{L >= B} / beta; by default 1 / (1 + 5/16 m^(3/4)), from 0.76 at m = 1
-            to 0.09 at m = 100.
-        bound: the name of one of ``jaxcert.bounds``; "clopper_pearson" is for binary returns. Only the default for
-            "soft", which counts no lower bounds.
+            to 0.09 at m = 100. For "attained" what the level must not exceed; by default, and for "auto", the best of
+            four numbers of successes. The certificate's ``beta`` is then the level that was attained, [..., t].
+        bound: the name of one of ``jaxcert.bounds``, "betting" by default; "clopper_pearson" is for binary returns, and
+            the default for successes. Only the default for "soft" and "attained".
         method: "binomial", or "scenario", the paper's Theorem 5.1. The latter reports the larger of both risks, which
             is sound for every beta; the theorem alone is so only up to beta = sqrt(2 delta) / n. Or "soft", for returns
             themselves, not for a summary; ``num_violations`` are then the tasks with E <= 1, and ``lower_bounds`` the
-            lower end of the support.
+            lower end of the support. Or "attained", for returns of 0 and 1: the default for successes. Then
+            ``num_violations`` are the tasks with too few of them, and ``lower_bounds`` those at beta, or 0.05.
         where: bool[..., n, m], which rollouts count; all by default. At least one per task.
         validate: raise for invalid values that are concrete. Otherwise, and for traced values, they count against the
             certificate, and the status says so.
@@ -91,10 +97,15 @@ def certify(
         >>> certificate = certify(returns, jnp.asarray([0.5, 0.7]), support=(0.0, 1.0), delta=0.01)
         >>> print(certificate.num_violations, np.asarray(certificate.safety, np.float64).round(3))
         [13 97] [0.876 0.401]
+        >>> passed = jnp.arange(5) < jnp.tile(jnp.asarray([5, 5, 4, 5, 3]), 12)[:, None]  # five trials of 60 tasks
+        >>> print(certify(passed, 0.5, delta=0.05))
+        With confidence 0.95: on a new task from the same distribution,
+        the expected return is at least 0.5 with probability at least 0.8806.
 
-    Reference: Schnitzer et al. (2026), Theorem 5.1 ("scenario"); the theory page, sections 2 ("binomial"), 9 ("soft")
-    and 10 ("auto").
+    Reference: Schnitzer et al. (2026), Theorem 5.1 ("scenario"); the theory page, sections 2 ("binomial"), 9 ("soft"),
+    10 ("auto") and 12 ("attained").
     """
+    bound, method = defaults(bound, method, returns)
     chosen = choose("method", method, METHODS)
     per_task = choose_bound(bound, chosen)
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)
@@ -108,11 +119,12 @@ def certify_prepared(
     """``certify`` from returns that are on the device, rounded down."""
     dtype = prepared.low.dtype
     n, thresholds = task_shape(prepared)[-1], prepare_thresholds(thresholds, dtype, validate)
+    derive = method.from_returns
+    beta = usual_beta(method, beta)
     if isinstance(beta, str | Levels):
         delta, levels = prepare_choice(method, delta, beta, n, dtype, validate)
         lower = lower_bounds_at(per_task, *prepared, levels.betas)
         return certify_best_level(per_task.name, method, lower, thresholds, levels, delta)
-    derive = method.from_returns
     beta = beta if derive is None else planned_beta(derive, beta, prepared)
     delta, beta = prepare_levels(method, delta, beta, n, dtype, validate)
     if derive is not None:

@@ -33,7 +33,8 @@ def certify_given(bound: str, method: Method, lower, thresholds, beta, delta) ->
 
 def certify_derived(bound: str, method: Method, derived: Derived, thresholds, beta, delta) -> Certificate:
     """From what a method derives from the returns to a certificate [..., t]."""
-    lower, violations, solution = derived
+    lower, violations, solution, levels = derived
+    beta = beta if levels is None else levels
     return _assembled(bound, method, lower, thresholds, violations, solution, beta, delta, direct=True)
 
 

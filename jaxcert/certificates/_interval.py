@@ -13,7 +13,7 @@ import numpy as np
 from jaxcert._validation import is_concrete
 from jaxcert.bounds._evaluate import lower_bounds, prepare
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._arguments import choose, prepare_levels, prepare_thresholds
+from jaxcert.certificates._arguments import choose, default_bound, prepare_levels, prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certificate import Certificate, Status
 from jaxcert.certificates._compiled import bad_levels, certify_given, count_violations
@@ -29,7 +29,7 @@ from jaxcert.numerics._rounding import (
     unit_roundoff,
 )
 from jaxcert.numerics._tails import limit
-from jaxcert.returns._prepared import Prepared, Support, split_support
+from jaxcert.returns._prepared import Prepared, Support, default_support, split_support
 from jaxcert.returns.summaries import Summary
 
 
@@ -87,10 +87,10 @@ def certify_interval(
     returns: chex.Array,
     thresholds: chex.Numeric | Sequence[chex.Numeric],
     *,
-    support: Support,
+    support: Support | None = None,
     delta: chex.Numeric,
     beta: chex.Numeric | None = None,
-    bound: str = "betting",
+    bound: str | None = None,
     complete: bool = False,
     where: chex.Array | None = None,
     validate: bool = True,
@@ -135,12 +135,13 @@ def certify_interval(
 
     Reference: the page on bands, section on both sides.
     """
+    bound = default_bound(bound, returns)
     per_task = choose("bound", bound, BOUNDS)
     refuse_choice(beta, "a number, or None for 0.05")
     _check_complete(complete)
     if isinstance(returns, Summary):
         raise ValueError("returns are a summary, which cannot be reflected for upper bounds; expected an array")
-    _check_upper_end(support)
+    _check_upper_end(default_support(returns) if support is None else support)
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)
     dtype, n = prepared.low.dtype, prepared.returns.shape[-2]
     thresholds = prepare_thresholds(thresholds, dtype, validate)
@@ -218,7 +219,7 @@ def _upper_side(status, share, thresholds, beta, delta) -> dict[str, jax.Array]:
     return {"safety_upper": upper, "status": status}
 
 
-def _check_upper_end(support: Support) -> None:
+def _check_upper_end(support: Support | None) -> None:
     low, high = split_support(support)
     if is_concrete(low, high) and not np.isfinite(float(high)):
         raise ValueError(f"support is ({float(low):g}, {float(high):g}); upper bounds need a finite upper end")

@@ -54,6 +54,12 @@ def _delta_each(choice: Choice, num_tasks: int, delta: float) -> float:
     return choice.delta_each(num_tasks, delta, choice.betas)
 
 
+def usual_beta(method: Method, beta: Any) -> Any:
+    """Beta, or None, its default, for "auto" where the method chooses a level for each threshold anyway."""
+    derive = method.from_returns
+    return None if derive is not None and derive.chooses and isinstance(beta, str) and beta == AUTO else beta
+
+
 def refuse_choice(beta: Any, instead: str) -> None:
     """Raise ValueError for a word in place of a level, where there is nothing to choose from."""
     if isinstance(beta, str):

@@ -43,11 +43,13 @@ class Derived(NamedTuple):
         lower: what it says of each task alone, [..., n]; -inf for a task with invalid returns.
         violations: tasks that count in full, or more, [..., t].
         solution: a row with one entry per certificate.
+        levels: the beta of each certificate, [..., t], where the method chose it; None for that of the call.
     """
 
     lower: jax.Array
     violations: jax.Array
     solution: Solution
+    levels: jax.Array | None = None
 
 
 class FromReturns(NamedTuple):
@@ -55,13 +57,18 @@ class FromReturns(NamedTuple):
 
     Attributes:
         bound: the only bound that it uses.
-        default_beta: (m) -> beta if the user gives none, from the planned number of rollouts.
+        default_beta: (m) -> beta if the user gives none, from the planned number of rollouts; None if ``solve`` then
+            chooses it.
         solve: (prepared returns, thresholds, beta, delta) -> ``Derived``; epsilon never below the exact risk.
+        summaries: whether a summary of the returns suffices.
+        chooses: whether ``solve`` chooses a beta for each threshold where none is given; "auto" asks for the same.
     """
 
     bound: Bound
-    default_beta: Callable[[int], float]
+    default_beta: Callable[[int], float | None]
     solve: Callable[..., Derived]
+    summaries: bool = False
+    chooses: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

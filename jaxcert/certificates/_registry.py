@@ -3,11 +3,13 @@
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._scenario import SCENARIO
 from jaxcert.certificates._soft import SOFT
+from jaxcert.certificates.attained import ATTAINED
 
 _ALL = (
     BINOMIAL,
     SCENARIO,
     SOFT,
+    ATTAINED,
 )
 METHODS = {method.name: method for method in _ALL}
 # Those that need no more than the number of violations.

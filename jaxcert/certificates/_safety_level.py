@@ -8,14 +8,16 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.bounds._evaluate import lower_bounds, prepare, task_shape
-from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._allowed_violations import Allowed, allowed_each, allowed_together
-from jaxcert.certificates._arguments import as_row, choose, warned
+from jaxcert.certificates._arguments import as_row, choose, choose_bound, defaults, warned
+from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._compiled import bad_levels, count_violations, status_of
-from jaxcert.certificates._level_choice import refuse_choice
+from jaxcert.certificates._level_choice import refuse_choice, usual_beta
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._registry import METHODS
+from jaxcert.certificates.attained import ATTAINED
+from jaxcert.certificates.attained._success_levels import success_levels
 from jaxcert.numerics._rounding import complement_up
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns.summaries import Summary
@@ -28,8 +30,8 @@ def certify_safety_level(
     support: Support | None = None,
     delta: chex.Numeric,
     beta: chex.Numeric | None = None,
-    bound: str = "betting",
-    method: str = "binomial",
+    bound: str | None = None,
+    method: str | None = None,
     where: chex.Array | None = None,
     simultaneous: bool = False,
     validate: bool = True,
@@ -43,13 +45,14 @@ def certify_safety_level(
     (one-sided); a if there is no k*. Only s is fixed before the data are seen: no correction for looking at the curve.
 
     Args:
-        returns: float[..., n, m], as in ``certify``.
+        returns: float[..., n, m], or bool for successes, as in ``certify``.
         safety: s in (0, 1), a scalar, or float[t] for several, each a certificate of its own unless ``simultaneous``.
         support: (a, b), as in ``certify``.
         delta: failure probability, in (0, 1); a scalar.
         beta: as in ``certify``. By default, for "binomial", the largest value that costs nothing,
             1 - U(k*; n, delta)/(1 - s) with k* as at 0.05: 0.08 at n = 200, s = 0.9, delta = 0.01. If there is no k*
-            at 0.05, the largest value with k* = 0. For several safeties, the smallest of theirs.
+            at 0.05, the largest value with k* = 0. For several safeties, the smallest of theirs. For successes, the
+            best of four levels for each safety, which share delta; ``beta`` is then [..., t]. "auto" asks for the same.
         bound: as in ``certify``.
         method: as in ``certify``, but for "soft", which has no lower bound per task.
         where: as in ``certify``.
@@ -79,19 +82,26 @@ def certify_safety_level(
 
     Reference: the theory page, section on a fixed safety level; the page on bands for several together.
     """
-    per_task, chosen = choose("bound", bound, BOUNDS), choose("method", method, METHODS)
+    bound, method = defaults(bound, method, returns)
+    chosen = choose("method", method, METHODS)
+    per_task = choose_bound(bound, chosen)
+    beta = beta if simultaneous else usual_beta(chosen, beta)
     refuse_choice(beta, "a number, or None for the largest level that costs nothing")
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)
     dtype, n = prepared.low.dtype, task_shape(prepared)[-1]
     wanted = as_row("safety", probability("safety", safety, dtype, "up", validate=validate))
     rounded = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
+    settings = {"num_tasks": n, "bound": bound, "method": method, "simultaneous": simultaneous}
+    if chosen is ATTAINED and beta is None and not simultaneous:
+        return Certificate(**success_levels(prepared, wanted, rounded), **settings)
+    # A given level is attained by the number of successes that decides.
+    chosen = BINOMIAL if chosen is ATTAINED else chosen
     if simultaneous:
         allowed = allowed_together(chosen, safety, wanted, delta, beta, n, validate)
     else:
         allowed = allowed_each(chosen, wanted, rounded, beta, n, validate)
     lower = lower_bounds(per_task, prepared, allowed.beta)
     fields = _levels(chosen, wanted, lower, allowed, rounded, prepared.low, prepared.high)
-    settings = {"num_tasks": n, "bound": bound, "method": method, "simultaneous": simultaneous}
     certificate = Certificate(**fields, lower_bounds=lower, beta=allowed.beta, delta=rounded, **settings)
     return warned(certificate) if validate else certificate
 

@@ -60,17 +60,20 @@ def certify_file(
             parser=level,
             help="Failure probability of one task's lower bound. By default 0.05 for thresholds, what costs nothing "
             "for safeties, delta / num_tasks with scenario; auto chooses one for each threshold. With soft, the "
-            "weight of the evidence.",
+            "weight of the evidence; with attained, one for each threshold or safety by default.",
         ),
     ] = None,
-    bound: Annotated[str | None, typer.Option(help=f"One of {', '.join(_BOUNDS)}; by default betting.")] = None,
-    method: Annotated[str | None, typer.Option(help=f"One of {', '.join(METHODS)}; by default binomial.")] = None,
+    bound: Annotated[
+        str | None, typer.Option(help=f"One of {', '.join(_BOUNDS)}; by default betting, or that of the method.")
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(help=f"One of {', '.join(METHODS)}; by default binomial. Attained is for 0/1 returns."),
+    ] = None,
     protocol: ProtocolFile = None,
     wanted: Annotated[
         float | None,
-        typer.Option(
-            metavar="S", help="Safety wanted at the thresholds: where it is missed, say why (not for auto or soft)."
-        ),
+        typer.Option(metavar="S", help="Safety wanted at the thresholds: where it is missed, say why."),
     ] = None,
     task_column: TaskColumn = None,
     episode_column: EpisodeColumn = None,

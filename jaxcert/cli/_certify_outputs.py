@@ -12,6 +12,7 @@ import numpy as np
 import jaxcert
 from jaxcert._files import check_output, check_suffix
 from jaxcert.certificates import Certificate
+from jaxcert.certificates.attained import ATTAINED
 from jaxcert.cli import _tables
 from jaxcert.cli._plots import write_plot
 from jaxcert.cli._settled import Writing, check_distinct, check_new
@@ -139,8 +140,8 @@ def _axes(title: str, found: Found, size: tuple[float, float] | None) -> Any:
 
 
 def every_step(data: ReturnsFile, certificate: Certificate, settings: Mapping[str, Any]) -> Certificate:
-    """The curve at every step, or at so many; if beta depends on the threshold, certificates at the bounds of one."""
-    if not certificate.beta.ndim:
+    """The curve at every step, or at so many; if it is not one of lower bounds, certificates at those of one."""
+    if not certificate.beta.ndim and certificate.method != ATTAINED.name:
         return step_curve(certificate, max_points=MOST_POINTS)
     levels = thinned(np.unique(np.asarray(certificate.lower_bounds)), MOST_POINTS)
     return jaxcert.certify(data.returns, levels, **{**settings, "where": data.where})

@@ -22,7 +22,7 @@ def lock_protocol(
     threshold: Annotated[list[Any] | None, several("X", "Performance to certify")] = None,
     safety: Annotated[list[Any] | None, several("S", "Share of new tasks to certify a performance for")] = None,
     beta: Annotated[Any, typer.Option(metavar="P", parser=level, help="As in `jaxcert certify`.")] = None,
-    bound: Annotated[str, typer.Option(help="As in `jaxcert certify`.")] = "betting",
+    bound: Annotated[str | None, typer.Option(help="As in `jaxcert certify`.")] = None,
     method: Annotated[str, typer.Option(help="As in `jaxcert certify`.")] = "binomial",
     metric: Annotated[str | None, typer.Option(metavar="TEXT", help="What a return is, in words.")] = None,
     environment: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the environment.")] = None,

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from jaxcert.certificates._arguments import defaults
+from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.cli._options import columns_of
 from jaxcert.report import Protocol, ReturnsFile
 from jaxcert.report._protocol_check import of_origin
@@ -17,7 +19,6 @@ ProtocolFile = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 _NEEDED = {"support": "--support", "delta": "--delta"}
-_DEFAULTS: dict[str, Any] = {"bound": "betting", "method": "binomial"}
 
 
 def settled(path: Path | None, given: dict[str, Any]) -> tuple[dict[str, Any], Protocol | None]:
@@ -33,7 +34,8 @@ def settled(path: Path | None, given: dict[str, Any]) -> tuple[dict[str, Any], P
     missing = [option for name, option in _NEEDED.items() if given[name] is None]
     if missing:
         raise ValueError(f"{' and '.join(missing)} missing; expected the option, or a --protocol")
-    return {name: _DEFAULTS.get(name) if value is None else value for name, value in given.items()}, locked
+    method = given["method"] or BINOMIAL.name
+    return {**given, "bound": defaults(given["bound"], method, ())[0], "method": method}, locked
 
 
 def settled_columns(

@@ -65,20 +65,22 @@ def wide_support(sample: Sample) -> Iterator[Finding]:
 def weaker_bound(sample: Sample) -> Iterator[Finding]:
     """Returns that are all 0 or 1, with a bound for returns in between."""
     binary = sample.support == (0.0, 1.0) and np.all((sample.values == 0) | (sample.values == 1))
-    if not binary or sample.bound == "clopper_pearson" or sample.method == "soft" or not _has_bounds(sample):
+    skipped = sample.bound == "clopper_pearson" or sample.method in ("soft", "attained")
+    if not binary or skipped or not _has_bounds(sample):
         return
     # What is wrong with the returns is found by other checks, in place of an error here.
     settings: dict[str, Any] = {"support": sample.support, "delta": min(sample.delta, 0.5), "where": _where(sample)}
     settings["validate"] = False
     now, then = (
-        float(certify_safety_level(_filled(sample), _SAFETY, bound=bound, **settings).thresholds[0])
-        for bound in (sample.bound, "clopper_pearson")
+        float(certify_safety_level(_filled(sample), _SAFETY, **ways, **settings).thresholds[0])
+        for ways in ({"bound": sample.bound}, {"method": "attained"})
     )
     gain = f": on {_SAFETY:.0%} of new tasks it would certify {floor_figures(then)} instead of {floor_figures(now)}"
     yield Finding(
         "weaker-bound",
         f"all returns are 0 or 1, and the bound is {sample.bound}. If they can be nothing else, "
-        f'bound="clopper_pearson" is made for them{gain if then > now else ""}. Settle that beforehand.',
+        'method="attained", which is the default for an array of bool, is made for them'
+        f"{gain if then > now else ''}. Settle that beforehand.",
     )
 
 

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert._validation import require_real
-from jaxcert.numerics._batches import common_shape, elementwise, unpadded
+from jaxcert.numerics._batches import common_shape, elementwise, in_blocks, unpadded
 from jaxcert.numerics._binomial_kernel import SmallerTail, log_probability, smaller_tail
 from jaxcert.numerics._binomial_limits import lower_limit, upper_limit
 from jaxcert.numerics._elementary import exp, expm1
@@ -205,6 +205,22 @@ def _exp(tail: SmallerTail, side: Side) -> jax.Array:
     value = exp(tail.log_tail + sign * tail.error) * (1 + sign * slack)
     # A tail is positive, even if it is too small for the type.
     return jnp.maximum(value, jnp.finfo(value.dtype).tiny) if side == "up" else value
+
+
+def upper_tail(k: jax.Array, n: jax.Array, p: jax.Array) -> jax.Array:
+    """P[Bin(n, p) > k] rounded up, for arrays of one float type that broadcast; NaN for invalid arguments."""
+    shape = common_shape(num_successes=k, num_trials=n, probability=p)
+    return unpadded(elementwise(_upper_tail, shape, k, n, p), shape=shape)
+
+
+@jax.jit
+def _upper_tail(k: jax.Array, n: jax.Array, p: jax.Array) -> jax.Array:
+    return in_blocks(tail_up, *jnp.broadcast_arrays(k, n, p))
+
+
+def tail_up(k: jax.Array, n: jax.Array, p: jax.Array) -> jax.Array:
+    """``upper_tail`` within a compiled function, for arrays of one shape."""
+    return _tail(k, n, p, "up", False)
 
 
 def limit(k: jax.Array, n: jax.Array, level: jax.Array, *, upper: bool) -> jax.Array:

@@ -22,7 +22,9 @@ from jaxcert.certificates import (
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._interval import half_of
 from jaxcert.certificates._registry import COUNTING
+from jaxcert.certificates.attained import ATTAINED
 from jaxcert.planning._most import advice_on_most
+from jaxcert.planning._most_successes import advice_on_successes
 from jaxcert.planning._reasons import Advice, Setting, advice_on, impossible, with_free_beta
 from jaxcert.returns._prepared import Support
 from jaxcert.sequential._sequential_certificate import SequentialCertificate
@@ -57,9 +59,10 @@ def advise(
         limit: the most thresholds to explain, the first ones that miss; by default all. Each may take a second.
 
     Returns:
-        For each threshold an ``Advice``, or None where as much is certified as wanted. For soft counts and beta "auto"
-        it is about the number of tasks alone, and None where these could do. None for certificates that hold together
-        or at every moment, and for weighted tasks. With more misses than ``limit`` it ends with the last one explained.
+        For each threshold an ``Advice``, or None where as much is certified as wanted. For soft counts, beta "auto" and
+        successes it is about the number of tasks alone, and None where these could do. None for certificates that hold
+        together or at every moment, for weighted tasks, and for a wanted safety of successes. With more misses than
+        ``limit`` it ends with the last one explained.
 
     Raises:
         ValueError: for a batched or traced certificate, one of a shift, one of a kind of which nothing is known here,
@@ -96,7 +99,7 @@ def misses(
 ) -> np.ndarray:
     """Where less is certified than wanted, of which ``advise`` says why; arguments as there."""
     achieved, code = np.asarray(certificate.safety, np.float64), np.asarray(certificate.status)
-    if fixed == "safety" and _counts(certificate):
+    if fixed == "safety":
         return code == Status.VACUOUS
     wanted = _wanted(safety)
     return (achieved < wanted if wanted > 0 else achieved <= 0) & (code != Status.INVALID_INPUT)
@@ -104,11 +107,15 @@ def misses(
 
 def _explanation(
     certificate: Certificate, support: Support, num_rollouts: int | None, wanted: float, fixed: str
-) -> Callable[[int], Advice] | None:
+) -> Callable[[int], Advice | None] | None:
     """A function that explains a miss at one place; None if there is nothing to say of any."""
     thresholds = np.asarray(certificate.thresholds)
     if certificate.simultaneous or type(certificate) in _SILENT:
         return None
+    if certificate.method == ATTAINED.name:
+        if fixed == "safety" or not num_rollouts:
+            return None
+        return lambda i: advice_on_successes(certificate, num_rollouts, thresholds[i].item(), wanted)
     if not _counts(certificate):
         found = advice_on_most(certificate, num_rollouts, wanted)
         return None if found is None else lambda i: dataclasses.replace(found, threshold=thresholds[i].item())

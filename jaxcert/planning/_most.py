@@ -17,7 +17,7 @@ from jaxcert.planning._reasons import Advice
 from jaxcert.sequential._sequential_certificate import SequentialCertificate
 
 
-class _Most(NamedTuple):
+class Most(NamedTuple):
     """The most that n tasks can certify, and about the fewest that can certify a safety; 0 for none."""
 
     safety: Callable[[int], float]
@@ -34,6 +34,11 @@ def advice_on_most(certificate: Certificate, num_rollouts: int | None, wanted: f
         most = _of_shares(certificate, method.from_returns, num_rollouts)
     else:
         return None
+    return advice_by(most, n, "", None, wanted)
+
+
+def advice_by(most: Most, n: int, sizes: str, threshold: float | None, wanted: float) -> Advice | None:
+    """That n tasks, of sizes in words, are too few; None if they could do."""
     highest = most.safety(n)
     if _reaches(highest, wanted):
         return None
@@ -42,11 +47,11 @@ def advice_on_most(certificate: Certificate, num_rollouts: int | None, wanted: f
     tasks = "1 task" if n == 1 else f"{n} tasks"
     wish = floor_figures(wanted, 6) if wanted > 0 else "anything"
     number = f"{needed:,}" if needed else f"more than {MOST_TASKS:,}"
-    text = f"{tasks} {found}, whatever the returns are: {wish} needs {number}"
-    return Advice(None, wanted, highest, tasks_needed=needed or None, text=text)
+    text = f"{tasks}{sizes} {found}, whatever the returns are: {wish} needs {number}"
+    return Advice(threshold, wanted, highest, tasks_needed=needed or None, text=text)
 
 
-def _of_shares(certificate: Certificate, derive: FromReturns, num_rollouts: int | None) -> _Most:
+def _of_shares(certificate: Certificate, derive: FromReturns, num_rollouts: int | None) -> Most:
     """Of tasks that all have a share of 1."""
     dtype, alpha = certificate.safety.dtype, float(certificate.beta)
     least = 0.0
@@ -59,10 +64,10 @@ def _of_shares(certificate: Certificate, derive: FromReturns, num_rollouts: int 
     def safety(n: int) -> float:
         return max(1 - (1 - best.one_by_one(n, delta)) / (1 - alpha), 0.0)
 
-    return _Most(safety, lambda wanted: best.least_rollouts(1 - (1 - alpha) * (1 - wanted), delta))
+    return Most(safety, lambda wanted: best.least_rollouts(1 - (1 - alpha) * (1 - wanted), delta))
 
 
-def _of_levels(certificate: Certificate, choice: Choice) -> _Most:
+def _of_levels(certificate: Certificate, choice: Choice) -> Most:
     """Of tasks that pass at every level; then the smallest is best."""
     dtype, delta = certificate.safety.dtype, float(certificate.delta)
 
@@ -80,10 +85,10 @@ def _of_levels(certificate: Certificate, choice: Choice) -> _Most:
                 return 0
         return n
 
-    return _Most(safety, tasks)
+    return Most(safety, tasks)
 
 
-def _fewest(most: _Most, wanted: float) -> int:
+def _fewest(most: Most, wanted: float) -> int:
     """The fewest tasks that can certify the wanted safety, where one fewer cannot; 0 for more than a million."""
     n = most.tasks(wanted)
     if not n:

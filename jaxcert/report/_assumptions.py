@@ -20,6 +20,7 @@ REFERENCES = {
     "binomial": f"{_THEORY}, section 2",
     "scenario": "Schnitzer, Jackermeier, Abate and Parker, ICML 2026, arXiv 2602.02098, theorem 5.1",
     "soft": f"{_THEORY}, section 9",
+    "attained": f"{_THEORY}, section 12",
     "equal_local_levels": "jaxcert, page on all thresholds at once",
     "num_smallest": "jaxcert, page on all thresholds at once",
 }

@@ -103,7 +103,7 @@ def _counted_otherwise(
     bounds, threshold = np.array(sampled.lower_bounds), np.asarray(sampled.thresholds)[i]
     near = np.flatnonzero(np.abs(bounds - threshold) <= slack)
     below = row["num_violations"] - int(np.sum(bounds < threshold - slack))
-    if not 0 <= below <= near.size or sampled.beta.ndim or sampled.method == "soft":
+    if not 0 <= below <= near.size or sampled.beta.ndim or sampled.method in ("soft", "attained"):
         return None
     if record["fixed_beforehand"] == "safety":
         # Tasks that are tied with the one that gives the threshold: the certificate does not depend on them.

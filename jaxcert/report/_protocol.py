@@ -16,8 +16,7 @@ import numpy as np
 from jaxcert._extras import import_extra
 from jaxcert._files import write_new
 from jaxcert._validation import check_count, check_finite, check_open_unit, refuse
-from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._arguments import choose
+from jaxcert.certificates._arguments import choose_bound, defaults
 from jaxcert.certificates._level_choice import AUTO
 from jaxcert.certificates._registry import METHODS
 
@@ -42,7 +41,7 @@ class Protocol:
         num_tasks: n.
         num_rollouts: m, of every task.
         beta: failure probability of one lower bound; None for the default, or "auto".
-        bound: per-task bound.
+        bound: per-task bound; by default that of the method, as in `certify`.
         method: method.
         metric: what a return is, in words.
         environment: name of the environment, as `jaxcert rollout` takes it.
@@ -68,7 +67,7 @@ class Protocol:
     thresholds: tuple[float, ...] = ()
     safeties: tuple[float, ...] = ()
     beta: float | str | None = None
-    bound: str = "betting"
+    bound: str | None = None
     method: str = "binomial"
     metric: str | None = None
     environment: str | None = None
@@ -93,8 +92,7 @@ class Protocol:
             check_open_unit("beta", self.beta)
         check_count("num_tasks", self.num_tasks)
         check_count("num_rollouts", self.num_rollouts)
-        choose("bound", self.bound, BOUNDS)
-        choose("method", self.method, METHODS)
+        object.__setattr__(self, "bound", _bound_of(self.bound, self.method))
         self._check_facts()
 
     def _check_thresholds(self) -> None:
@@ -165,6 +163,11 @@ class Protocol:
         """What is settled, as plain values."""
         entries = {name: _plain(value) for name, value in dataclasses.asdict(self).items()}
         return {name: value for name, value in entries.items() if value is not None and value != []}
+
+
+def _bound_of(bound: str | None, method: str) -> str:
+    """The name of the bound, or ValueError for names that are unknown or do not go together."""
+    return choose_bound(defaults(bound, method, ())[0], METHODS[method]).name
 
 
 def _plain(value: Any) -> Any:

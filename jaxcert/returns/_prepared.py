@@ -92,6 +92,18 @@ def _check_where(where: Any, shape: tuple[int, ...]) -> jax.Array:
         return jnp.asarray(where)
 
 
+def is_successes(x: Any) -> bool:
+    """Whether returns are of type bool, as an array or as lists: successes and failures, with support (0, 1)."""
+    if isinstance(x, list | tuple):
+        x = np.asarray(x) if is_concrete(x) else x
+    return getattr(x, "dtype", None) == np.bool_
+
+
+def default_support(returns: Any) -> Support | None:
+    """(0, 1) for successes, None for others."""
+    return (0.0, 1.0) if is_successes(returns) else None
+
+
 def returns_dtype(x: Any) -> np.dtype:
     """float64 for float64 returns where 64-bit types are on, else float32."""
     dtype = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype

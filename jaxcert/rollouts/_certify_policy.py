@@ -11,10 +11,10 @@ import jax.numpy as jnp
 
 from jaxcert._validation import check_count, is_concrete
 from jaxcert.certificates._access import OfCertificate
-from jaxcert.certificates._arguments import warned
+from jaxcert.certificates._arguments import defaults, warned
 from jaxcert.certificates._certificate import Certificate, Status
 from jaxcert.certificates._certify import certify
-from jaxcert.certificates._level_choice import prepare_choice
+from jaxcert.certificates._level_choice import prepare_choice, usual_beta
 from jaxcert.certificates._registry import METHODS
 from jaxcert.numerics._rounding import cast
 from jaxcert.returns._prepared import probability
@@ -55,7 +55,7 @@ def certify_policy(
     num_rollouts: int,
     delta: chex.Numeric,
     beta: chex.Numeric | Literal["auto"] | None = None,
-    bound: str = "betting",
+    bound: str | None = None,
     method: str = "binomial",
     max_bytes: int = 2**30,
     validate: bool = True,
@@ -100,7 +100,8 @@ def certify_policy(
     Reference: as ``certify``.
     """
     budget = {"num_tasks": num_tasks, "num_rollouts": num_rollouts, "max_bytes": max_bytes}
-    names = {"bound": bound, "method": method}
+    bound, method = defaults(bound, method, ())
+    names, beta = {"bound": bound, "method": method}, usual_beta(METHODS[method], beta)
     check_settings(env, thresholds, num_tasks, num_rollouts, delta=delta, beta=beta, validate=validate, **names)
     # Rounded here as certify does: a number passed to a compiled call would be rounded to nearest.
     dtype = jnp.result_type(float)

@@ -32,7 +32,7 @@ def certify_sequential(
     returns: chex.Array,
     thresholds: chex.Numeric | Sequence[chex.Numeric],
     *,
-    support: Support,
+    support: Support | None = None,
     delta: chex.Numeric,
     beta: chex.Numeric | None = None,
     method: str = "binomial",
@@ -58,7 +58,8 @@ def certify_sequential(
     Args:
         returns: float[..., n, m], in the order in which the rollouts were started; one that broke off counts as a.
         thresholds: float[t], or a scalar for one; fixed before the data are seen.
-        support: (a, b), which holds every possible return, declared before the data are seen; b may be infinite.
+        support: (a, b), which holds every possible return, declared before the data are seen; b may be infinite. Of
+            an array of bool it is (0, 1).
         delta: failure probability of each certificate, in (0, 1); a scalar.
         beta: probability with which a task with J < B may pass, in (0, 1), fixed before the data; 0.05 by default.
             For "soft" the weight of the wealth; its default is that of ``certify``.

@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxcert._validation import check_count
 from jaxcert.certificates import Certificate
-from jaxcert.certificates._arguments import choose
+from jaxcert.certificates._arguments import choose, defaults
 from jaxcert.certificates._level_choice import refuse_choice
 from jaxcert.certificates._registry import COUNTING
 from jaxcert.rollouts import MultiTaskEnv, Policy, brax_policy
@@ -140,7 +140,7 @@ class CertificationHook:
         num_rollouts: int,
         budget: CheckpointBudget,
         beta: float | Literal["auto"] | None = None,
-        bound: str = "betting",
+        bound: str | None = None,
         method: str = "binomial",
         deterministic: bool = True,
         max_bytes: int = 2**30,
@@ -158,7 +158,7 @@ class CertificationHook:
         if self.thresholds.size + self.safeties.size == 0:
             raise ValueError("nothing to certify: give thresholds, or safeties, or both")
         self.sizes = {"num_tasks": num_tasks, "num_rollouts": num_rollouts, "max_bytes": max_bytes}
-        self.settings = {"beta": beta, "bound": bound, "method": method}
+        self.settings = {"beta": beta, "bound": defaults(bound, method, ())[0], "method": method}
         self.deterministic, self.stop, self.writers = deterministic, stop, tuple(writers)
         self.adaptive, self.until = adaptive, until
         self._check()

@@ -253,8 +253,8 @@ def test_a_weaker_bound_for_zeros_and_ones():
     (found,) = diagnose(hits, support=(0, 1), bound="hoeffding", delta=0.01)
     settings = {"support": (0, 1), "delta": 0.01}
     then, now = (
-        float(jaxcert.certify_safety_level(hits, 0.9, bound=bound, **settings).thresholds[0])
-        for bound in ("clopper_pearson", "hoeffding")
+        float(jaxcert.certify_safety_level(hits, 0.9, **ways, **settings).thresholds[0])
+        for ways in ({"method": "attained"}, {"bound": "hoeffding"})
     )
     assert then > now
     figures = re.search(r"would certify ([0-9.]+) instead of ([0-9.]+)\.", found.message)

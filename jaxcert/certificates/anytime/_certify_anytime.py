@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxcert.bounds._evaluate import lower_bounds as bounds_of
 from jaxcert.bounds._evaluate import prepare, task_shape
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._arguments import choose, prepare_levels, prepare_thresholds
+from jaxcert.certificates._arguments import choose, default_bound, prepare_levels, prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL, inflate
 from jaxcert.certificates._compiled import bad_levels, status_of
 from jaxcert.certificates._level_choice import refuse_choice
@@ -28,7 +28,7 @@ def certify_anytime(
     support: Support | None = None,
     delta: chex.Numeric,
     beta: chex.Numeric | None = None,
-    bound: str = "betting",
+    bound: str | None = None,
     prior: Prior = (1.0, 1.0),
     where: chex.Array | None = None,
     validate: bool = True,
@@ -71,6 +71,7 @@ def certify_anytime(
 
     Reference: the page on certificates at every moment.
     """
+    bound = default_bound(bound, returns)
     per_task = choose("bound", bound, BOUNDS)
     refuse_choice(beta, "a number, or None for 0.05")
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)

@@ -13,7 +13,13 @@ from jaxcert._validation import is_concrete, refuse, require_real
 from jaxcert.bounds._evaluate import lower_bounds as bounds_of
 from jaxcert.bounds._evaluate import prepare, task_shape
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._arguments import choose, prepare_levels, prepare_lower_bounds, prepare_thresholds
+from jaxcert.certificates._arguments import (
+    choose,
+    default_bound,
+    prepare_levels,
+    prepare_lower_bounds,
+    prepare_thresholds,
+)
 from jaxcert.certificates._level_choice import refuse_choice
 from jaxcert.certificates.band._band_certificate import BandCertificate
 from jaxcert.certificates.band._band_steps import certify_at_level, level_of
@@ -30,7 +36,7 @@ def certify_band(
     support: Support | None = None,
     delta: chex.Numeric,
     beta: chex.Numeric | None = None,
-    bound: str = "betting",
+    bound: str | None = None,
     kind: str = "equal_local_levels",
     num_smallest: int | None = None,
     where: chex.Array | None = None,
@@ -83,6 +89,7 @@ def certify_band(
 
     Reference: the page on bands; Berk & Jones (1979), Moscovich & Nadler (2017).
     """
+    bound = default_bound(bound, returns)
     chosen, per_task = choose("kind", kind, BANDS), choose("bound", bound, BOUNDS)
     refuse_choice(beta, "a number, or None for 0.05")
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)

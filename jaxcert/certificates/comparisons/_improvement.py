@@ -18,6 +18,13 @@ from jaxcert.certificates.comparisons._mean_difference import DIFFERENCE
 from jaxcert.certificates.comparisons._pairs import check_pairs, of_each, paired_differences, side_by_side
 from jaxcert.returns._prepared import Support
 
+# Differences of successes are no successes.
+_OF_DIFFERENCES = {
+    name: method
+    for name, method in METHODS.items()
+    if method.from_returns is None or not method.from_returns.bound.binary
+}
+
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -47,7 +54,7 @@ def certify_improvement(
     returns_b: chex.Array,
     margins: chex.Numeric | Sequence[chex.Numeric],
     *,
-    support: Support,
+    support: Support | None = None,
     delta: chex.Numeric,
     beta: chex.Numeric | Literal["auto"] | None = None,
     bound: str = "betting",
@@ -71,11 +78,11 @@ def certify_improvement(
         returns_b: float[..., n, m_b], rollouts of policy B on the same tasks. Rollouts j of both
             may share their randomness, but with no other.
         margins: float[t], or a scalar for one; wanted differences c.
-        support: (a, b), both finite, as in ``certify_mean_difference``.
+        support: (a, b), both finite, or None for two arrays of bool, as in ``certify_mean_difference``.
         delta: failure probability of each certificate, in (0, 1); a scalar.
         beta: as in ``certify``.
         bound: as in ``certify``, but for "clopper_pearson": differences are not binary.
-        method: as in ``certify``; "soft" needs as many rollouts of both.
+        method: "binomial", "scenario" or "soft", as in ``certify``; "soft" needs as many rollouts of both.
         where_a: bool[..., n, m_a], which rollouts of A count, fixed before the data are seen; all by default.
         where_b: the same for B. With m_a = m_b, rollout j counts if it does for both.
         validate: as in ``certify``.
@@ -120,7 +127,7 @@ def certify_improvement(
 
 
 def _chosen(method: str, bound: str) -> tuple[Method, Bound]:
-    chosen = choose("method", method, METHODS)
+    chosen = choose("method", method, _OF_DIFFERENCES)
     per_task = choose_bound(bound, chosen)
     if per_task.binary:
         raise ValueError(f"bound is {bound!r}, which is for binary returns; differences of them are not binary")

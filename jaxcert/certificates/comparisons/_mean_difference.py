@@ -21,7 +21,7 @@ def certify_mean_difference(
     returns_a: chex.Array,
     returns_b: chex.Array,
     *,
-    support: Support,
+    support: Support | None = None,
     delta: chex.Numeric,
     bound: str = "betting",
     where_a: chex.Array | None = None,
@@ -41,7 +41,8 @@ def certify_mean_difference(
         returns_a: float[..., n, m_a], m_a rollouts of policy A on each of n i.i.d. tasks; as in ``certify``.
         returns_b: float[..., n, m_b], rollouts of policy B on the same tasks in the same order. Within a task they may
             share their randomness with those of A, which often makes the difference vary less.
-        support: (a, b), both finite, declared before the data are seen; every return of both lies in it.
+        support: (a, b), both finite, declared before the data are seen; every return of both lies in it. Of arrays
+            of bool it is (0, 1).
         delta: failure probability, in (0, 1); a scalar.
         bound: "betting" or "hoeffding", as in ``certify_mean``.
         where_a: bool[..., n, m_a], which rollouts of A count, fixed before the data are seen; all by default.

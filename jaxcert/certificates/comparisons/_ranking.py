@@ -88,7 +88,7 @@ def _line(policy: int, not_better: np.ndarray) -> str:
 def certify_ranking(
     returns: chex.Array,
     *,
-    support: Support,
+    support: Support | None = None,
     delta: chex.Numeric,
     bound: str = "betting",
     where: chex.Array | None = None,
@@ -107,7 +107,7 @@ def certify_ranking(
 
     Args:
         returns: float[..., p, n, m], m rollouts of each of p policies on the same n i.i.d. tasks, in the same order.
-        support: (a, b), both finite, as in ``certify_mean_difference``.
+        support: (a, b), both finite, or None for an array of bool, as in ``certify_mean_difference``.
         delta: failure probability of all claims together, in (0, 1); a scalar.
         bound: "betting" or "hoeffding", as in ``certify_mean``.
         where: bool[..., p, n, m], which rollouts count, fixed before the data are seen; all by default. Policies with

@@ -10,7 +10,14 @@ import jax.numpy as jnp
 
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._evaluate import evaluate, lower_bounds, prepare, task_shape
-from jaxcert.certificates._arguments import choose, choose_bound, planned_beta, prepare_levels, prepare_thresholds
+from jaxcert.certificates._arguments import (
+    choose,
+    choose_bound,
+    defaults,
+    planned_beta,
+    prepare_levels,
+    prepare_thresholds,
+)
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._compiled import certify_derived, count_violations
 from jaxcert.certificates._evidence import evidence, least_evidence
@@ -37,7 +44,7 @@ def certify_weighted(
     max_weight: chex.Numeric,
     delta: chex.Numeric,
     beta: chex.Numeric | None = None,
-    bound: str = "betting",
+    bound: str | None = None,
     method: str = "binomial",
     where: chex.Array | None = None,
     validate: bool = True,
@@ -96,7 +103,7 @@ def certify_weighted(
     Reference: the page on weighted tasks, equation (2).
     """
     chosen = choose("method", method, _WEIGHTED)
-    per_task = choose_bound(bound, chosen)
+    per_task = choose_bound(defaults(bound, method, returns)[0], chosen)
     refuse_choice(beta, "a number, or None for the default")
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)
     tasks, dtype = task_shape(prepared), prepared.low.dtype

@@ -10,6 +10,7 @@ import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert.certificates import BandCertificate, Certificate, certify_lower_bounds_band
+from jaxcert.certificates._registry import COUNTING, METHODS
 from jaxcert.report._curve import step_curve, thinned
 from jaxcert.report.plots import plot_bounds, plot_certificates
 from jaxcert.report.plots._axes import COLOURS, GREY, GRID, place_legend
@@ -33,7 +34,7 @@ _VARIABLES = {"#000000": "currentColor", GRID: "var(--grid)", GREY: "var(--soft)
 
 def curves(certificate: Certificate, low: float) -> dict[str, Certificate]:
     """Certified safety by threshold: each one by itself, and all together, as far as there are such curves."""
-    by_steps = certificate.beta.ndim == 0 and certificate.method != "soft"
+    by_steps = certificate.beta.ndim == 0 and certificate.method not in (METHODS.keys() - COUNTING.keys())
     curve = step_curve(certificate, max_points=_MOST_POINTS) if by_steps else certificate
     found = {TOGETHER if curve.simultaneous else ALONE: curve}
     if _has_band(certificate):

@@ -1,0 +1,111 @@
+"""Successes: attained levels beside the best number of successes in hindsight, and beside the other methods.
+
+    python -m benchmarks.attained
+
+Simulated tasks from several laws of success probabilities. *In hindsight* is the one number of successes c, of all m,
+with the largest mean safety over the repetitions of a law at a threshold: an upper bound on what any rule for a single
+c can reach, which no one can use. First the means over laws, thresholds and deltas by (n, m), and how often a
+certificate says nothing (less than .01) where hindsight says more than .05; then the mean safety of each method for a
+few designs.
+"""
+
+import itertools
+from collections.abc import Callable
+
+import jax
+import numpy as np
+from scipy import stats
+
+import jaxcert
+
+Law = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
+
+
+def _beta(a: float, b: float) -> Law:
+    return lambda rng, shape: rng.beta(a, b, shape)
+
+
+def _mixture(*parts: tuple[float, float]) -> Law:
+    values, chances = zip(*parts, strict=True)
+    return lambda rng, shape: rng.choice(values, p=chances, size=shape)
+
+
+LAWS: dict[str, Law] = {
+    "Beta(9, 1)": _beta(9, 1),
+    "Beta(20, 2)": _beta(20, 2),
+    "Beta(40, 1)": _beta(40, 1),
+    "Beta(4, 1)": _beta(4, 1),
+    "all .9": _mixture((0.9, 1.0)),
+    "all .99": _mixture((0.99, 1.0)),
+    ".95, 5 % at .3": _mixture((0.95, 0.95), (0.3, 0.05)),
+    ".99, 10 % at .1": _mixture((0.99, 0.9), (0.1, 0.1)),
+    ".95, 30 % at .2": _mixture((0.95, 0.7), (0.2, 0.3)),
+}
+TASKS, ROLLOUTS = (20, 60, 200, 1000, 2000), (1, 2, 4, 5, 10, 20, 50, 200, 1000)
+THRESHOLDS, DELTAS = np.asarray([0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99], np.float32), (0.01, 0.05, 0.2)
+REPETITIONS, SEED = 12, 1
+DESIGNS = (
+    (200, 4, 0.5, 0.05),
+    (60, 4, 0.5, 0.05),
+    (200, 5, 0.8, 0.01),
+    (200, 10, 0.8, 0.01),
+    (100, 20, 0.8, 0.05),
+    (200, 50, 0.8, 0.01),
+    (200, 1000, 0.9, 0.01),
+)
+
+
+def main() -> None:
+    """Print both tables."""
+    print("| n | m | in hindsight | attained | one level, β = .05 | nothing: attained | one level |")
+    print("|---|---|---|---|---|---|---|")
+    for n, m in itertools.product(TASKS, ROLLOUTS):
+        rows = np.concatenate([_compared(name, n, m, delta) for name in LAWS for delta in DELTAS])
+        says = rows[:, 0] > 0.05
+        nothing = [f"{np.mean(rows[says, column] < 0.01):.0%}" for column in (1, 2)]
+        print(f"| {n} | {m} | {' | '.join(f'{x:.3f}' for x in rows.mean(axis=0))} | {' | '.join(nothing)} |")
+    print("\n| n × m, B, δ | attained | one level, β = .05 | auto, betting | soft |\n|---|---|---|---|---|")
+    for design in DESIGNS:
+        print(f"| {'{} × {}, {:g}, {:g}'.format(*design)} | {' | '.join(f'{x:.3f}' for x in _methods(*design))} |")
+
+
+def _successes(name: str, n: int, m: int, repetitions: int) -> np.ndarray:
+    rng = np.random.default_rng([SEED, n, m, list(LAWS).index(name)])
+    return rng.binomial(m, LAWS[name](rng, (repetitions, n)))
+
+
+def _compared(name: str, n: int, m: int, delta: float) -> np.ndarray:
+    """Mean safety in hindsight, attained, and of one level, [thresholds, 3]."""
+    counts = _successes(name, n, m, REPETITIONS)
+    x = np.arange(m) < counts[..., None]
+    found = jaxcert.certify(x, THRESHOLDS, delta=delta, validate=False)
+    single = jaxcert.certify(x, THRESHOLDS, delta=delta, bound="clopper_pearson", method="binomial", validate=False)
+    best = [_in_hindsight(counts, m, float(threshold), delta) for threshold in THRESHOLDS]
+    return np.stack([best, *(np.asarray(each.safety).mean(axis=0) for each in (found, single))], axis=1)
+
+
+def _in_hindsight(counts: np.ndarray, m: int, threshold: float, delta: float) -> float:
+    n, c = counts.shape[1], np.arange(1, m + 1)
+    below = np.stack([np.bincount(row, minlength=m + 1)[:-1].cumsum() for row in counts])
+    limits = np.append(stats.beta.ppf(1 - delta, np.arange(n) + 1, n - np.arange(n)), 1)
+    missed = 1 - stats.binom.sf(c - 1, m, threshold)
+    risk = np.divide(limits[below], missed, out=np.ones(below.shape), where=missed > 0)
+    return float((1 - np.minimum(risk, 1)).mean(axis=0).max())
+
+
+def _methods(n: int, m: int, threshold: float, delta: float) -> list[float]:
+    """Mean safety over all laws."""
+    x = np.concatenate([np.arange(m) < _successes(name, n, m, 24)[..., None] for name in LAWS])
+    numbers, options = x.astype(np.float32), {"support": (0.0, 1.0), "delta": delta, "validate": False}
+    found = [
+        jaxcert.certify(x, threshold, delta=delta, validate=False),
+        jaxcert.certify(numbers, threshold, bound="clopper_pearson", **options),
+        jaxcert.certify(numbers, threshold, beta="auto", **options),
+        jaxcert.certify(numbers, threshold, method="soft", **options),
+    ]
+    jax.block_until_ready(found)
+    return [float(np.asarray(each.safety).mean()) for each in found]
+
+
+if __name__ == "__main__":
+    main()

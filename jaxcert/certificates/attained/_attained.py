@@ -1,0 +1,113 @@
+r"""The certificate of successes: tasks with enough of them are counted, at the levels that their numbers attain.
+
+.. math:: \hat\varepsilon(B) = \min_g \min\Big(1, \frac{U(k_g; n, \delta_g)}{1 - \tau_B(c_g)}\Big), \qquad
+          k_g = \#\{i : s_i < c_g\}, \quad \sum_g \delta_g \le \delta
+
+for a few c_g that follow from m, B and nothing else.
+"""
+
+import functools
+from typing import Any, NoReturn
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
+from jaxcert.certificates._binomial import inflate, upper_risk
+from jaxcert.certificates._compiled import count_violations
+from jaxcert.certificates._method import Derived, FromReturns, Method, Solution
+from jaxcert.certificates.attained._counted import Successes, counted
+from jaxcert.certificates.attained._levels import attained, divided_by_levels, enough_successes
+from jaxcert.certificates.attained._unequal import unequal_risks
+from jaxcert.numerics._batches import padded_length
+from jaxcert.numerics._rounding import next_down
+from jaxcert.returns._prepared import Prepared
+from jaxcert.returns.summaries import Summary
+
+
+def _solve(prepared: Prepared, thresholds: jax.Array, beta: Any, delta: jax.Array) -> Derived:
+    found = counted(prepared, beta)
+    equal = prepared.where is None and not isinstance(prepared.returns, Summary)
+    solve = _equal if equal else _unequal
+    derived = solve(found, prepared.returns, thresholds, beta, delta)
+    return derived if beta is None else derived._replace(levels=None)
+
+
+# --- as many rollouts in every task -------------------------------------------------------------------------------
+
+
+def _equal(found: Successes, returns: Any, thresholds: jax.Array, beta: Any, delta: jax.Array) -> Derived:
+    m: Any
+    m, n = np.asarray(returns.shape[-1], thresholds.dtype), found.num_successes.shape[-1]
+    enough, parts = enough_successes(m, thresholds, beta)
+    level = attained(enough, m, thresholds[:, None])
+    size, rows = found.num_successes.size // n * enough.size, 2 ** len(parts) * (n + 1)
+    # One problem per certificate and level, or one per k and set of levels, whichever are fewer.
+    direct = size <= rows
+    length = padded_length(min(size, rows), found.num_successes, thresholds, delta)
+    violations, places, *problems = _problems(
+        found.num_successes, enough, delta, parts=parts, length=length, direct=direct
+    )
+    risk = upper_risk(*problems)
+    return Derived(found.lower, *_best(violations, places, risk, level, n=n))
+
+
+@functools.partial(jax.jit, static_argnames=("parts", "length", "direct"))
+def _problems(count, enough, delta, *, parts: tuple[float, ...], length: int, direct: bool) -> tuple[jax.Array, ...]:
+    """Violations [..., t, levels], the place of each risk among those to solve for, and rows of k, n and delta."""
+    n, dtype = count.shape[-1], delta.dtype
+    wanted = jnp.broadcast_to(enough.reshape(-1), (*count.shape[:-1], enough.size))
+    violations = count_violations(count, wanted).reshape(*count.shape[:-1], *enough.shape)
+    sets, each = divided_by_levels(enough, delta, parts)
+    if direct:
+        k, levels = violations.reshape(-1), jnp.broadcast_to(each[sets], violations.shape).reshape(-1)
+        places = jnp.arange(violations.size).reshape(violations.shape)
+    else:
+        k, levels = jnp.tile(jnp.arange(n + 1), each.size), jnp.repeat(each, n + 1)
+        places = jnp.broadcast_to(sets, violations.shape) * (n + 1) + violations
+    padding = (0, length - k.size)
+    return violations, places, jnp.pad(k.astype(dtype), padding), jnp.asarray(n, dtype), jnp.pad(levels, padding)
+
+
+@functools.partial(jax.jit, static_argnames="n")
+def _best(violations, places, risk, level, *, n: int) -> tuple[jax.Array, Solution, jax.Array]:
+    """Of the levels the one with the smallest risk: its violations, its solution and itself, [..., t]."""
+    return _chosen(violations, inflate(risk[places], jnp.broadcast_to(level, violations.shape)), level, n)
+
+
+# --- masks and summaries ------------------------------------------------------------------------------------------
+
+
+def _unequal(found: Successes, returns: Any, thresholds: jax.Array, beta: Any, delta: jax.Array) -> Derived:
+    del returns
+    return Derived(found.lower, *_with_coins(found.num_successes, found.num_rollouts, thresholds, beta, delta))
+
+
+@jax.jit
+def _with_coins(count, num_rollouts, thresholds, beta, delta) -> tuple[jax.Array, Solution, jax.Array]:
+    violations, epsilon, level = unequal_risks(count, num_rollouts, thresholds, beta, delta)
+    return _chosen(violations, epsilon, level, count.shape[-1])
+
+
+def _chosen(violations, epsilon, level, n: int) -> tuple[jax.Array, Solution, jax.Array]:
+    best = jnp.argmin(epsilon, axis=-1)[..., None]
+    violations, epsilon, level = (
+        jnp.take_along_axis(jnp.broadcast_to(each, epsilon.shape), best, axis=-1)[..., 0]
+        for each in (violations, epsilon, level)
+    )
+    solution = Solution(epsilon.reshape(-1), (n - violations).reshape(-1), jnp.ones(epsilon.size, bool))
+    # A level of 1 certifies nothing, and is no failure probability.
+    return violations, solution, jnp.minimum(level, next_down(jnp.ones_like(level)))
+
+
+def _refuse(*_: object) -> NoReturn:
+    raise ValueError("attained levels follow from successes, not from lower bounds; expected another method")
+
+
+ATTAINED = Method(
+    "attained",
+    _refuse,
+    lambda delta, num_tasks: None,
+    from_returns=FromReturns(CLOPPER_PEARSON, lambda num_rollouts: None, _solve, summaries=True, chooses=True),
+)

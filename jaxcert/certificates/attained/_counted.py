@@ -1,0 +1,47 @@
+"""The successes of each task, counted."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxcert.bounds._bound import Ends, finish
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
+from jaxcert.bounds._evaluate import data_of
+from jaxcert.certificates.attained._levels import LEVELS
+from jaxcert.returns._prepared import Prepared
+
+# The last step of the bound, which has one: (successes, rollouts, level) to lower bounds.
+lower_bounds_of: Any = CLOPPER_PEARSON.solve
+
+
+class Successes(NamedTuple):
+    """What certificates of successes start from, [..., n].
+
+    Attributes:
+        num_successes: the successes of each task; -1 in an invalid one, which never has enough.
+        num_rollouts: how many rollouts of it count, at least 1.
+        lower: its Clopper-Pearson bound.
+    """
+
+    num_successes: jax.Array
+    num_rollouts: jax.Array
+    lower: jax.Array
+
+
+def counted(prepared: Prepared, beta: jax.Array | None) -> Successes:
+    """The successes of returns or of a summary, with lower bounds at that level, the first of ``LEVELS`` by default."""
+    level = jnp.asarray(LEVELS[0], prepared.low.dtype) if beta is None else beta
+    arguments, ends = _arguments(*prepared, level)
+    return Successes(*_finished(*arguments[:2], lower_bounds_of(*arguments), ends))
+
+
+@jax.jit
+def _arguments(x, low, high, where, beta) -> tuple[tuple[jax.Array, ...], Ends]:
+    data = data_of(CLOPPER_PEARSON, x, beta, low, high, where)
+    return CLOPPER_PEARSON.lower(data), Ends(data.low, data.valid)
+
+
+@jax.jit
+def _finished(count, num_rollouts, lower, ends: Ends) -> tuple[jax.Array, ...]:
+    return jnp.where(ends.valid, count, -1), num_rollouts, finish(lower, ends)

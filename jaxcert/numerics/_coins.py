@@ -1,0 +1,80 @@
+r"""Independent coins of unequal probabilities: the largest common factor with which few of them show heads.
+
+.. math:: \sup\{\varepsilon \le 1 : P[\textstyle\sum_i \mathrm{Bernoulli}(\varepsilon q_i) \le k] > \text{level}\}
+
+The probability falls in epsilon. It is a sum of products of positive terms alone, coin by coin, so that its relative
+error is at most a few u for each coin.
+"""
+
+import jax
+import jax.numpy as jnp
+
+from jaxcert.numerics._binomial_limits import start_point, upper_limit
+from jaxcert.numerics._elementary import log, quotient
+from jaxcert.numerics._root import safe_root
+from jaxcert.numerics._rounding import unit_roundoff
+
+# Beyond it the work, which grows with the square of the number of coins, is not worth the difference.
+_MOST_COINS = 1024
+
+
+def coins_limit(q: jax.Array, k: jax.Array, level: jax.Array) -> jax.Array:
+    """The supremum above, rounded up: 1 if nothing smaller was verified, and at k = n.
+
+    Args:
+        q: probabilities in [0, 1], rounded down, [..., n].
+        k: integers of the same float type, [...].
+        level: in (0, 1), [...].
+
+    Returns:
+        epsilon in (0, 1], [...].
+    """
+    return _exact(q, k, level) if q.shape[-1] <= _MOST_COINS else _closed(q, k, level)
+
+
+def _exact(q: jax.Array, k: jax.Array, level: jax.Array) -> jax.Array:
+    n, u = q.shape[-1], unit_roundoff(q.dtype)
+    mean, log_level = jnp.mean(q, axis=-1), log(level)
+    guess = start_point(jnp.clip(k, 1, max(n - 2, 1)), jnp.full_like(k, n), level)
+
+    def evaluate(epsilon: jax.Array) -> tuple[jax.Array, jax.Array]:
+        heads = epsilon[..., None] * q * (1 - 2 * u)
+        below, at = _few_heads(heads, k)
+        residual = log(below) - log_level + 4 * u * (jnp.abs(log_level) + 1)
+        share = jnp.clip(epsilon * mean, 1e-6, 1 - 1e-6)
+        slope = -(n - k) * share / (1 - share) * at / below  # that of log(below) in log(epsilon), for equal coins
+        step = jnp.clip(-residual / jnp.where(slope < 0, slope, -1.0), -1.0, 1.0)
+        return residual, epsilon * jnp.exp(step)
+
+    one = jnp.ones_like(level)
+    start = jnp.clip(guess / jnp.maximum(mean, 1e-6), 1e-6, 1 - 1e-3)
+    return safe_root(evaluate, start, safe=one, unsafe=jnp.zeros_like(level)).root
+
+
+def _few_heads(heads: jax.Array, k: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """At least P[sum <= k], and about P[sum = k], for coins [..., n]."""
+    n, info = heads.shape[-1], jnp.finfo(heads.dtype)
+    counts = jnp.broadcast_to(jnp.arange(n + 1, dtype=heads.dtype), (*heads.shape[:-1], n + 1))
+    none = (counts == 0).astype(heads.dtype)
+
+    def toss(found: jax.Array, p: jax.Array) -> tuple[jax.Array, None]:
+        more = jnp.pad(found[..., :-1], [(0, 0)] * (found.ndim - 1) + [(1, 0)])
+        return found * (1 - p[..., None]) + more * p[..., None], None
+
+    found, _ = jax.lax.scan(toss, none, jnp.moveaxis(heads, -1, 0))
+    below = jnp.sum(jnp.where(counts <= k[..., None], found, 0), axis=-1)
+    # Three roundings for each coin, one for each term of the sum; what is subnormal is flushed to 0.
+    below = below * (1 + (4 * n + 8) * unit_roundoff(heads.dtype)) + 2 * float(info.tiny) * (n + 1) ** 2
+    at = jnp.sum(jnp.where(counts == k[..., None], found, 0), axis=-1)
+    return jnp.minimum(below, 1), at
+
+
+def _closed(q: jax.Array, k: jax.Array, level: jax.Array) -> jax.Array:
+    """By coins of the mean probability for a level up to 1/4 and k <= n - 2 (Hoeffding 1956), else of the least."""
+    n, u = q.shape[-1], unit_roundoff(q.dtype)
+    alike = (level <= 0.25) & (k <= n - 2)
+    share = jnp.where(alike, jnp.mean(q, axis=-1) * (1 - (n + 2) * u), jnp.min(q, axis=-1))
+    valid = (k >= 0) & (k < n) & (share > 0)
+    limit = upper_limit(jnp.where(valid, k, 0), jnp.full_like(k, n), level)
+    epsilon = quotient(limit, jnp.where(valid, share, 1)) * (1 + 4 * u)
+    return jnp.where(valid, jnp.minimum(epsilon, 1), 1)

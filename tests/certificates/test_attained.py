@@ -1,0 +1,293 @@
+"""Certificates of successes: attained levels, exact failure probabilities, and every shape in which successes come."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from jaxcert import Status, certify, certify_safety_level
+from jaxcert.certificates.attained._levels import LEVELS, attained, shares, successes_at, successes_near
+from jaxcert.numerics._coins import coins_limit
+from jaxcert.rollouts.summaries import Histogram
+
+
+def data_set(counts, num_rollouts: int) -> np.ndarray:
+    """Successes first: bool[..., n, m] from counts [..., n]."""
+    return np.arange(num_rollouts) < np.asarray(counts)[..., None]
+
+
+def drawn(rng: np.random.Generator, shape: tuple[int, ...], num_rollouts: int) -> np.ndarray:
+    """Tasks whose success probability has the density 9 p^8."""
+    return rng.random((*shape, num_rollouts)) < rng.beta(9, 1, shape)[..., None]
+
+
+# --- levels -------------------------------------------------------------------------------------------------------
+
+
+def exact_level(c: int, m: int, threshold: Fraction) -> Fraction:
+    if threshold <= 0 or threshold > 1:
+        return Fraction(0)
+    return sum((math.comb(m, j) * threshold**j * (1 - threshold) ** (m - j) for j in range(c, m + 1)), Fraction(0))
+
+
+@pytest.mark.parametrize("m", [1, 4, 20, 100])
+def test_a_level_is_at_least_the_exact_one_and_close(precision, m):
+    thresholds = np.asarray([-0.5, 0.0, 1e-3, 0.3, 0.5, 0.8, 0.99, 1.0, 1.5], precision)
+    enough = successes_near(jnp.asarray(m, precision), jnp.asarray(thresholds))
+    levels = attained(enough, jnp.asarray(m, precision), jnp.asarray(thresholds)[:, None])
+    for row, c_row, threshold in zip(np.asarray(levels), np.asarray(enough), thresholds, strict=True):
+        for level, c in zip(row, c_row, strict=True):
+            true = exact_level(int(c), m, Fraction(float(threshold)))
+            assert Fraction(float(level)) >= true
+            assert float(level) <= float(true) * (1 + 4e-5) + 1e-37
+
+
+def test_a_given_level_asks_for_the_successes_of_clopper_pearson():
+    m, thresholds = 20, np.linspace(0.05, 0.95, 19, dtype=np.float32)
+    for beta in (1e-3, 0.05, 0.4):
+        found = np.asarray(successes_at(jnp.float32(m), jnp.asarray(thresholds), jnp.float32(beta)))
+        tails = stats.binom.sf(np.arange(m + 2)[:, None] - 1, m, thresholds.astype(float))
+        np.testing.assert_array_equal(found, np.argmax(tails <= beta, axis=0))
+
+
+def test_shares_of_delta_are_all_of_it():
+    for m in (1, 4, 50, 1000, 10**6):
+        assert len(shares(m)) == len(LEVELS)
+        assert min(shares(m)) > 0
+        assert math.isclose(sum(shares(m)), 1)
+
+
+# --- the exact failure probability --------------------------------------------------------------------------------
+
+
+def histograms(n: int, m: int) -> np.ndarray:
+    """Every way in which n tasks can have 0 to m successes, as sorted counts [ways, n]."""
+    return np.asarray(list(itertools.combinations_with_replacement(range(m + 1), n)))
+
+
+def chances(counts: np.ndarray, law: np.ndarray) -> np.ndarray:
+    """Of each of them, if a task has s successes with probability law[s]."""
+    n = counts.shape[1]
+    numbers = np.stack([(counts == s).sum(axis=1) for s in range(len(law))], axis=1)
+    return stats.multinomial.pmf(numbers, n, law)
+
+
+def laws(m: int, threshold: float, risk: float) -> list[np.ndarray]:
+    """Of successes where a share of tasks has J < B: just below it, or far below; others always succeed, or less."""
+    s, below = np.arange(m + 1), np.nextafter(threshold, 0)
+    bad = [stats.binom.pmf(s, m, below), stats.binom.pmf(s, m, 0.5 * below)]
+    good = [np.eye(m + 1)[m], stats.binom.pmf(s, m, threshold)]
+    return [risk * one + (1 - risk) * other for one, other in itertools.product(bad, good)]
+
+
+SMALL = [(10, 1), (8, 2), (6, 3), (5, 4)]
+
+
+@pytest.mark.parametrize(("n", "m"), SMALL)
+@pytest.mark.parametrize("delta", [0.2, 0.05])
+def test_no_certificate_fails_more_often_than_delta(n, m, delta):
+    """Exactly, by all that can happen: thresholds, shares of tasks below them, and laws of successes."""
+    counts, thresholds = histograms(n, m), np.asarray([0.3, 0.7, 0.95], np.float32)
+    for beta in (None, 0.3):
+        epsilon = np.asarray(
+            certify(data_set(counts, m), thresholds, delta=delta, beta=beta, validate=False).epsilon, float
+        )
+        for column, threshold in zip(epsilon.T, thresholds.tolist(), strict=True):
+            for risk in np.nextafter(np.unique(column[column < 1]), 2):
+                for law in laws(m, threshold, risk):
+                    assert chances(counts, law)[column < risk].sum() <= delta * (1 + 1e-9)
+
+
+def test_some_certificate_fails_nearly_as_often_as_it_may():
+    """One success of one: the level is B itself, all of delta is spent, and nothing is lost."""
+    counts, delta, threshold = histograms(10, 1), 0.05, 0.5
+    epsilon = np.asarray(certify(data_set(counts, 1), threshold, delta=delta).epsilon[:, 0], float)
+    worst = max(
+        chances(counts, laws(1, threshold, risk)[0])[epsilon < risk].sum()
+        for risk in np.nextafter(np.unique(epsilon[epsilon < 1]), 2)
+    )
+    assert 0.9999 * delta < worst <= delta
+
+
+@pytest.mark.parametrize(("n", "m"), SMALL)
+def test_a_safety_level_fails_no_more_often_than_delta(n, m):
+    """P[J >= B] is below the wanted safety for B just above the success probability of the bad tasks."""
+    counts, delta = histograms(n, m), 0.1
+    for wanted in (0.3, 0.6):
+        reached = np.asarray(
+            certify_safety_level(data_set(counts, m), wanted, delta=delta, validate=False).thresholds[:, 0], float
+        )
+        for threshold in np.unique(reached[reached > 0]):
+            for law in laws(m, threshold, np.nextafter(1 - wanted, 2)):
+                assert chances(counts, law)[reached >= threshold].sum() <= delta * (1 + 1e-6)
+
+
+def test_unequal_rollouts_fail_no_more_often_than_delta():
+    """Every outcome of three tasks with one rollout and three with three."""
+    most, delta, threshold = np.asarray([1, 1, 1, 3, 3, 3]), 0.2, 0.6
+    counts = np.asarray(list(itertools.product(*(range(m + 1) for m in most))))
+    x, where = data_set(counts, 3), np.broadcast_to(data_set(most, 3), (len(counts), 6, 3))
+    epsilon = np.asarray(certify(x, threshold, delta=delta, where=where, validate=False).epsilon[:, 0], float)
+    assert np.unique(epsilon).size >= 3
+    for risk in np.nextafter(np.unique(epsilon[epsilon < 1]), 2):
+        chance = np.ones(len(counts))
+        for task, m in enumerate(most):
+            chance *= laws(m, threshold, risk)[0][counts[:, task]]
+        assert chance[epsilon < risk].sum() <= delta * (1 + 1e-9)
+
+
+# --- coins --------------------------------------------------------------------------------------------------------
+
+
+def few_heads(coins: list[Fraction], k: int) -> Fraction:
+    """P[at most k heads], exactly."""
+    law = [Fraction(1)]
+    for p in coins:
+        law = [a * (1 - p) + b * p for a, b in zip([*law, Fraction(0)], [Fraction(0), *law], strict=True)]
+    return sum(law[: k + 1], Fraction(0))
+
+
+@pytest.mark.parametrize("k", [0, 2, 5, 6])
+def test_a_limit_of_unequal_coins_is_safe_and_close(precision, k):
+    rng, level = np.random.default_rng(k), 0.05
+    q = rng.uniform(0.1, 1, (20, 7)).astype(precision)
+    row = jnp.full(20, level, precision)
+    limits = np.asarray(coins_limit(jnp.asarray(q), jnp.full(20, k, precision), row))
+    slack = 1e-4 if precision == "float32" else 1e-9
+    for limit, coins in zip(limits.tolist(), q.astype(float).tolist(), strict=True):
+        if limit < 1:
+            assert few_heads([Fraction(limit) * Fraction(p) for p in coins], k) <= Fraction(float(np.float64(row[0])))
+        loose = few_heads([Fraction(limit * (1 - slack)) * Fraction(p) for p in coins], k)
+        assert loose > Fraction(level) or k == 7
+
+
+def test_coins_of_the_theory_page():
+    """Half of the tasks at tau = 0.9, half at 0.1, k = 20 of 200; the closed form by the mean gives 0.3202."""
+    q = jnp.asarray(np.repeat([0.1, 0.9], 100)[None], jnp.float32)
+    assert math.isclose(float(coins_limit(q, jnp.full(1, 20.0), jnp.full(1, 0.01))[0]), 0.3131, abs_tol=5e-5)
+
+
+def test_the_closed_form_of_many_coins_is_no_tighter(monkeypatch):
+    monkeypatch.setattr("jaxcert.numerics._coins._MOST_COINS", 3)
+    q, k = jnp.asarray([[0.2, 0.9, 0.5, 0.7, 0.3, 0.6, 0.8]]), np.arange(8, dtype=np.float32)
+    closed = [float(coins_limit(q, jnp.full(1, count), jnp.full(1, 0.05))[0]) for count in k]
+    monkeypatch.undo()
+    exact = [float(coins_limit(q, jnp.full(1, count), jnp.full(1, 0.05))[0]) for count in k]
+    assert all(one >= other * (1 - 1e-4) for one, other in zip(closed, exact, strict=True))
+    assert closed[-1] == exact[-1] == 1
+
+
+# --- what people have ---------------------------------------------------------------------------------------------
+
+
+def by_hand(x: np.ndarray, threshold: float, delta: float, levels: tuple[float, ...]) -> float:
+    """Certified safety with the levels nearest in log odds to these, each at its part of delta, by SciPy."""
+    n, m = x.shape
+    tails = stats.binom.sf(np.arange(m), m, threshold)  # of c = 1, ..., m
+    odds = stats.logistic.ppf(np.clip(tails, 1e-12, 1 - 1e-12))
+    best = 1.0
+    for level in levels:
+        c = 1 + int(np.argmin(np.abs(odds - stats.logistic.ppf(level))))
+        k = int((x.sum(axis=1) < c).sum())
+        risk = 1.0 if k == n else stats.beta.ppf(1 - delta / len(levels), k + 1, n - k)
+        best = min(best, risk / (1 - tails[c - 1]))
+    return 1 - best
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "threshold", "delta"),
+    [(200, 4, 0.5, 0.05), (60, 4, 0.5, 0.05), (200, 10, 0.8, 0.01), (200, 50, 0.8, 0.01)],
+)
+def test_the_plain_call_says_as_much_as_three_levels_at_a_third(n, m, threshold, delta):
+    x = drawn(np.random.default_rng(n + m), (24, n), m)
+    found = np.asarray(certify(x, threshold, delta=delta).safety, float).mean()
+    three = np.mean([by_hand(one, threshold, delta, (0.05, 0.2, 0.5)) for one in x])
+    assert three > 0.3
+    assert found >= three - 0.015
+    if m < 50:
+        counted = certify(x, threshold, support=(0, 1), delta=delta, bound="clopper_pearson", method="binomial")
+        assert np.asarray(counted.safety).max() < 0.2
+
+
+def test_shapes_masks_summaries_and_compiled_calls_agree():
+    x, options = drawn(np.random.default_rng(1), (2, 60), 4), {"delta": 0.05}
+    thresholds = np.asarray([-1.0, 0.0, 0.4, 0.8, 1.0, 2.0], np.float32)
+    found = certify(x, thresholds, **options)
+    np.testing.assert_array_equal(found.num_violations[:, [0, 1, 5]], [[0, 0, 60]] * 2)
+    assert float(found.safety[0, 2]) > 0.5
+    traced = jax.jit(jax.vmap(lambda one: certify(one, jnp.asarray(thresholds), **options)))(x)
+    one = certify(x[0], thresholds, **options)
+    many = certify(x[0], np.linspace(0, 1, 501, dtype=np.float32), **options)
+    numbers = certify(x.astype(np.float32), thresholds, support=(0, 1), method="attained", **options)
+    masked = certify(x, thresholds, where=np.ones_like(x), **options)
+    summary = Histogram.empty((2, 60), support=(0, 1), num_bins=1).update(x.astype(np.float32))
+    for other in (traced, numbers, masked, certify(summary, thresholds, method="attained", **options)):
+        np.testing.assert_allclose(other.epsilon, found.epsilon, rtol=2e-5)
+        np.testing.assert_array_equal(other.num_violations, found.num_violations)
+    np.testing.assert_allclose(one.epsilon, found.epsilon[0], rtol=1e-6)
+    np.testing.assert_allclose(many.at(0.4).epsilon, found.epsilon[0, 2:3], rtol=1e-6)
+    auto = certify(x, thresholds, beta="auto", **options)
+    np.testing.assert_array_equal(auto.epsilon, found.epsilon)
+    assert found.method == "attained"
+    assert found.bound == "clopper_pearson"
+
+
+def test_a_given_level_counts_as_before_and_divides_by_less():
+    x = drawn(np.random.default_rng(2), (60,), 20)
+    for beta in (0.01, 0.3):
+        found = certify(x, [0.3, 0.7], delta=0.05, beta=beta)
+        counted = certify(
+            x, [0.3, 0.7], support=(0, 1), delta=0.05, beta=beta, bound="clopper_pearson", method="binomial"
+        )
+        np.testing.assert_array_equal(found.num_violations, counted.num_violations)
+        assert float(found.beta) == np.float32(beta)
+        assert np.all(np.asarray(found.safety) >= np.asarray(counted.safety))
+
+
+def test_a_safety_level_is_nowhere_below_that_of_one_level():
+    x = drawn(np.random.default_rng(3), (8, 60), 6)
+    for wanted in (0.5, 0.8):
+        found = np.asarray(certify_safety_level(x, wanted, delta=0.05).thresholds)
+        options = {"support": (0, 1), "bound": "clopper_pearson", "method": "binomial"}
+        single = np.asarray(certify_safety_level(x, wanted, delta=0.05, **options).thresholds)
+        assert found.mean() > single.mean() + 0.02
+    together = certify_safety_level(x[0], [0.5, 0.8], delta=0.05, simultaneous=True)
+    masked = certify_safety_level(x, [0.5, 0.8], delta=0.05, where=np.ones_like(x))
+    np.testing.assert_allclose(masked.thresholds[:, 1], found[:, 0], rtol=1e-6)
+    assert np.all(np.asarray(together.thresholds) <= np.asarray(masked.thresholds[0]))
+
+
+def test_values_that_are_no_successes_are_violations_under_jit_and_refused_outside():
+    x = drawn(np.random.default_rng(4), (60,), 4).astype(np.float32)
+    x[3, 1] = 0.5
+    options = {"support": (0, 1), "delta": 0.05, "method": "attained"}
+    with pytest.raises(ValueError, match=r"0\.5"):
+        certify(x, 0.5, **options)
+    found = certify(x, [0.0, 0.5], validate=False, **options)
+    assert found.status.tolist() == [Status.INVALID_INPUT] * 2
+    assert (
+        found.num_violations.tolist() == [1, int((np.floor(x).sum(axis=1) < 2).sum() + 0)]
+        or int(found.num_violations[0]) == 1
+    )
+    reached = certify_safety_level(x, 0.5, validate=False, **options)
+    assert int(reached.status[0]) == Status.INVALID_INPUT
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"support": (0, 2)}, r"support \(0, 1\)"),
+        ({"bound": "hoeffding", "method": "attained"}, "clopper_pearson"),
+        ({"beta": "best"}, "beta is 'best'"),
+        ({"beta": 1.5}, "beta"),
+        ({"delta": 0.0}, "delta"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        certify(data_set([3, 4], 4), 0.5, **{"delta": 0.05, **change})

@@ -1,0 +1,235 @@
+"""Successes, an array of bool or ``method="attained"``, in every call and every output: taken, or refused in words."""
+
+import dataclasses
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from cli_harness import command
+from coins import COINS, answer
+
+import jaxcert
+from jaxcert import certify, certify_safety_level
+from jaxcert.planning import advise
+from jaxcert.planning._advice import misses
+from jaxcert.report import (
+    Protocol,
+    certificate_record,
+    read_returns,
+    step_curve,
+    verify,
+    write_certificates,
+    write_report,
+)
+from jaxcert.rollouts import Policy
+from jaxcert.sequential import certify_sequential
+from jaxcert.sweep import Grid
+from jaxcert.training import CertificationHook, CheckpointBudget
+
+RNG = np.random.default_rng(3)
+X, Y = (RNG.random((60, 10)) < RNG.beta(9, 1, (60, 1)) for _ in range(2))
+DELTA, SLOW = {"delta": 0.05}, pytest.mark.slow
+CALLS = {
+    "certify": lambda x, **o: certify(x, 0.5, **DELTA, **o),
+    "safety level": lambda x, **o: certify_safety_level(x, 0.8, **DELTA, **o),
+    "simultaneous": lambda x, **o: certify_safety_level(x, [0.5, 0.8], simultaneous=True, **DELTA, **o),
+    "interval": lambda x, **o: jaxcert.certify_interval(x, 0.6, complete=True, **DELTA, **o),
+    "band": lambda x, **o: jaxcert.certify_band(x, 0.6, **DELTA, **o),
+    "anytime": lambda x, **o: jaxcert.certify_anytime(x, 0.6, **DELTA, **o),
+    "weighted": lambda x, **o: jaxcert.certify_weighted(x, 0.5, np.ones(60), max_weight=1, **DELTA, **o),
+    "mean": lambda x, **o: jaxcert.certify_mean(x, **DELTA, **o),
+    "cvar": lambda x, **o: jaxcert.certify_cvar(x, 0.3, cap=1.0, **DELTA, **o),
+    "improvement": lambda x, **o: jaxcert.certify_improvement(x, Y[:, :8], -0.5, **DELTA, **o),
+    "difference": lambda x, **o: jaxcert.certify_mean_difference(x, Y, **DELTA, **o),
+    "ranking": lambda x, **o: jaxcert.certify_ranking(_stacked(x), **DELTA, **o),
+    "sequential": lambda x, **o: certify_sequential(x, 0.5, **DELTA, **o),
+}
+
+
+def _stacked(x):
+    return (jnp if isinstance(x, jax.Array) else np).stack([x, x & False if x.dtype == bool else 0 * x])
+
+
+def _number(found) -> float:
+    for name in ("thresholds", "mean", "differences"):
+        if getattr(found, name, None) is not None:
+            return float(np.asarray(getattr(found, name)).min())
+    raise AssertionError(type(found))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_every_call_takes_successes_without_a_support(name):
+    """As it does with the support that they have, and from arrays of JAX; numbers need one."""
+    call = CALLS[name]
+    found = call(X)
+    for other in (call(X, support=(0, 1)), call(jnp.asarray(X))):
+        for one, two in zip(jax.tree.leaves(found), jax.tree.leaves(other), strict=True):
+            np.testing.assert_array_equal(one, two)
+    assert _number(found) > -1
+    with pytest.raises(ValueError, match="support is None; expected a pair"):
+        call(X.astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: jaxcert.certify_improvement(X, Y, 0.0, method="attained", **DELTA), "method is 'attained'"),
+        (lambda: jaxcert.certify_weighted(X, 0.5, np.ones(60), max_weight=1, method="attained", **DELTA), "method is"),
+        (lambda: certify_sequential(X, 0.5, method="attained", **DELTA), "method is 'attained'; expected one of"),
+        (lambda: Grid(thresholds=0.5, methods="attained"), "methods of the grid holds 'attained'"),
+        (lambda: step_curve(certify(X, 0.5, **DELTA)), "certificate has a beta for each threshold"),
+        (lambda: step_curve(certify(X, 0.5, beta=0.1, **DELTA)), "attained levels follow from successes"),
+        (lambda: certify_safety_level(X, [0.5, 0.8], beta="auto", simultaneous=True, **DELTA), "beta is 'auto'"),
+        (lambda: Protocol(support=(0, 1), thresholds=[0.5], bound="dkw", method="attained", num_tasks=9, num_rollouts=9,
+                          **DELTA), "bound is 'dkw', which has no effect with method 'attained'"),
+    ],
+)  # fmt: skip
+def test_what_successes_have_no_meaning_for_is_refused_in_words(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+# --- advice -------------------------------------------------------------------------------------------------------
+
+
+def _all_succeed(n: int, m: int, threshold: float, **options) -> float:
+    return float(certify(np.ones((n, m), bool), threshold, **DELTA, **options).safety[0])
+
+
+@pytest.mark.parametrize(
+    ("m", "threshold", "beta"),
+    [
+        (5, 0.5, None),
+        pytest.param(1, 0.5, None, marks=SLOW),
+        pytest.param(10, 0.9, None, marks=SLOW),
+        pytest.param(10, 0.5, 0.1, marks=SLOW),
+    ],
+)
+def test_too_few_tasks_even_if_every_trial_succeeds(m, threshold, beta):
+    found = certify(np.arange(8)[:, None] * np.ones(m) > 3, threshold, beta=beta, **DELTA)
+    (advice,) = advise(found, support=(0, 1), num_rollouts=m, safety=0.8)
+    n = advice.tasks_needed
+    assert _all_succeed(n, m, threshold, beta=beta) >= 0.8 > _all_succeed(n - 1, m, threshold, beta=beta)
+    assert advice.max_safety == pytest.approx(_all_succeed(8, m, threshold, beta=beta), abs=1e-6)
+    assert str(advice).startswith(f"8 tasks with {m} rollout")
+    assert str(advice).endswith(f"whatever the returns are: 0.8 needs {n}")
+    assert advise(found, support=(0, 1), safety=0.8) == (None,)
+
+
+def test_advice_beyond_what_successes_can_show():
+    found = certify(X, [0.5, 1.0, 1.5], **DELTA)
+    first, *others = advise(found, support=(0, 1), num_rollouts=10)
+    assert first is None
+    assert [str(advice).split(" of ")[-1] for advice in others] == [
+        f"{b}: expected a threshold below 1" for b in ("1", "1.5")
+    ]
+    never = certify(X, 0.9, beta=1e-9, **DELTA)  # not even ten of ten are enough
+    (advice,) = advise(never, support=(0, 1), num_rollouts=10, safety=0.5)
+    assert "can certify nothing" in str(advice)
+    few = certify_safety_level(X[:4], 0.9, **DELTA)
+    assert misses(few, fixed="safety").tolist() == [True]
+    assert advise(few, support=(0, 1), num_rollouts=10, fixed="safety") == (None,)
+
+
+# --- files --------------------------------------------------------------------------------------------------------
+
+RECORDED = {
+    "levels": (certify, "threshold", [0.0, 0.5, 0.8], {}),
+    "given level": (certify, "threshold", [0.5, 0.8], {"beta": 0.1}),
+    "safety": (certify_safety_level, "safety", [0.5, 0.8], {}),
+    "safety at a level": (certify_safety_level, "safety", [0.5, 0.8], {"beta": 0.1}),
+    "simultaneous": (certify_safety_level, "safety", [0.5, 0.8], {"simultaneous": True}),
+}
+
+
+def _file(folder, masked: bool):
+    where = np.ones(X.shape, bool)
+    where[3, 5:] = not masked
+    np.savez(folder / "r.npz", returns=X.astype(np.float32), where=where)
+    return read_returns(folder / "r.npz")
+
+
+@pytest.mark.filterwarnings("ignore:.*are missing")
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_record_is_verified_and_alterations_are_found(tmp_path, name, masked):
+    call, fixed, asked, options = RECORDED[name]
+    data = _file(tmp_path, masked)
+    found = call(data.returns, asked, support=(0, 1), where=data.where, method="attained", **DELTA, **options)
+    record = certificate_record(found, support=(0, 1), data=data, fixed=fixed)
+    write_certificates(tmp_path / "c.json", [record])
+    assert verify(tmp_path / "c.json", tmp_path / "r.npz").differences == ()
+    assert record["references"]["attained"] == "jaxcert, theory page, section 12"
+    record["rows"][-1]["safety"] += 1e-3
+    write_certificates(tmp_path / "c.json", [record])
+    assert not verify(tmp_path / "c.json", tmp_path / "r.npz").ok
+
+
+def test_a_protocol_has_the_bound_of_the_method(tmp_path):
+    locked = Protocol(support=(0, 1), thresholds=[0.5], method="attained", num_tasks=60, num_rollouts=10, **DELTA)
+    assert locked.bound == "clopper_pearson"
+    assert dataclasses.replace(locked, bound=None).digest == locked.digest
+    locked.write(tmp_path / "p.toml")
+    data = _file(tmp_path, masked=False)
+    found = certify(data.returns, [0.5], support=(0, 1), method="attained", **DELTA)
+    record = certificate_record(found, support=(0, 1), data=data)
+    write_certificates(tmp_path / "c.json", [record], protocol=locked.digest)
+    assert verify(tmp_path / "c.json", tmp_path / "r.npz", protocol=tmp_path / "p.toml").differences == ()
+
+
+@pytest.mark.parametrize("beta", [None, 0.1])
+def test_a_report_shows_them(tmp_path, beta):
+    found = certify(X, [0.5, 0.8], beta=beta, **DELTA)
+    write_report(tmp_path / "r.html", found, returns=X.astype(np.float32), support=(0, 1))
+    text = (tmp_path / "r.html").read_text()
+    assert "or which has too few successes" in " ".join(text.split())
+    assert "attained" in text
+    for k in found.num_violations.tolist():
+        assert f"{k} of 60" in text
+
+
+@pytest.mark.parametrize(
+    "options", [[], pytest.param(["--beta", 0.1], marks=SLOW), ["--threshold", 0.5, "--json", "-"]]
+)
+def test_the_command_line_takes_the_bound_of_the_method(tmp_path, options):
+    _file(tmp_path, masked=False)
+    arguments = ["certify", tmp_path / "r.npz", "--support", 0, 1, "--delta", 0.05, "--method", "attained", *options]
+    status, out, _ = command(*arguments)
+    assert status == 0
+    assert "clopper_pearson" in out
+    found = certify(X, 0.5, **DELTA)
+    if "--json" in options:
+        (row,) = json.loads(out)["certificates"][0]["rows"]
+        assert row["safety"] == pytest.approx(float(found.safety[0]), abs=2e-5)
+
+
+# --- policies -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("beta", ["auto", pytest.param(None, marks=SLOW), pytest.param(0.1, marks=SLOW)])
+def test_a_policy_is_certified_as_its_successes_are(beta):
+    policy = Policy(answer, jnp.float32(1), deterministic=True)
+    options = {"delta": 0.05, "beta": beta, "method": "attained"}
+    sizes = {"num_tasks": 60, "num_rollouts": 20}
+    found = jaxcert.certify_policy(COINS, policy, jax.random.key(3), [0.3, 0.5], **sizes, **options)
+    wanted = certify(np.asarray(found.returns) == 1, [0.3, 0.5], beta=beta, **DELTA)
+    np.testing.assert_array_equal(found.certificate.num_violations, wanted.num_violations)
+    np.testing.assert_allclose(found.certificate.safety, wanted.safety, rtol=1e-6)
+    assert found.certificate.bound == "clopper_pearson"
+
+
+def test_a_hook_takes_thresholds_of_successes():
+    options = {"num_tasks": 50, "num_rollouts": 20, "budget": CheckpointBudget(0.1, num_checkpoints=3)}
+    CertificationHook(COINS, jax.random.key(1), thresholds=[0.4], method="attained", **options)
+    with pytest.raises(ValueError, match="method is 'attained'; expected one of binomial, scenario"):
+        CertificationHook(COINS, jax.random.key(1), safeties=[0.4], method="attained", **options)
+    with pytest.raises(ValueError, match="an adaptive hook has"):
+        CertificationHook(COINS, jax.random.key(1), thresholds=[0.4], method="attained", adaptive=True, **options)
+
+
+def test_a_shift_of_successes():
+    found = certify(X, 0.5, **DELTA)
+    moved = jaxcert.certify_shift(found, divergence="total_variation", radius=0.05)
+    assert float(moved.safety[0]) == pytest.approx(float(found.safety[0]) - 0.05, abs=1e-5)
