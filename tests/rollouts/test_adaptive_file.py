@@ -205,6 +205,15 @@ def richer(state):
     return {"wealth": np.where(state["is_open"][..., None], state["wealth"] * np.float32(1.01), state["wealth"])}
 
 
+def poorer(state):
+    """Undecided still, but farther from it."""
+    return {"wealth": np.where(state["is_open"][..., None], state["wealth"] * np.float32(0.5), state["wealth"])}
+
+
+def destitute(state):
+    return {"wealth": np.where(state["is_open"][..., None], np.float32(0), state["wealth"])}
+
+
 def reopened(state):
     given_up = ~state["passed"] & ~state["is_open"] & (state["num_rollouts_used"] == state["num_rollouts"][:, None])
     assert given_up.any()
@@ -217,7 +226,7 @@ def without_the_last(state):
     return {"num_rollouts_used": np.where(state["passed"] | (used == 0), used, used - 1)}
 
 
-@pytest.mark.parametrize("alter", [all_passed, one_passed, richer, reopened, without_the_last])
+@pytest.mark.parametrize("alter", [all_passed, one_passed, richer, poorer, destitute, reopened, without_the_last])
 def test_a_state_that_its_rollouts_do_not_give_is_refused(tmp_path, alter):
     """Early in a run, when most is undecided."""
     path = tmp_path / "early.npz"
