@@ -29,7 +29,7 @@ def check_replay(state: SequentialState, task: np.ndarray, returns: np.ndarray) 
     n = arrays.valid.size
     fits = possible(returns.astype(np.float64), float(arrays.low), float(arrays.high), bool(arrays.is_binary))
     impossible = np.bincount(task[~fits], minlength=n) > 0
-    explained = ~(arrays.valid & impossible)[:, None] & (_explained(arrays, task, returns) | ~arrays.valid[:, None])
+    explained = (arrays.valid != impossible)[:, None] & (_explained(arrays, task, returns) | ~arrays.valid[:, None])
     for i, j in np.argwhere(~explained)[:1]:
         raise ValueError(
             f"what it says of task {i} at the threshold {arrays.thresholds[j]:.9g} is not what the rollouts in its log "

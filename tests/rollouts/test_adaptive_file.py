@@ -111,6 +111,8 @@ def test_one_s_own_run_of_rollouts_made_elsewhere(found, tmp_path):
     for tasks in (1.0, np.array([None] * 30), {"a": [1.0], "a_0": 3.0}):
         with pytest.raises(ValueError, match=r"of the tasks is .*; expected \[n, \.\.\.\]"):
             save_adaptive(tmp_path / "own.npz", AdaptiveCertificate(**{**fields, "tasks": tasks}))
+    with pytest.raises(ValueError, match=r"'task_door' has shape \(29,\), expected \(30,\): one row per task"):
+        save_adaptive(tmp_path / "own.npz", AdaptiveCertificate(**{**fields, "tasks": {"door": np.zeros(29)}}))
     twice = {"a": np.zeros((30, 2)), "a_0": np.zeros(30)}
     with pytest.raises(ValueError, match="two parameters of the tasks are called a_0"):
         save_adaptive(tmp_path / "own.npz", AdaptiveCertificate(**{**fields, "tasks": twice}))
