@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
@@ -50,6 +51,19 @@ def hold(file: IO[bytes]) -> Held | None:
         return held
     held.release()
     return None
+
+
+@contextlib.contextmanager
+def held_alone(path: Path) -> Iterator[bool]:
+    """Whether no other process is in this context of a file, which exists as long as one is."""
+    with open(path, "ab") as file:
+        held = hold(file)
+    try:
+        yield held is not None
+    finally:
+        if held is not None:
+            path.unlink(missing_ok=True)  # before the release: who locks it afterwards sees that it is deleted
+            held.release()
 
 
 def new_temporary(target: Path) -> tuple[IO[bytes], Held]:

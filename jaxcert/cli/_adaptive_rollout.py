@@ -1,8 +1,6 @@
 """`jaxcert rollout --threshold`: rollouts until each task is decided; an interruption loses half a second of them."""
 
-import contextlib
 import math
-import secrets
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,16 +13,11 @@ from jaxcert._files import check_output, check_suffix
 from jaxcert.certificates import floor_to
 from jaxcert.cli import _console
 from jaxcert.cli._policies import Found
-from jaxcert.cli._settled import Writing, check_new
+from jaxcert.cli._settled import Writing
 from jaxcert.cli._tables import as_given
-from jaxcert.report import certificate_record, read_certificate, write_certificates
-from jaxcert.rollouts import (
-    AdaptiveCertificate,
-    adaptive_facts,
-    certify_adaptive,
-    load_adaptive,
-    save_adaptive,
-)
+from jaxcert.cli._unfinished import unfinished
+from jaxcert.report import certificate_record, write_certificates
+from jaxcert.rollouts import AdaptiveCertificate, certify_adaptive, save_adaptive
 from jaxcert.rollouts._schedules import SCHEDULES
 
 SCHEDULES_NAMED = ", ".join(SCHEDULES)
@@ -103,34 +96,33 @@ def adaptive_rollout(
         "binary": asked.binary,
         "num_slots": asked.slots,
     }
-    kept = _Unfinished(out, {**facts, "thresholds": asked.thresholds, **settings}, seed)
-    check_new(*kept.others(asked.json), force=force)
-    with _console.progress(quiet) as show:
+    kept_facts = {**facts, "thresholds": asked.thresholds, **settings}
+    with unfinished(out, asked.json, kept_facts, seed, force=force) as kept, _console.progress(quiet) as show:
         line = _Line(asked, show)
 
         def look(so_far: AdaptiveCertificate) -> None:
             kept.save(so_far)
             line.show(so_far)
 
-        run = certify_adaptive(
-            found.env,
-            found.policy,
-            jax.random.key(kept.seed),
-            asked.thresholds,
-            **settings,
-            deadline=asked.deadline,
-            progress=look,
-            resume=kept.run,
-        )
-    replace, written = force or not kept.others(asked.json), Writing()
-    written.attempt(save_adaptive, out, run, facts=kept.facts, replace=replace)
-    if asked.json is not None:
-        record = certificate_record(run.certificate, support=found.env.support)
-        record |= {"rollouts": {**kept.facts, **_costs(run)}}
-        written.attempt(write_certificates, asked.json, [record], replace=replace)
-    goes_on = _by_deadline(run, asked, limit)
-    if not goes_on:
-        kept.remove()
+        with kept.naming():
+            run = certify_adaptive(
+                found.env,
+                found.policy,
+                jax.random.key(kept.seed),
+                asked.thresholds,
+                **settings,
+                deadline=asked.deadline,
+                progress=look,
+                resume=kept.run,
+            )
+        goes_on, written = _by_deadline(run, asked, limit), Writing()
+        written.attempt(save_adaptive, out, run, facts=kept.facts, replace=kept.may_replace(out))
+        if asked.json is not None:
+            record = certificate_record(run.certificate, support=found.env.support)
+            record |= {"rollouts": {**kept.facts, **_costs(run)}}
+            written.attempt(write_certificates, asked.json, [record], replace=kept.may_replace(asked.json))
+        if not goes_on:
+            kept.remove()
     written.check()
     _console.output().print("\n".join(_summary(found, run, kept.seed, out, asked, goes_on=goes_on)))
 
@@ -208,60 +200,3 @@ class _Line:
         pace = [] if self.before is None else [f"{(begun - self.before[1]) / (now - self.before[0]):,.0f} rollouts/s"]
         self.before = self.before or (now, begun)
         self.write(", ".join([f"{begun:,} rollouts", *certified, *pace]))
-
-
-# --- what is kept -------------------------------------------------------------------------------------------------
-
-
-def is_unfinished(out: Path) -> bool:
-    """Whether there is a run that the same command goes on with."""
-    return _unfinished(out).exists()
-
-
-def _unfinished(out: Path) -> Path:
-    return out.with_name(f"{out.name}.unfinished")
-
-
-class _Unfinished:
-    """The run so far in a file beside the output, until the output is written."""
-
-    def __init__(self, out: Path, facts: dict[str, Any], seed: int | None) -> None:
-        self.out, self.path = out, _unfinished(out)
-        begun = adaptive_facts(self.path) if self.path.exists() else None
-        # A random seed, so that none repeats by accident: a policy must not be certified on the tasks it was chosen on.
-        drawn = secrets.randbits(31) if begun is None else begun.get("seed")
-        self.facts = {**facts, "seed": drawn if seed is None else seed}
-        if begun is not None:
-            self._check(begun)
-        self.seed = self.facts["seed"]
-        self.run = None if begun is None else load_adaptive(self.path)
-
-    def _check(self, begun: dict[str, Any]) -> None:
-        for name, value in self.facts.items():
-            if begun.get(name) != value:
-                raise ValueError(
-                    f"{self.path} holds another run, with {name} = {begun.get(name)!r}, not {value!r}; "
-                    "remove it, or choose another --out"
-                )
-
-    def others(self, json: Path | None) -> list[Path]:
-        """Of the output and the record, those that exist and are of another run than this one, whose deadline came."""
-        found = {self.out: adaptive_facts, **({} if json is None else {json: _record_facts})}
-        return [path for path, facts in found.items() if path.exists() and not self._are_ours(path, facts)]
-
-    def _are_ours(self, path: Path, facts: Callable[[Path], dict[str, Any]]) -> bool:
-        with contextlib.suppress(OSError, ValueError):
-            return facts(path).items() >= self.facts.items()
-        return False
-
-    def save(self, so_far: AdaptiveCertificate) -> None:
-        save_adaptive(self.path, so_far, facts=self.facts)
-
-    def remove(self) -> None:
-        self.path.unlink(missing_ok=True)
-
-
-def _record_facts(path: Path) -> dict[str, Any]:
-    """What a certificate file says of the rollouts that it is of."""
-    (record,) = read_certificate(path)["certificates"]
-    return record.get("rollouts", {})

@@ -14,17 +14,12 @@ from rich.progress import ProgressColumn, Task
 from rich.text import Text
 
 from jaxcert.cli import _console, _policies
-from jaxcert.cli._adaptive_rollout import (
-    SCHEDULES_NAMED,
-    adaptive_rollout,
-    asked_for,
-    check_archive_path,
-    is_unfinished,
-)
+from jaxcert.cli._adaptive_rollout import SCHEDULES_NAMED, adaptive_rollout, asked_for, check_archive_path
 from jaxcert.cli._numbers import several
 from jaxcert.cli._options import CHECKPOINT, Quiet, Stochastic
 from jaxcert.cli._rollout_parts import Parts, parts_of, remove_parts_of_finished
 from jaxcert.cli._settled import Force, ProtocolFile, Writing, check_new, refuse
+from jaxcert.cli._unfinished import is_unfinished
 from jaxcert.planning import check
 from jaxcert.report import Protocol, check_returns_path, write_returns
 from jaxcert.rollouts import collect

@@ -82,6 +82,7 @@ def save_adaptive(
     figures = {name: np.asarray(getattr(certificate, name)) for name in ("safety", "epsilon", "num_violations")}
     others = {"thresholds": np.asarray(certificate.thresholds), "rollout_number": _numbers(task), **figures}
     tasks = {f"{_TASKS}{name}": column for name, column in task_columns(found.tasks).items()}
+    _check_tasks(tasks, found.state)
     everything: dict[str, Any] = {**arrays, **others, **tasks, "about": np.array(json.dumps(about, allow_nan=False))}
     content = io.BytesIO()
     np.savez(content, **everything)
@@ -117,14 +118,15 @@ def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:
         about = _about(content)
         arrays = read_arrays(content, _FIELDS)
         state = _check(arrays)
+        tasks = {name: column for name, column in arrays.items() if name.startswith(_TASKS)}
+        _check_tasks(tasks, state)
         check_replay(state, arrays["rollout_task"], arrays["rollout_return"])
     except ValueError as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from error
-    tasks = {name.removeprefix(_TASKS): column for name, column in arrays.items() if name.startswith(_TASKS)}
     return AdaptiveCertificate(
         certificate=certificate_of(state, jnp.asarray(arrays["delta"])),
         state=state,
-        tasks=tasks,
+        tasks={name.removeprefix(_TASKS): column for name, column in tasks.items()},
         **{name: jnp.asarray(arrays[name]) for name in ("passed_after", *_COUNTS, *_LOG)},
         deterministic=about["deterministic"],
     )
@@ -201,6 +203,12 @@ def _check(arrays: Mapping[str, np.ndarray]) -> SequentialState:
     if not _is_possible(arrays, state):
         raise ValueError("holds numbers that no adaptive run gives")
     return state
+
+
+def _check_tasks(tasks: Mapping[str, np.ndarray], state: SequentialState) -> None:
+    for name, column in tasks.items():
+        if column.shape != state.valid.shape:
+            raise ValueError(f"array {name!r} has shape {column.shape}, expected {state.valid.shape}: one row per task")
 
 
 def _is_possible(arrays: Mapping[str, np.ndarray], state: SequentialState) -> bool:

@@ -10,6 +10,8 @@ from jaxcert.sequential._wealth import BOLDEST, SequentialState
 
 # Relative to the wealth: one device may predict a bet a little differently than another.
 _OF_PREDICTED_BETS = 0.05
+# Far from where a state takes a difference or a ratio for 0, or for the largest number.
+_LARGE = 2.0**50
 
 
 def check_replay(state: SequentialState, task: np.ndarray, returns: np.ndarray) -> None:
@@ -27,7 +29,7 @@ def check_replay(state: SequentialState, task: np.ndarray, returns: np.ndarray) 
     n = arrays.valid.size
     fits = possible(returns.astype(np.float64), float(arrays.low), float(arrays.high), bool(arrays.is_binary))
     impossible = np.bincount(task[~fits], minlength=n) > 0
-    explained = ~(arrays.valid & impossible)[:, None] & (_explained(arrays, task, returns) | ~arrays.valid[:, None])
+    explained = (arrays.valid != impossible)[:, None] & (_explained(arrays, task, returns) | ~arrays.valid[:, None])
     for i, j in np.argwhere(~explained)[:1]:
         raise ValueError(
             f"what it says of task {i} at the threshold {arrays.thresholds[j]:.9g} is not what the rollouts in its log "
@@ -37,7 +39,7 @@ def check_replay(state: SequentialState, task: np.ndarray, returns: np.ndarray) 
 
 def _explained(state: Any, task: np.ndarray, returns: np.ndarray) -> np.ndarray:
     """Whether wealth and decision follow from the rollouts, of valid tasks, bool[n, t]."""
-    wealth, went_on = _replayed(state, task, returns)
+    wealth, certain, went_on = _replayed(state, task, returns)
     mean, slack = _mean(wealth), _slack(state)
     used, begun = state.num_rollouts_used, state.num_rollouts[:, None] * np.ones_like(state.num_rollouts_used)
     at_start = (used == 0) & (state.thresholds <= state.low)
@@ -46,18 +48,22 @@ def _explained(state: Any, task: np.ndarray, returns: np.ndarray) -> np.ndarray:
     left = (mean * (1 - slack) <= state.give_up) & (state.give_up > 0) | (used == state.max_rollouts_per_task)
     decided = np.where(state.passed, passed, np.where(state.is_open, goes_on, left))
     tiny = np.finfo(state.wealth.dtype).tiny
-    no_more = np.all(state.wealth <= wealth * (1 + slack[..., None]) + tiny, axis=-1)
-    return went_on & decided & no_more
+    most, least = wealth * (1 + slack[..., None]) + tiny, np.where(certain, wealth * (1 - slack[..., None]) - tiny, 0)
+    return went_on & decided & np.all((least <= state.wealth) & (state.wealth <= most), axis=-1)
 
 
-def _replayed(state: Any, task: np.ndarray, returns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The wealth after the rollouts that were used, and whether all but the last of them left the task undecided."""
+def _replayed(state: Any, task: np.ndarray, returns: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The wealth after the rollouts that were used, and whether all but the last of them left the task undecided.
+
+    Between them, whether the wealth can be less by rounding alone: not where the state replaced extremes by less.
+    """
     used, slack = state.num_rollouts_used, _slack(state)
     rounds = used.max(axis=1)
     order = np.argsort(-rounds, kind="stable")  # those that need the most rounds first
     x = returns[np.argsort(task, kind="stable")].astype(np.float64)
     first = np.cumsum(state.num_rollouts) - state.num_rollouts
     wealth, went_on = np.ones(state.wealth.shape), np.ones(used.shape, bool)
+    certain = np.ones(wealth.shape, bool)
     sums = np.zeros((used.shape[0], 2))
     with np.errstate(over="ignore", invalid="ignore"):
         for number in range(int(rounds.max(initial=0))):
@@ -65,13 +71,14 @@ def _replayed(state: Any, task: np.ndarray, returns: np.ndarray) -> tuple[np.nda
             excess = x[first[some] + number] - float(state.low)
             active = used[some] > number
             grown = wealth[some] * _factors(state, excess, sums[some], number)
+            certain[some] &= ~active[..., None] | (_is_ordinary(state, excess)[..., None] & _is_normal(state, grown))
             wealth[some] = np.where(
                 active[..., None], np.minimum(grown, np.finfo(state.wealth.dtype).max), wealth[some]
             )
             sums[some] += np.stack([excess, excess**2], axis=-1)
             may = _may_go_on(state, _mean(wealth[some]), slack[some], number + 1)
             went_on[some] &= may | (used[some] <= number + 1)
-    return wealth, went_on
+    return wealth, certain, went_on
 
 
 def _may_go_on(state: Any, mean: np.ndarray, slack: np.ndarray, number: np.ndarray | int) -> np.ndarray:
@@ -98,6 +105,19 @@ def _factors(state: Any, excess: np.ndarray, sums: np.ndarray, number: int) -> n
     if state.sums.shape[-1]:
         bets = np.where(np.isnan(bets), _predicted(sums, width, number)[..., None], bets)
     return 1 - bets + bets * (excess[:, None] / width)[..., None]
+
+
+def _is_ordinary(state: Any, excess: np.ndarray) -> np.ndarray:
+    """Whether a state takes x - a and its ratio to B - a as they are, [k, t], with room for squares and sums."""
+    width = state.thresholds.astype(np.float64) - float(state.low)
+    few = (np.abs(excess) < _LARGE) & ((excess == 0) | (excess > 1 / _LARGE))
+    ratio = excess[:, None] / np.maximum(width, np.finfo(np.float64).tiny)
+    return few[:, None] & (width > 1 / _LARGE) & ((ratio == 0) | (ratio > 1 / _LARGE)) & (ratio < _LARGE)
+
+
+def _is_normal(state: Any, wealth: np.ndarray) -> np.ndarray:
+    """Whether no device takes it for 0, [k, t, bets]."""
+    return (wealth == 0) | (wealth > np.finfo(state.wealth.dtype).tiny / np.finfo(state.wealth.dtype).eps)
 
 
 def _predicted(sums: np.ndarray, width: np.ndarray, number: int) -> np.ndarray:

@@ -19,6 +19,10 @@ from jaxcert.training._budget import CheckpointBudget
 
 # Timeout for the lock, which another process holds while it writes a line.
 _SECONDS = 60
+# How each line begins; and what completes one that was cut short within a name, a value or a list, or after it.
+_HEAD = b'{"number": '
+_WITHIN = (b'": 0}', b": 0}", b"0}", b"}", b'"}', b"0]}", b"]}", b'"]}', b' "a": 0}')
+_ENDS = (*_WITHIN, *(word[i:] + b"}" for word in (b"true", b"false", b"null") for i in range(1, len(word))))
 
 
 def digest(params: Any) -> str:
@@ -38,7 +42,8 @@ class Ledger:
 
     Raises:
         ImportError: for a path without filelock.
-        ValueError: for a file with any other content; only its last line may be incomplete.
+        ValueError: for a file with any other content, or where a checkpoint is missing; only its last line may be
+            incomplete.
     """
 
     def __init__(self, path: str | Path | None) -> None:
@@ -105,42 +110,68 @@ class Ledger:
 
     def _refresh(self, *, cut: bool) -> None:
         """Read what another process may have added; ``cut`` ends an unfinished line, which needs the lock."""
-        if self.path is not None and self.path.exists():
-            self._read(self.path, cut=cut)
+        if self.path is None:
+            return
+        before = self.deltas
+        if self.path.exists():
+            self.deltas = self._read(self.path, cut=cut)
+        if before and (not self.path.exists() or not before.items() <= self.deltas.items()):
+            self.deltas = before
+            raise ValueError(f"{self.path}: checkpoints that it had before are missing; expected more of them at most")
 
-    def _read(self, path: Path, *, cut: bool) -> None:
-        content = path.read_bytes()
-        whole, torn = content[: content.rfind(b"\n") + 1], content[content.rfind(b"\n") + 1 :]
-        for i, line in enumerate(whole.split(b"\n")[:-1]):
+    def _read(self, path: Path, *, cut: bool) -> dict[int, Fraction]:
+        """The part of delta of each checkpoint that was begun."""
+        content, deltas = path.read_bytes(), {}
+        *lines, torn = content.split(b"\n")
+        is_cut_short = _is_start(torn)
+        for i, line in enumerate(lines if is_cut_short or not torn else [*lines, torn]):
             try:
-                self._take(_entry(line))
+                self._take(_entry(line), deltas)
             except ValueError as error:
                 raise ValueError(f"{path}: line {i + 1} is no entry of a checkpoint: {error}") from error
-        if torn:
-            self._end(path, torn, len(whole), cut=cut)
+        if torn and cut:
+            _end(path, torn, len(content), is_cut_short=is_cut_short)
+        return deltas
 
-    def _take(self, entry: Mapping[str, Any]) -> None:
+    def _take(self, entry: Mapping[str, Any], deltas: dict[int, Fraction]) -> None:
+        """An entry after those of ``deltas``: the next checkpoint, or the result of one of them."""
         number, delta = entry["number"], Fraction(entry["certify/delta"])
-        self.deltas[number] = max(self.deltas.get(number, Fraction(0)), delta)
-        if entry.get("done"):
+        if not entry.get("done"):
+            if number != len(deltas) + 1:
+                raise ValueError(f"expected its number to be {len(deltas) + 1}, as lines are neither lost nor repeated")
+            deltas[number] = delta
+        elif deltas.get(number) != delta:
+            raise ValueError("is done, and expected number and certify/delta to be those of a line before it")
+        else:
             self.done[entry["step"], entry["policy"]] = bool(entry.get("reached"))
 
-    def _end(self, path: Path, torn: bytes, size: int, *, cut: bool) -> None:
-        """Without its line ending, a line counts if it is complete; else it is cut off before another one is written.
 
-        It was never synchronised to disk, so that no tasks were drawn for it, and to count what it spends is safe.
-        """
-        try:
-            self._take(_entry(torn))
-        except ValueError:
-            if cut:
-                warnings.warn(f"{path}: its last line was incomplete, and is cut off: {torn[:60]!r}", stacklevel=2)
-                with naming(path):
-                    os.truncate(path, size)
-            return
-        if cut:
-            with naming(path), path.open("ab") as file:
-                file.write(b"\n")
+def _end(path: Path, torn: bytes, size: int, *, is_cut_short: bool) -> None:
+    """End a last line that has no ending, before another one is written: one that is cut short is taken away.
+
+    It was never synchronised to disk, so that no tasks were drawn for it. One that is complete counts, which is safe.
+    """
+    if not is_cut_short:
+        with naming(path), path.open("ab") as file:
+            file.write(b"\n")
+        return
+    warnings.warn(f"{path}: its last line was incomplete, and is cut off: {torn[:60]!r}", stacklevel=2)
+    with naming(path):
+        os.truncate(path, size - len(torn))
+
+
+def _is_start(line: bytes) -> bool:
+    """Whether it is what a write that was cut short leaves: the start of one entry, without its end."""
+    if not (line.startswith(_HEAD) or _HEAD.startswith(line)):
+        return False
+    return line == _HEAD[: len(line)] or any(_is_object(line + end) for end in _ENDS)
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _entry(line: bytes) -> dict[str, Any]:

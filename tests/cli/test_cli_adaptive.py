@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cli_harness import command, refused
 
-from jaxcert.cli import _adaptive_rollout, _rollout_command
+from jaxcert.cli import _adaptive_rollout, _rollout_command, _unfinished
 from jaxcert.rollouts import adaptive_facts, load_adaptive
 
 SIZES = ("--tasks", 40, "--slots", 4, "--seed", 3)
@@ -58,7 +58,7 @@ def test_the_certificate_and_what_it_took(whole):
 
 def interrupted_after(monkeypatch, looks):
     """Interrupts as Ctrl-C does, before the state of that look is written."""
-    save, calls = _adaptive_rollout.save_adaptive, []
+    save, calls = _unfinished.save_adaptive, []
 
     def interrupted(*arguments, **options):
         calls.append(1)
@@ -66,7 +66,7 @@ def interrupted_after(monkeypatch, looks):
             raise KeyboardInterrupt
         save(*arguments, **options)
 
-    monkeypatch.setattr(_adaptive_rollout, "save_adaptive", interrupted)
+    monkeypatch.setattr(_unfinished, "save_adaptive", interrupted)
 
 
 @pytest.mark.parametrize("looks", [0, 1, 3])

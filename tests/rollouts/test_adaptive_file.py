@@ -111,6 +111,8 @@ def test_one_s_own_run_of_rollouts_made_elsewhere(found, tmp_path):
     for tasks in (1.0, np.array([None] * 30), {"a": [1.0], "a_0": 3.0}):
         with pytest.raises(ValueError, match=r"of the tasks is .*; expected \[n, \.\.\.\]"):
             save_adaptive(tmp_path / "own.npz", AdaptiveCertificate(**{**fields, "tasks": tasks}))
+    with pytest.raises(ValueError, match=r"'task_door' has shape \(29,\), expected \(30,\): one row per task"):
+        save_adaptive(tmp_path / "own.npz", AdaptiveCertificate(**{**fields, "tasks": {"door": np.zeros(29)}}))
     twice = {"a": np.zeros((30, 2)), "a_0": np.zeros(30)}
     with pytest.raises(ValueError, match="two parameters of the tasks are called a_0"):
         save_adaptive(tmp_path / "own.npz", AdaptiveCertificate(**{**fields, "tasks": twice}))
@@ -205,6 +207,15 @@ def richer(state):
     return {"wealth": np.where(state["is_open"][..., None], state["wealth"] * np.float32(1.01), state["wealth"])}
 
 
+def poorer(state):
+    """Undecided still, but farther from it."""
+    return {"wealth": np.where(state["is_open"][..., None], state["wealth"] * np.float32(0.5), state["wealth"])}
+
+
+def destitute(state):
+    return {"wealth": np.where(state["is_open"][..., None], np.float32(0), state["wealth"])}
+
+
 def reopened(state):
     given_up = ~state["passed"] & ~state["is_open"] & (state["num_rollouts_used"] == state["num_rollouts"][:, None])
     assert given_up.any()
@@ -217,7 +228,7 @@ def without_the_last(state):
     return {"num_rollouts_used": np.where(state["passed"] | (used == 0), used, used - 1)}
 
 
-@pytest.mark.parametrize("alter", [all_passed, one_passed, richer, reopened, without_the_last])
+@pytest.mark.parametrize("alter", [all_passed, one_passed, richer, poorer, destitute, reopened, without_the_last])
 def test_a_state_that_its_rollouts_do_not_give_is_refused(tmp_path, alter):
     """Early in a run, when most is undecided."""
     path = tmp_path / "early.npz"

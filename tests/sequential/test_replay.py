@@ -44,8 +44,21 @@ def test_a_state_follows_from_its_rollouts_alone(rule):
         check_replay(more, task, x)
     with pytest.raises(ValueError, match="is not what the rollouts in its log give"):
         check_replay(state._replace(wealth=state.wealth * 1.5), task, x)
+    for share in (0, 0.5, 0.9):
+        with pytest.raises(ValueError, match="is not what the rollouts in its log give"):
+            check_replay(state._replace(wealth=state.wealth.at[i, j].multiply(share)), task, x)
     with pytest.raises(ValueError, match="is not what the rollouts in its log give"):
         check_replay(state, task, np.where(task == np.flatnonzero(passed[:, 1])[0], 0, x))
+
+
+@pytest.mark.parametrize("rule", RULES[:3], ids=["default", "never left", "predictable"])
+def test_returns_that_are_almost_0_and_a_wealth_that_ends_there(rule):
+    """What a device takes for 0 is no sign of an alteration."""
+    returns = RNG.uniform(0.3, 1, (12, 24))
+    returns[:, 0] = np.repeat([1e-44, 1e-38, 1e-30, 1e-28], 3)
+    returns[:, 2] = np.tile([1e-12, 1e-20, 0.2], 4)
+    state, task, x = taken_in(rule, returns.astype(np.float32))
+    check_replay(state, task, x)
 
 
 def test_returns_that_make_a_task_invalid_do_so_again():

@@ -88,3 +88,79 @@ def test_a_full_disk_is_told_by_the_name_of_the_log(log, monkeypatch):
     with pytest.raises(OSError, match=re.escape(f"{log}: cannot be written (No space left on device)")) as raised:
         ledger.begin(0, BUDGET)
     assert raised.value.errno == errno.ENOSPC
+
+
+def begun(number):
+    return b'{"number": %d, "step": %d, "certify/delta": 0.01}\n' % (number, number)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"".join(map(begun, (1, 2, 3))).replace(b"\n", b"\r"),  # no line at all has an ending
+        begun(1) + (begun(2) + begun(3)).replace(b"\n", b"\r"),
+        begun(1)[:-1] + begun(2)[:-1],
+        begun(1) + b'{"number": 2, "st\r{"number": 3',
+        begun(1) + b'{"step": 2, "cer',
+        begun(1) + b'{"number": 2, "step": ' + b"[" * 100_000,
+        begun(1) + b'{"number": 2, \0\0\0',
+        begun(1) + b'{"number": 0, "step": 0}',
+        begun(1) + b"see above",
+        begun(1) + b"\xff",
+    ],
+)
+def test_only_the_start_of_one_entry_is_cut_off(log, content):
+    """Anything else may be what is spent of delta, which must not be forgotten."""
+    log.write_bytes(begun(1))
+    ledger = Ledger(log)
+    log.write_bytes(content)
+    number = content.count(b"\n") + 1
+    for read in (lambda: Ledger(log), lambda: ledger.begin(5, BUDGET)):
+        with pytest.raises(ValueError, match=re.escape(f"{log}: line {number} is no entry of a checkpoint: ")):
+            read()
+    assert log.read_bytes() == content
+    assert ledger.spent == Fraction(0.01)
+
+
+def test_an_entry_cut_short_anywhere_is_cut_off(log):
+    facts = {"reached": True, "until": None, "deterministic": False, "support": [0.0, 1.5e-7], "bound": "betting"}
+    ledger = Ledger(log)
+    ledger.begin(0, BUDGET)
+    before = log.read_bytes()
+    ledger.finish(1, 0, "policy", {**RESULT, **facts}, reached=False)
+    line = log.read_bytes()[len(before) : -1]
+    for size in range(1, len(line)):
+        log.write_bytes(before + line[:size])
+        with pytest.warns(UserWarning, match="its last line was incomplete, and is cut off"):
+            Ledger(log)._refresh(cut=True)
+        assert log.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (begun(1) + begun(3), 2),
+        (begun(2), 1),
+        (begun(1) + begun(1), 2),
+        (begun(1) + begun(3)[:-1], 2),
+        (begun(1).replace(b": 1,", b": " + b"9" * 320 + b",", 1), 1),
+        (begun(1).replace(b": 1,", b": " + b"9" * 4000 + b",", 1), 1),
+        (begun(1) + begun(2).replace(b"}", b', "done": true, "policy": "a"}'), 2),
+        (begun(1) + begun(1).replace(b"0.01}", b'0.02, "done": true, "policy": "a"}'), 2),
+    ],
+)
+def test_a_log_that_lacks_checkpoints_is_refused(log, content, line):
+    """Delta that was spent in lines that are gone would be spent again."""
+    log.write_bytes(content)
+    with pytest.raises(ValueError, match=re.escape(f"{log}: line {line} is no entry of a checkpoint: ")):
+        Ledger(log)
+
+
+@pytest.mark.parametrize("lose", [lambda log: log.unlink(), lambda log: log.write_bytes(b"")])
+def test_checkpoints_that_go_missing_meanwhile_are_missed(log, lose):
+    ledger = Ledger(log)
+    ledger.begin(0, BUDGET)
+    lose(log)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=re.escape(f"{log}: checkpoints that it had before are missing")):
+            ledger.begin(1, BUDGET)

@@ -1,0 +1,145 @@
+"""The file from which `jaxcert rollout --threshold` goes on: what it may replace, and when it is refused."""
+
+import json
+
+import numpy as np
+import pytest
+from cli_harness import command, refused
+
+from jaxcert._leftovers import held_alone
+from jaxcert.cli import _adaptive_rollout
+from jaxcert.cli._unfinished import Unfinished
+from jaxcert.rollouts import adaptive_facts
+
+ADAPTIVE = ("rollout", "simple_grid", "--tasks", 5, "--threshold", 0.5, "--max-rollouts", 50)
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    """What a run leaves whose deadline came, with a seed that was drawn."""
+    folder = tmp_path_factory.mktemp("begun")
+    asked = (*ADAPTIVE, "--out", folder / "run.npz", "--json", folder / "run.json")
+    assert command(*asked, "--deadline", 1e-6).status == 0
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def out(begun, tmp_path):
+    assert sorted(begun) == ["run.json", "run.npz", "run.npz.unfinished"]
+    for name, content in begun.items():
+        (tmp_path / name).write_bytes(content)
+    return tmp_path / "run.npz"
+
+
+def kept(out):
+    return out.with_name("run.npz.unfinished")
+
+
+def goes_on(out, **options):
+    """The run as the command goes on with it."""
+    facts = {name: fact for name, fact in adaptive_facts(kept(out)).items() if name != "seed"}
+    return Unfinished(out, out.with_suffix(".json"), facts, None, **{"force": False, **options})
+
+
+def altered(path, **changes):
+    """The file with some arrays changed by functions."""
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    np.savez(path.with_suffix(".npz"), **{**arrays, **{name: change(arrays[name]) for name, change in changes.items()}})
+    path.with_suffix(".npz").replace(path)
+
+
+def with_facts(**changes):
+    def change(about):
+        found = json.loads(str(about))
+        return np.array(json.dumps({**found, "facts": {**found["facts"], **changes}}))
+
+    return change
+
+
+def test_only_what_is_of_this_run_from_the_beginning_is_replaced(out):
+    one, record = goes_on(out), out.with_suffix(".json")
+    assert one.may_replace(out)
+    assert one.may_replace(record)
+    content = record.read_bytes()
+    record.write_text("another's")
+    assert not one.may_replace(record)
+    assert goes_on(out, force=True).may_replace(record)
+    record.unlink()
+    one = goes_on(out)
+    record.write_bytes(content)  # of another process with the same settings
+    assert one.may_replace(out)
+    assert not one.may_replace(record)
+    document = json.loads(content)
+    document["certificates"][0]["rollouts"] = ["another's"]
+    record.write_text(json.dumps(document))
+    with pytest.raises(ValueError, match=r"run\.json: exists; expected a new file, or --force"):
+        goes_on(out)
+
+
+def test_a_new_run_replaces_nothing(out):
+    one, seed = goes_on(out), adaptive_facts(kept(out))["seed"]
+    kept(out).unlink()
+    facts = {name: fact for name, fact in one.facts.items() if name != "seed"}
+    with pytest.raises(ValueError, match=r"run\.npz: exists; expected a new file, or --force"):
+        Unfinished(out, None, facts, seed, force=False)
+    new = out.with_name("new.npz")
+    assert not Unfinished(new, None, facts, seed, force=False).may_replace(new)
+
+
+def test_a_record_that_appears_at_the_last_moment_stays(tmp_path, monkeypatch):
+    record, of_run = tmp_path / "run.json", _adaptive_rollout.certificate_record
+
+    def appears(*arguments, **options):
+        record.write_text("another's")
+        return of_run(*arguments, **options)
+
+    monkeypatch.setattr(_adaptive_rollout, "certificate_record", appears)
+    asked = (*ADAPTIVE, "--seed", 1, "--out", tmp_path / "run.npz", "--json", record)
+    assert f"{record}: exists by now, and is not replaced; what was written is in" in refused(*asked)
+    assert record.read_text() == "another's"
+    assert json.loads((tmp_path / "run.1.json").read_text())["certificates"]
+
+
+def test_a_run_of_another_process_is_left_alone(out):
+    pytest.importorskip("fcntl")
+    before = kept(out).read_bytes()
+    lock = kept(out).with_name("run.npz.unfinished.lock")
+    asked = (*ADAPTIVE, "--out", out, "--json", out.with_suffix(".json"))
+    with held_alone(lock) as is_alone:
+        assert is_alone
+        assert f"{kept(out)}: in use by another process; wait for it, or choose another --out" in refused(*asked)
+        assert "in use by another process" in refused(*asked, "--force")
+        assert kept(out).read_bytes() == before
+        assert lock.exists()
+    lock.touch()  # of a process that was killed
+    assert command(*asked).status == 0
+    assert sorted(file.name for file in out.parent.iterdir()) == ["run.json", "run.npz"]
+
+
+SEEDS = ["abc", 1.5, [1], pytest.param(10**400, id="huge"), None, float("nan"), True, -1, 2**32]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_seed_that_is_none_is_refused(out, seed):
+    altered(kept(out), about=with_facts(seed=seed))
+    line = refused(*ADAPTIVE, "--out", out, "--json", out.with_suffix(".json"))
+    assert f"{kept(out)}: its seed is {seed!r:.40}; expected a whole number from 0 to 4294967295" in line
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("task_task", lambda x: x[:-1], "array 'task_task' has shape (4,), expected (5,): one row per task"),
+        ("task_task", lambda x: x[0], "array 'task_task' has shape (), expected (5,): one row per task"),
+        ("task_task", lambda x: np.array(["a"] * 5), "resume has other tasks than this key draws"),
+        ("task_task", lambda x: x + 1, "resume has other tasks than this key draws"),
+        ("state_beta", lambda x: x * 2, "resume has beta 0.1"),
+        ("state_goal", lambda x: x * 2, "resume has goal [40."),
+        ("state_valid", lambda x: x & False, "what it says of task 0 at the threshold 0.5"),
+        ("num_started", lambda x: np.int32(105), "resume has 105 rollouts, more than max_rollouts"),
+    ],
+)
+def test_what_does_not_fit_is_told_with_the_name_of_the_file(out, name, change, words):
+    altered(kept(out), **{name: change})
+    assert f"{kept(out)}: {words}" in refused(*ADAPTIVE, "--out", out, "--json", out.with_suffix(".json"))
