@@ -24,7 +24,7 @@ from jaxcert.cli._adaptive_rollout import (
 from jaxcert.cli._numbers import several
 from jaxcert.cli._options import CHECKPOINT, Quiet, Stochastic
 from jaxcert.cli._rollout_parts import Parts, parts_of, remove_parts_of_finished
-from jaxcert.cli._settled import Force, ProtocolFile, Writing, check_new, refuse
+from jaxcert.cli._settled import Force, ProtocolFile, Writing, check_distinct, check_new, refuse
 from jaxcert.planning import check
 from jaxcert.report import Protocol, check_returns_path, write_returns
 from jaxcert.rollouts import collect
@@ -129,6 +129,7 @@ def rollout(
     if not (asked and is_unfinished(out)):
         check_new(out, json, force=force)
     found = _policies.find(checkpoint, deterministic=not stochastic)
+    check_distinct(("CHECKPOINT", found.file), ("--protocol", protocol), ("--out", out), ("--json", json))
     if locked is not None:
         _check_policy(protocol, locked, found)
     facts = _facts(found, tasks, deterministic=not stochastic)

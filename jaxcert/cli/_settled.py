@@ -63,16 +63,12 @@ def refuse(path: Path | None, differences: list[str]) -> None:
         raise ValueError(f"{path}: {'; '.join(differences)}")
 
 
-def check_distinct(**paths: Path | None) -> None:
-    """Raise ValueError if two names mean the same file."""
+def check_distinct(*named: tuple[str, Path | None]) -> None:
+    """Raise ValueError if two of the files that a command reads and writes, by what they are called, are the same."""
     seen: dict[Path, str] = {}
-    for name, path in paths.items():
-        if path is None:
-            continue
-        option = name.upper() if name in ("file", "pilot") else f"--{name}"
-        other = seen.setdefault(path.resolve(), option)
-        if other != option:
-            raise ValueError(f"{other} and {option} name the same file, expected different ones")
+    for name, path in named:
+        if path is not None and (other := seen.setdefault(path.resolve(), name)) != name:
+            raise ValueError(f"{other} and {name} name the same file, expected different ones")
 
 
 class Writing:
