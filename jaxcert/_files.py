@@ -11,7 +11,6 @@ import numpy as np
 
 from jaxcert._leftovers import is_temporary, new_temporary, remove_temporaries
 
-
 # Of 255 bytes that a name may have nearly everywhere, 25 are for what is added: `.unfinished`, and a temporary file's.
 _LONGEST = 230
 
@@ -21,7 +20,7 @@ def check_output(path: str | os.PathLike[str]) -> Path:
     path = Path(path)
     length = len(os.fsencode(path.name))
     if length > _LONGEST:
-        raise ValueError(f"{path}: a name of {length} bytes; expected at most {_LONGEST}, beside which others find room")
+        raise ValueError(f"{path}: a name of {length} bytes; expected at most {_LONGEST}, to which more is added")
     return _check_place(path)
 
 

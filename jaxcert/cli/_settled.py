@@ -17,6 +17,8 @@ ProtocolFile = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 _NEEDED = {"support": "--support", "delta": "--delta"}
+# Sizes of arrays and what counts in them have 32 bits.
+_MOST_EPISODES = 2**31 - 1
 _DEFAULTS: dict[str, Any] = {"bound": "betting", "method": "binomial"}
 
 
@@ -61,6 +63,13 @@ def refuse(path: Path | None, differences: list[str]) -> None:
     """Raise ValueError if anything differs from the protocol."""
     if differences:
         raise ValueError(f"{path}: {'; '.join(differences)}")
+
+
+def check_size(num_tasks: int, num_rollouts: int) -> None:
+    """Raise ValueError for more episodes than arrays can hold."""
+    if num_tasks * num_rollouts > _MOST_EPISODES:
+        found = f"{num_tasks} x {num_rollouts} episodes (tasks x rollouts)"
+        raise ValueError(f"{found} cannot be held; expected at most {_MOST_EPISODES} in all")
 
 
 def check_distinct(*named: tuple[str, Path | None]) -> None:
