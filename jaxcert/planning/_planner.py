@@ -75,8 +75,8 @@ def plan(
         A ``Plan``; ``plan.best`` is the best option.
 
     Raises:
-        ValueError: for values out of range, a threshold outside the support, an unknown design, or if neither a threshold
-            nor a safety is given, or only one of them and no budget.
+        ValueError: for values out of range, a threshold outside the support, an unknown design, or if neither a
+            threshold nor a safety is given, or only one of them and no budget.
 
     Example:
         >>> import jaxcert
