@@ -11,10 +11,20 @@ import numpy as np
 
 from jaxcert._leftovers import is_temporary, new_temporary, remove_temporaries
 
+# Of 255 bytes that a name may have nearly everywhere, 25 are for what is added: `.unfinished`, and a temporary file's.
+_LONGEST = 230
+
 
 def check_output(path: str | os.PathLike[str]) -> Path:
     """The path, if a file can be written there; checked before a long computation, so that its result is not lost."""
     path = Path(path)
+    length = len(os.fsencode(path.name))
+    if length > _LONGEST:
+        raise ValueError(f"{path}: a name of {length} bytes; expected at most {_LONGEST}, to which more is added")
+    return _check_place(path)
+
+
+def _check_place(path: Path) -> Path:
     folder = path.parent
     if not folder.is_dir():
         raise ValueError(f"{path}: the folder {str(folder)!r} does not exist, expected an existing one")
@@ -66,7 +76,7 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
 @contextlib.contextmanager
 def _written(path: str | os.PathLike[str], place: Callable[[Path, Path], None]) -> Iterator[IO[bytes]]:
     """A temporary file, then placed where it belongs."""
-    target = Path(os.path.realpath(check_output(path)))  # follow a link, so that the link itself stays
+    target = Path(os.path.realpath(_check_place(Path(path))))  # follow a link, so that the link itself stays
     remove_temporaries(target)
     with naming(path):
         file, held = new_temporary(target)

@@ -73,7 +73,8 @@ class Outputs(NamedTuple):
         if self.report:
             check_suffix(self.report, [".html"])
             check_output(self.report)
-        check_distinct(file=file, protocol=protocol, json=json, plot=self.plot, report=self.report)
+        outputs = ("--json", json), ("--plot", self.plot), ("--report", self.report)
+        check_distinct(("FILE", file), ("--protocol", protocol), *outputs)
         check_new(json, self.plot, self.report, force=self.force)
 
 

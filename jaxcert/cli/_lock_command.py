@@ -4,11 +4,16 @@ import hashlib
 from pathlib import Path
 from typing import Annotated, Any
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import typer
 
+import jaxcert
 from jaxcert.cli import _console
 from jaxcert.cli._numbers import several
 from jaxcert.cli._options import level
+from jaxcert.cli._settled import check_size
 from jaxcert.planning import Plan
 from jaxcert.report import Protocol
 
@@ -34,6 +39,10 @@ def lock_protocol(
     value_column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Column of the returns, in a table of returns.")
     ] = None,
+    stochastic: Annotated[
+        bool | None,
+        typer.Option("--stochastic/--deterministic", help="Whether `jaxcert rollout` samples actions; else left open."),
+    ] = None,
 ) -> None:
     """Lock the settings of an experiment in PROTOCOL, before its data."""
     protocol = Protocol(
@@ -52,14 +61,34 @@ def lock_protocol(
         seed=seed,
         task_column=task_column,
         value_column=value_column,
+        deterministic=None if stochastic is None else not stochastic,
     )
     write_locked(out, protocol)
 
 
 def write_locked(out: Path, protocol: Protocol) -> None:
-    """Write the protocol, and say what identifies it."""
+    """Write the protocol, if there can be a certificate by it, and say what identifies it.
+
+    Raises:
+        ValueError: for settings that `jaxcert certify` refuses whatever the returns are.
+    """
+    _check_certifiable(protocol)
     protocol.write(out)
     _console.output().print(f"locked in {out}, digest {protocol.digest}")
+
+
+def _check_certifiable(protocol: Protocol) -> None:
+    check_size(protocol.num_tasks, protocol.num_rollouts)
+    values, dtype = protocol.thresholds or protocol.safeties, jnp.result_type(float)
+    repeated = [value for i, value in enumerate(values) if dtype.type(value) in map(dtype.type, values[:i])]
+    if repeated:
+        name = "threshold" if protocol.thresholds else "safety"
+        raise ValueError(f"{name} {repeated[0]} is given twice, as {dtype} has it; expected different ones")
+    function = jaxcert.certify if protocol.thresholds else jaxcert.certify_safety_level
+    settings = {name: getattr(protocol, name) for name in ("support", "delta", "beta", "bound", "method")}
+    returns = jax.ShapeDtypeStruct((protocol.num_tasks, protocol.num_rollouts), dtype)
+    with _console.warnings_on_stderr():
+        jax.eval_shape(lambda x: function(x, np.asarray(values), **settings), returns)  # only traced
 
 
 def protocol_of(plan: Plan) -> Protocol:

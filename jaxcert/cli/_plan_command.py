@@ -74,7 +74,7 @@ def plan_file(
 ) -> None:
     """Plan an experiment: a table of the tasks that safeties need or, from PILOT, the best designs."""
     _check_outputs(json, plot, lock)
-    check_distinct(pilot=pilot, json=json, plot=plot, lock=lock)
+    check_distinct(("PILOT", pilot), ("--json", json), ("--plot", plot), ("--lock", lock))
     check_new(json, plot, force=force)
     check_new(lock, force=False)
     if pilot is None and assume is None:

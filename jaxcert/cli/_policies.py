@@ -18,12 +18,21 @@ _AUTHORS = " (authors' version)"
 
 
 class Found(NamedTuple):
-    """A policy with the environment on which it was trained."""
+    """A policy with the environment on which it was trained.
+
+    Attributes:
+        env: the environment.
+        policy: the policy.
+        source: its name, or that of its file.
+        sha256: of the file.
+        file: from which it was read; None if it is shipped.
+    """
 
     env: MultiTaskEnv
     policy: Policy
     source: str
     sha256: str
+    file: Path | None = None
 
 
 def trainable() -> list[str]:
@@ -61,7 +70,7 @@ def find(checkpoint: Path, *, deterministic: bool) -> Found:
         raise ValueError(f"{path} holds a policy for {trained_on!r}; expected one of {', '.join(ENVIRONMENTS)}")
     env = ENVIRONMENTS[trained_on].make()
     policy = load_policy(path, environment=env.name, deterministic=deterministic)
-    return Found(env, policy, str(path), _digest(path.read_bytes()))
+    return Found(env, policy, str(path), _digest(path.read_bytes()), path)
 
 
 def _shipped(name: str, *, deterministic: bool) -> Found:

@@ -9,7 +9,7 @@ import typer
 from jaxcert._files import check_suffix
 from jaxcert.cli import _console, _policies
 from jaxcert.cli._options import CHECKPOINT, Quiet, Stochastic
-from jaxcert.cli._settled import Force, check_new
+from jaxcert.cli._settled import Force, check_distinct, check_new
 from jaxcert.report import check_figure_path, save_figure
 from jaxcert.rollouts import MultiTaskEnv
 from jaxcert.tasks._pictures import Pictures
@@ -52,6 +52,7 @@ def render_policy(
     pictures = _pictures(found.env.name)
     _check_steps(steps, found.env)
     is_video = _check_path(out, pictures)
+    check_distinct(("CHECKPOINT", found.file), ("--out", out))
     check_new(out, force=force)
     given = {"mass": mass, "size": size, "formula": formula}
     key = jax.random.key(seed)

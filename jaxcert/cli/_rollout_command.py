@@ -18,7 +18,7 @@ from jaxcert.cli._adaptive_rollout import SCHEDULES_NAMED, adaptive_rollout, ask
 from jaxcert.cli._numbers import several
 from jaxcert.cli._options import CHECKPOINT, Quiet, Stochastic
 from jaxcert.cli._rollout_parts import Parts, parts_of, remove_parts_of_finished
-from jaxcert.cli._settled import Force, ProtocolFile, Writing, check_new, refuse
+from jaxcert.cli._settled import Force, ProtocolFile, Writing, check_distinct, check_new, check_size, refuse
 from jaxcert.cli._unfinished import is_unfinished
 from jaxcert.planning import check
 from jaxcert.report import Protocol, check_returns_path, write_returns
@@ -117,6 +117,8 @@ def rollout(
         delta, given["beta"] = locked.delta, None
     delta = _DELTA if delta is None else delta
     tasks, rollouts, seed = _design(protocol, locked, tasks, rollouts, seed)
+    check_size(tasks, rollouts or 1)
+    stochastic = _is_stochastic(protocol, locked, stochastic)
     asked = asked_for(rollouts, threshold, safety, delta, given)
     check_path = check_archive_path if asked else check_returns_path
     check_path(out)
@@ -124,6 +126,7 @@ def rollout(
     if not (asked and is_unfinished(out)):
         check_new(out, json, force=force)
     found = _policies.find(checkpoint, deterministic=not stochastic)
+    check_distinct(("CHECKPOINT", found.file), ("--protocol", protocol), ("--out", out), ("--json", json))
     if locked is not None:
         _check_policy(protocol, locked, found)
     facts = _facts(found, tasks, deterministic=not stochastic)
@@ -145,6 +148,15 @@ def _design(
     if tasks is None:
         raise ValueError("--tasks missing; expected the option, or a --protocol")
     return tasks, rollouts, seed
+
+
+def _is_stochastic(path: Path | None, locked: Protocol | None, stochastic: bool) -> bool:
+    """Whether actions are sampled: by the option, or by the protocol, which the option must not contradict."""
+    if locked is None or locked.deterministic is None:
+        return stochastic
+    if stochastic:
+        refuse(path, [f"--stochastic: {line}" for line in locked.contradictions({"deterministic": False})])
+    return not locked.deterministic
 
 
 def _check_policy(path: Path | None, locked: Protocol, found: _policies.Found) -> None:

@@ -19,6 +19,7 @@ from jaxcert.report import returns_facts
 
 _SETTINGS, _LOCK = "settings.json", "lock"
 _SIZE = "episodes_per_part"
+_INSTEAD = "remove it, or choose another --out"
 
 
 class Parts:
@@ -34,13 +35,14 @@ class Parts:
 
     def __init__(self, folder: Path, facts: Mapping[str, Any], seed: int | None, episodes: int) -> None:
         self.folder = folder
-        begun = _read(folder / _SETTINGS) if any(folder.glob("*.npy")) else {}
+        parts = sorted(folder.glob("*.npy"))
+        begun = _read(folder / _SETTINGS) if parts else {}
         # A random seed, so that none repeats by accident: a policy must not be certified on the tasks it was chosen on.
-        self.seed = begun.get("seed", secrets.randbits(31)) if seed is None else seed
+        self.seed = (_seed(folder, begun) if parts else secrets.randbits(31)) if seed is None else seed
         wanted = {**facts, _SIZE: episodes, "seed": self.seed}
-        if begun and begun != wanted:
-            raise ValueError(f"{folder} holds parts of other rollouts; remove it, or choose another --out")
         self._settings = json.dumps(wanted).encode()
+        if (begun and begun != wanted) or (parts and not any(map(self._is_own, parts))):
+            raise ValueError(f"{folder} holds parts of other rollouts; {_INSTEAD}")
         write_whole(folder / _SETTINGS, self._settings)
 
     def load(self, i: int) -> np.ndarray | None:
@@ -62,6 +64,11 @@ class Parts:
     def remove(self) -> None:
         """Delete all of them; the output is complete."""
         shutil.rmtree(self.folder)
+
+    def _is_own(self, part: Path) -> bool:
+        """Whether a file is a part, as it was written, of these settings."""
+        place = part.name.partition("-")[0]
+        return place.isdecimal() and part.name == self._name(int(place), part.read_bytes())
 
     def _name(self, i: int, content: bytes) -> str:
         digest = hashlib.sha256(b"\0".join([self._settings, str(i).encode(), content])).hexdigest()
@@ -97,6 +104,7 @@ def _folder(out: Path) -> Path:
 @contextlib.contextmanager
 def _held(folder: Path) -> Iterator[Held | None]:
     """The lock on a folder, which is made if there is none; None if another process has it."""
+    _check_kinds(folder)
     folder.mkdir(exist_ok=True)
     with open(folder / _LOCK, "ab") as file:
         held = hold(file)
@@ -105,6 +113,24 @@ def _held(folder: Path) -> Iterator[Held | None]:
     finally:
         if held is not None:
             held.release()
+
+
+def _check_kinds(folder: Path) -> None:
+    """Raise ValueError for a folder that is none, or in which a file is none; links are neither."""
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise ValueError(f"{folder}: is no folder, expected the one for parts of the rollouts; {_INSTEAD}")
+    for path in (folder / _SETTINGS, folder / _LOCK, *folder.glob("*.npy")):
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise ValueError(f"{path}: is no regular file, expected one of the parts of the rollouts; remove {folder}")
+
+
+def _seed(folder: Path, begun: Mapping[str, Any]) -> int:
+    """The seed of parts, by their settings."""
+    seed = begun.get("seed")
+    if type(seed) is int and 0 <= seed < 2**32:
+        return seed
+    found = f"holds no seed from 0 to {2**32 - 1}" if begun else "is damaged or missing"
+    raise ValueError(f"{folder / _SETTINGS} {found}, so that {folder} holds parts of unknown rollouts; {_INSTEAD}")
 
 
 def _read(file: Path) -> dict[str, Any]:

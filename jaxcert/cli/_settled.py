@@ -19,6 +19,8 @@ ProtocolFile = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 _NEEDED = {"support": "--support", "delta": "--delta"}
+# Sizes of arrays and what counts in them have 32 bits.
+_MOST_EPISODES = 2**31 - 1
 
 
 def settled(path: Path | None, given: dict[str, Any]) -> tuple[dict[str, Any], Protocol | None]:
@@ -65,16 +67,19 @@ def refuse(path: Path | None, differences: list[str]) -> None:
         raise ValueError(f"{path}: {'; '.join(differences)}")
 
 
-def check_distinct(**paths: Path | None) -> None:
-    """Raise ValueError if two names mean the same file."""
+def check_size(num_tasks: int, num_rollouts: int) -> None:
+    """Raise ValueError for more episodes than arrays can hold."""
+    if num_tasks * num_rollouts > _MOST_EPISODES:
+        found = f"{num_tasks} x {num_rollouts} episodes (tasks x rollouts)"
+        raise ValueError(f"{found} cannot be held; expected at most {_MOST_EPISODES} in all")
+
+
+def check_distinct(*named: tuple[str, Path | None]) -> None:
+    """Raise ValueError if two of the files that a command reads and writes, by what they are called, are the same."""
     seen: dict[Path, str] = {}
-    for name, path in paths.items():
-        if path is None:
-            continue
-        option = name.upper() if name in ("file", "pilot") else f"--{name}"
-        other = seen.setdefault(path.resolve(), option)
-        if other != option:
-            raise ValueError(f"{other} and {option} name the same file, expected different ones")
+    for name, path in named:
+        if path is not None and (other := seen.setdefault(path.resolve(), name)) != name:
+            raise ValueError(f"{other} and {name} name the same file, expected different ones")
 
 
 class Writing:

@@ -11,7 +11,7 @@ from rich.progress import MofNCompleteColumn
 from jaxcert._files import check_output
 from jaxcert.cli import _console
 from jaxcert.cli._options import Quiet, Strict
-from jaxcert.cli._settled import Force, check_new
+from jaxcert.cli._settled import Force, check_distinct, check_new
 from jaxcert.cli._sweep_config import Config, read_config
 from jaxcert.report import check_table_path, read_returns, write_sweep
 from jaxcert.sweep import SweepResult, plan_sweep, sweep
@@ -34,6 +34,8 @@ def sweep_file(
     """Certify every combination of the settings in CONFIG, for every seed."""
     wanted = read_config(config)
     check_output(check_table_path(wanted.out))
+    inputs = ("CONFIG", config), *(("[data] returns", path) for path in wanted.returns)
+    check_distinct(*inputs, ("[run] out", wanted.out), ("[run] checkpoint", wanted.checkpoint))
     if resume and wanted.checkpoint is None:
         raise ValueError(f"{config}: --resume needs [run] checkpoint, the folder with the finished chunks")
     with _console.warnings_on_stderr():

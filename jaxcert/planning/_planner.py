@@ -75,8 +75,8 @@ def plan(
         A ``Plan``; ``plan.best`` is the best option.
 
     Raises:
-        ValueError: for values out of range, an unknown design, or if neither a threshold nor a safety is given, or only
-            one of them and no budget.
+        ValueError: for values out of range, a threshold outside the support, an unknown design, or if neither a
+            threshold nor a safety is given, or only one of them and no budget.
 
     Example:
         >>> import jaxcert
@@ -126,8 +126,10 @@ def check_question(support: Support, delta: float, threshold: float | None, safe
         check_finite("threshold", threshold)
     if threshold is None and safety is None:
         raise ValueError("neither threshold nor safety is given; expected at least one of them")
-    low, high = split_support(support)
-    return Question((float(low), float(high)), delta, threshold, safety)
+    low, high = map(float, split_support(support))
+    if threshold is not None and not low < threshold <= high:
+        raise ValueError(f"threshold is {threshold:g}; expected one in the support, above {low:g} and at most {high:g}")
+    return Question((low, high), delta, threshold, safety)
 
 
 def _goal(question: Question, costs: Costs, power: float) -> Goal:

@@ -36,6 +36,10 @@ def read_csv(content: bytes, columns: Columns) -> Returns:
     try:
         table = csv.read_csv(pa.BufferReader(content), reading, parsing, converting)
     except pa.ArrowException as error:
+        if "straddling" in str(error):
+            raise ValueError(
+                f"a line of more than {reading.block_size} bytes is too long for a table of returns"
+            ) from error
         raise ValueError(f"cannot be read as CSV, damaged or cut short ({error})") from error
     check_names(table.column_names, columns)
     table = _with_trimmed(table, columns.task, columns.episode)
@@ -49,7 +53,8 @@ def _delimiter(content: bytes, columns: Columns) -> str:
     try:
         names = {mark: set(next(lines.reader([header], delimiter=mark), [])) for mark in _DELIMITERS}
     except lines.Error as error:
-        raise ValueError(f"its first line cannot be read as names of columns ({error})") from error
+        too_long = "too long for those of a table of returns"
+        raise ValueError(f"its first line cannot be read as names of columns, {too_long} ({error})") from error
     return max(_DELIMITERS, key=lambda mark: (len(wanted & names[mark]), len(names[mark])))
 
 

@@ -22,7 +22,7 @@ from jaxcert.certificates._registry import METHODS
 
 _FORMAT_VERSION = 1
 # What a protocol may leave open.
-_OPTIONAL = ("metric", "environment", "policy_sha256", "seed", "task_column", "value_column")
+_OPTIONAL = ("metric", "environment", "policy_sha256", "seed", "task_column", "value_column", "deterministic")
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 
@@ -47,8 +47,9 @@ class Protocol:
         environment: name of the environment, as `jaxcert rollout` takes it.
         policy_sha256: SHA-256 of the policy file.
         seed: of the tasks and rollouts.
-        task_column: which column of a table of returns holds the tasks.
-        value_column: which column holds the returns.
+        task_column: which column of a table of returns holds the tasks; if it is open, the default one.
+        value_column: which column holds the returns; if it is open, the default one.
+        deterministic: whether the policy takes the mode of its distribution of actions, or samples them.
 
     Raises:
         ValueError: for values that `certify` would refuse, neither or both of thresholds and safeties, or a threshold
@@ -75,6 +76,7 @@ class Protocol:
     seed: int | None = None
     task_column: str | None = None
     value_column: str | None = None
+    deterministic: bool | None = None
 
     def __post_init__(self) -> None:
         for name in ("support", "thresholds", "safeties"):
@@ -104,6 +106,8 @@ class Protocol:
         for name in ("metric", "environment", "task_column", "value_column"):
             if not isinstance(getattr(self, name), str | None):
                 raise ValueError(f"{name} is {getattr(self, name)!r}; expected text")
+        if not isinstance(self.deterministic, bool | None):
+            raise ValueError(f"deterministic is {self.deterministic!r}; expected true or false")
         if self.policy_sha256 is not None and not _SHA256.fullmatch(str(self.policy_sha256)):
             raise ValueError(f"policy_sha256 is {self.policy_sha256!r}; expected 64 hexadecimal digits")
         if self.seed is not None and not (type(self.seed) is int and 0 <= self.seed < 2**32):

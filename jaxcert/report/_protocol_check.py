@@ -12,8 +12,9 @@ from jaxcert.report._readers import ReturnsFile
 from jaxcert.report._recompute import by_protocol, fixed_of, precision, support_of
 from jaxcert.report._returns import returns_facts
 from jaxcert.report._writers import certificate_record
+from jaxcert.returns._rows import Columns
 
-_ORIGIN = ("environment", "policy_sha256", "seed")
+_ORIGIN = ("environment", "policy_sha256", "seed", "deterministic")
 # Of the level of the lower bounds, where a release or machine computes the largest one that costs nothing.
 _ROUNDING = 32
 # What a protocol settles; the numbers are compared with those of the recorded settings.
@@ -37,15 +38,23 @@ def of_origin(locked: Protocol, data: ReturnsFile) -> list[str]:
     """How the origin of returns, as their file records it, differs from a protocol.
 
     What the protocol fixes and the file does not record is a difference, too: a protocol is kept only if that can be
-    seen. `write_returns` records facts of rollouts that were made otherwise than by `jaxcert rollout`.
+    seen. A column that it leaves open is the default one, or there would be a choice. `write_returns` records facts of
+    rollouts that were made otherwise than by `jaxcert rollout`.
     """
     facts = returns_facts(data.path)
     columns = {} if data.columns is None else {"task_column": data.columns.task, "value_column": data.columns.value}
     found = {name: facts.get(name) for name in _ORIGIN} | dict.fromkeys(("task_column", "value_column")) | columns
     unknown = [name for name in found if found[name] is None and getattr(locked, name) is not None]
-    return locked.contradictions(found) + [
+    return [*locked.contradictions(found), *_of_open_columns(locked, columns)] + [
         f"{name} is not recorded in the file of returns, the protocol says {getattr(locked, name)}" for name in unknown
     ]
+
+
+def _of_open_columns(locked: Protocol, columns: Mapping[str, str]) -> Iterator[str]:
+    defaults = {"task_column": Columns().task, "value_column": Columns().value}
+    for name, column in columns.items():
+        if getattr(locked, name) is None and column != defaults[name]:
+            yield f"{name} is {column}, the protocol locks no {name}; expected {defaults[name]}, or {name} locked"
 
 
 def _of_settings(record: Mapping[str, Any], locked: Protocol, data: ReturnsFile) -> Iterator[str]:

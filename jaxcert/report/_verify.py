@@ -133,6 +133,8 @@ def _numbered(compared: list[Compared], name: str) -> list[str]:
 def _unchecked(document: Mapping[str, Any], locked: Protocol | None) -> Iterator[str]:
     if locked is None and document["protocol"] is not None:
         yield f"it names the protocol {document['protocol'][:12]}..., which was not given and not checked"
+    if locked is not None and locked.policy_sha256 is not None and locked.deterministic is None:
+        yield "the protocol locks a policy, but not whether its actions are sampled (deterministic)"
 
 
 def _of_document(document: Mapping[str, Any]) -> Iterator[str]:

@@ -45,7 +45,8 @@ def test_the_command_shown_verifies(tmp_path, monkeypatch):
     (tmp_path / "-a b.csv").write_text("\n".join(["world,my return", *rows, ""]))
     options = ("--task-column", "world", "--episode-column", "", "--value-column", "my return")
     monkeypatch.chdir(tmp_path)
-    assert command("lock", "p.toml", *SETTINGS, "--tasks", 40, "--rollouts", 20).status == 0
+    columns = ("--task-column", "world", "--value-column", "my return")
+    assert command("lock", "p.toml", *SETTINGS, "--tasks", 40, "--rollouts", 20, *columns).status == 0
     options += ("--protocol", "p.toml", "--json", "it's.json", "./-a b.csv")
     assert command("certify", *SETTINGS, *options, "--report", "c.html").status == 0
     program, *arguments = command_shown((tmp_path / "c.html").read_text())

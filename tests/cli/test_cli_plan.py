@@ -13,6 +13,7 @@ from jaxcert.cli._tables import plain_table
 from jaxcert.planning import plan, task_table
 
 SUPPORT = ("--support", 0, 1)
+MORE = ("--budget", 9, "--threshold")
 RNG = np.random.default_rng(0)
 PILOT = np.clip(RNG.beta(40, 10, (40, 1)) + RNG.uniform(-0.1, 0.1, (40, 10)), 0, 1).astype(np.float32)
 
@@ -76,6 +77,15 @@ def test_a_plan_from_assumptions(tmp_path):
         (["pilot.npz", "--delta", 0.1, *SUPPORT, "--safety", 0.8, "--safety", 0.9], "--safety is given several times"),
         (["pilot.npz", "--delta", 0.1, *SUPPORT, "--beta", 0.1], "beta belongs to the plan"),
         (["pilot.npz", "--delta", 0.1, *SUPPORT, "--assume", 1, 1, 1], "both given"),
+        (
+            ["--assume", 0.5, 0.1, 0.1, "--delta", 0.1, *SUPPORT, *MORE, 5],
+            "threshold is 5; expected one in the support",
+        ),
+        (
+            ["--assume", 0.5, 0.1, 0.1, "--delta", 0.1, *SUPPORT, *MORE, 0],
+            "threshold is 0; expected one in the support",
+        ),
+        (["pilot.npz", "--delta", 0.1, *SUPPORT, *MORE, 1.01], "above 0 and at most 1"),
         (
             ["pilot.npz", "--delta", 0.1, *SUPPORT, "--safety", 0.8, "--budget", 9, "--design", "best"],
             "design is 'best'",

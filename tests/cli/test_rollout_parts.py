@@ -129,3 +129,55 @@ def test_parts_of_a_process_that_goes_on_are_left_alone(out, tmp_path):
         shutil.move(tmp_path / "whole.npz", out)
         assert "r.npz: exists; expected a new file" in refused(*ROLLOUT, out)
         assert len(parts(out)) == 2
+
+
+@pytest.mark.parametrize("settings", [None, "", "{}", "[1]", '{"policy": '])
+def test_parts_without_their_settings_are_kept(out, calls, settings):
+    file = folder(out) / "settings.json"
+    file.unlink() if settings is None else file.write_text(settings)
+    before = names(folder(out))
+    message = refused(*ROLLOUT[:6], "--out", out)
+    assert f"{file} is damaged or missing, so that {folder(out)} holds parts of unknown rollouts; remove it" in message
+    assert {*before} == {*names(folder(out))}
+    assert len(calls) == 3
+    assert command(*ROLLOUT, out).status == 0  # with the seed that the parts are of
+    assert len(calls) == 4
+
+
+@pytest.mark.parametrize("text", ['"abc"', "1.5", "[1]", "1" + 400 * "0", "NaN", "null", "-5", "true", str(2**40)])
+def test_a_seed_that_is_none_is_refused(out, text):
+    file = folder(out) / "settings.json"
+    file.write_text(file.read_text().replace('"seed": 5', f'"seed": {text}'))
+    assert f"{file} holds no seed from 0 to 4294967295" in refused(*ROLLOUT[:6], "--out", out)
+    assert len(parts(out)) == 2
+
+
+def test_parts_of_another_seed_are_kept(out):
+    file = folder(out) / "settings.json"
+    file.write_text(file.read_text().replace('"seed": 5', '"seed": 6'))
+    assert f"{folder(out)} holds parts of other rollouts; remove it" in refused(*ROLLOUT[:6], "--out", out)
+    file.unlink()
+    assert "holds parts of other rollouts" in refused(*ROLLOUT[:6], "--seed", 6, "--out", out)
+    assert len(parts(out)) == 2
+
+
+@pytest.mark.parametrize("kind", ["link", "file", "dead link"])
+def test_a_folder_of_parts_that_is_none_is_refused_beforehand(tmp_path, calls, kind):
+    place = folder(tmp_path / "r.npz")
+    if kind == "file":
+        place.write_text("mine")
+    else:
+        place.symlink_to(tmp_path if kind == "link" else tmp_path / "none", target_is_directory=True)
+    assert f"{place}: is no folder, expected the one for parts" in refused(*ROLLOUT, tmp_path / "r.npz")
+    assert (names(tmp_path), calls) == (["r.npz.parts"], [])
+
+
+@pytest.mark.parametrize("name", ["lock", "settings.json", "000001-0.npy"])
+@pytest.mark.parametrize("kind", ["folder", "link"])
+def test_a_part_that_is_no_file_is_refused_beforehand(tmp_path, calls, name, kind):
+    place = folder(tmp_path / "r.npz")
+    place.mkdir()
+    (place / name).mkdir() if kind == "folder" else (place / name).symlink_to(tmp_path / "other")
+    message = refused(*ROLLOUT, tmp_path / "r.npz")
+    assert f"{place / name}: is no regular file, expected one of the parts of the rollouts; remove {place}" in message
+    assert (names(tmp_path), calls) == (["r.npz.parts"], [])

@@ -91,7 +91,7 @@ def test_the_cheapest_certificate(cheetah):
     [
         {"threshold": 400.0, "budget": 3},
         pytest.param({"threshold": 990.0, "safety": 0.5, "budget": 60}, marks=pytest.mark.slow),
-        pytest.param({"threshold": -5.0, "safety": 0.5, "budget": 60}, marks=pytest.mark.slow),
+        pytest.param({"threshold": 5.0, "safety": 0.5, "budget": 60}, marks=pytest.mark.slow),
     ],
 )
 def test_what_is_reported_can_be_certified(cheetah, wish):

@@ -115,7 +115,7 @@ def test_a_budget_that_is_too_small(cheapest):
     nothing = plan(ASSUMED, threshold=0.6, safety=0.8, budget=5, **WISH, **FEW)
     assert nothing.best is None
     assert "within the budget no design certifies anything" in str(nothing)
-    hopeless = plan(ASSUMED, threshold=2.0, safety=0.8, **WISH, **FEW)
+    hopeless = plan(ASSUMED, threshold=1.0, safety=0.8, **WISH, **FEW)
     assert hopeless.best is None
     assert "no design considered certifies anything" in str(hopeless)
 

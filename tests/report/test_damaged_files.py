@@ -157,6 +157,18 @@ def test_what_a_foreign_file_is_not(tmp_path, name, words):
         READERS[name][1][0](path)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a" * 200_000 + "\n1\n", "names of columns, too long for those of a table of returns"),
+        (f"{TABLE}9,9,{'1' * 3_000_000}\n", "a line of more than 1048576 bytes is too long for a table of returns"),
+    ],
+)
+def test_a_table_with_too_long_an_entry(tmp_path, text, words):
+    (tmp_path / "r.csv").write_text(text)
+    assert words in said(read_returns, tmp_path / "r.csv")
+
+
 ODD = [[1], {"a": 1}, None, b"\xff", "x", True, 1.5, float("nan"), float("inf"), 2**63 - 1]
 
 

@@ -42,6 +42,8 @@ def test_the_digest_is_that_of_the_content(tmp_path):
         {"environment": "cheetah"},
         {"policy_sha256": "0" * 64},
         {"seed": 4},
+        {"deterministic": True},
+        {"deterministic": False},
     ]
     assert len({dataclasses.replace(LOCKED, **other).digest for other in others} | {LOCKED.digest}) == len(others) + 1
 

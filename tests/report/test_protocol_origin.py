@@ -9,7 +9,7 @@ from test_verify import LEVELS, LOCKED, RETURNS, SETTINGS, altered
 import jaxcert
 from jaxcert.report import certificate_record, read_returns, verify, write_certificates, write_returns
 
-ORIGIN = {"environment": "arm", "policy_sha256": "a" * 64, "seed": 7}
+ORIGIN = {"environment": "arm", "policy_sha256": "a" * 64, "seed": 7, "deterministic": False}
 FIXED = dataclasses.replace(LOCKED, **ORIGIN)
 
 
@@ -32,7 +32,9 @@ def test_the_recorded_origin_must_be_the_locked_one(tmp_path, suffix):
     assert kept(tmp_path, FIXED, facts=ORIGIN, suffix=suffix).ok
 
 
-@pytest.mark.parametrize(("name", "other"), [("environment", "leg"), ("policy_sha256", "b" * 64), ("seed", 8)])
+@pytest.mark.parametrize(
+    ("name", "other"), [("environment", "leg"), ("policy_sha256", "b" * 64), ("seed", 8), ("deterministic", True)]
+)
 def test_another_origin_breaks_the_protocol(tmp_path, name, other):
     found = kept(tmp_path, FIXED, facts={**ORIGIN, name: other})
     assert found.differences == (f"certificate 1: {name} is {other}, the protocol says {ORIGIN[name]}",)
@@ -43,19 +45,29 @@ def test_an_origin_that_is_not_recorded_breaks_the_protocol(tmp_path):
     assert found.differences == (
         f"certificate 1: policy_sha256 is not recorded in the file of returns, the protocol says {'a' * 64}",
         "certificate 1: seed is not recorded in the file of returns, the protocol says 7",
+        "certificate 1: deterministic is not recorded in the file of returns, the protocol says False",
     )
     assert kept(tmp_path, LOCKED).differences[0].startswith("it names the protocol")
 
 
+def test_a_policy_of_which_two_are_possible_is_noted(tmp_path):
+    locked = dataclasses.replace(LOCKED, policy_sha256="a" * 64)
+    found = kept(tmp_path, locked, facts=ORIGIN)
+    note = "the protocol locks a policy, but not whether its actions are sampled (deterministic)"
+    assert (found.ok, found.notes) == (True, (note,))
+    (tmp_path / "p.toml").unlink()
+    assert kept(tmp_path, dataclasses.replace(locked, deterministic=False)).notes == ()
+
+
 def two_columns(folder):
     """A table with a better column of returns beside the right one."""
-    rows = [f"{i},{j},{RETURNS[i, j]:.6f},{RETURNS[i, j] ** 0.5:.6f}" for i in range(40) for j in range(20)]
-    (folder / "returns.csv").write_text("\n".join(["task_id,episode_id,total_return,score", *rows]) + "\n")
+    rows = [f"{i},{j},{RETURNS[i, j]:.6f},{RETURNS[i, j] ** 0.5:.6f},t{i}" for i in range(40) for j in range(20)]
+    (folder / "returns.csv").write_text("\n".join(["task_id,episode_id,total_return,score,name", *rows]) + "\n")
 
 
 def test_the_column_of_returns_is_recorded_and_read_again(tmp_path):
     two_columns(tmp_path)
-    assert kept(tmp_path, LOCKED, suffix="csv", value="score").ok
+    assert kept(tmp_path, dataclasses.replace(LOCKED, value_column="score"), suffix="csv", value="score").ok
     columns = read_returns(tmp_path / "returns.csv", value="score").columns
     assert columns == ("task_id", "episode_id", "score")
     other = verify(tmp_path / "c.json", tmp_path / "returns.csv", value="total_return")
@@ -72,6 +84,16 @@ def test_the_locked_column_of_returns_is_the_one_that_was_read(tmp_path):
     assert kept(tmp_path, locked, suffix="csv").ok
     unknown = kept(tmp_path, locked, suffix="npz")
     assert "value_column is not recorded in the file of returns, the protocol says total_return" in str(unknown)
+
+
+def test_a_column_of_returns_that_is_not_locked_is_the_default_one(tmp_path):
+    two_columns(tmp_path)
+    found = kept(tmp_path, LOCKED, suffix="csv", value="score")
+    expected = "the protocol locks no value_column; expected total_return, or value_column locked"
+    assert found.differences == (f"certificate 1: value_column is score, {expected}",)
+    other = kept(tmp_path, LOCKED, suffix="csv", task="name")
+    assert "task_column is name, the protocol locks no task_column; expected task_id" in str(other)
+    assert kept(tmp_path, LOCKED, suffix="csv").ok
 
 
 def test_an_invented_protocol_is_told(tmp_path):

@@ -1,0 +1,74 @@
+"""No command replaces what it reads, or begins what it cannot write."""
+
+import shutil
+from importlib import resources
+
+import numpy as np
+import pytest
+from cli_harness import refused
+
+from jaxcert._files import check_output, write_whole
+
+CONFIG = '[data]\nreturns = ["r.npz"]\nsupport = [0, 1]\n[grid]\nthresholds = [0.5]\n[run]\n'
+
+
+@pytest.fixture
+def policy(tmp_path):
+    with resources.as_file(resources.files("jaxcert") / "data" / "zones_policy.npz") as file:
+        return shutil.copy(file, tmp_path / "pol.npz")
+
+
+@pytest.mark.parametrize("options", [("--rollouts", 2), ("--threshold", 0.5)], ids=["fixed", "adaptive"])
+def test_returns_never_replace_their_policy(tmp_path, policy, options):
+    content = policy.read_bytes()
+    (tmp_path / "link.npz").symlink_to(policy)
+    for out in (policy, tmp_path / "link.npz"):
+        message = refused("rollout", policy, "--tasks", 3, *options, "--out", out, "--force")
+        assert "CHECKPOINT and --out name the same file, expected different ones" in message
+    folder = tmp_path / "training"
+    folder.mkdir()
+    latest = shutil.copy(policy, folder / "policy_000000000100.npz")
+    within = ("rollout", tmp_path / "training" / latest.name, "--tasks", 3, *options)
+    assert "name the same file" in refused(*within, "--out", latest, "--force")
+    assert (policy.read_bytes(), latest.read_bytes()) == (content, content)
+
+
+def test_a_certificate_never_replaces_the_policy(tmp_path, policy):
+    begin = ("rollout", policy, "--tasks", 3, "--threshold", 0.5, "--out", tmp_path / "r.npz", "--force")
+    assert "CHECKPOINT and --json name the same file" in refused(*begin, "--json", policy)
+    assert "--out and --json name the same file" in refused(*begin, "--json", tmp_path / "r.npz")
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        ('out = "r.npz"', "[data] returns and [run] out name the same file"),
+        ('out = "s.csv"', "CONFIG and [run] out name the same file"),
+        ('out = "t.csv"\ncheckpoint = "t.csv"', "[run] out and [run] checkpoint name the same file"),
+    ],
+)
+def test_a_sweep_never_replaces_what_it_reads(tmp_path, run, words):
+    pytest.importorskip("pyarrow")
+    np.savez(tmp_path / "r.npz", returns=np.full((4, 3), 0.5))
+    kind = "s.csv" if "s.csv" in run else "s.toml"
+    returns = "r.npz"
+    if "r.npz" in run:  # tables are both written and read
+        returns, run = "r.csv", run.replace("r.npz", "r.csv")
+        (tmp_path / "r.csv").write_text("task_id,episode_id,total_return\n0,0,1\n")
+    (tmp_path / kind).write_text(CONFIG.replace("r.npz", returns) + run)
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    assert words in refused("sweep", tmp_path / kind, "--force")
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_a_name_beside_which_no_other_has_room_is_refused_beforehand(tmp_path):
+    longest = tmp_path / ("ä" * 113 + ".npz")
+    assert len(longest.name.encode()) == 230
+    write_whole(check_output(longest), b"1")
+    write_whole(longest.with_name(f"{longest.name}.unfinished"), b"2")
+    too_long = tmp_path / ("ä" * 114 + ".npz")
+    with pytest.raises(ValueError, match="a name of 232 bytes; expected at most 230"):
+        check_output(too_long)
+    begin = ("rollout", "simple_grid", "--tasks", 3, "--rollouts", 2, "--out", too_long)
+    assert "a name of 232 bytes" in refused(*begin)
+    assert len(list(tmp_path.iterdir())) == 2

@@ -1,0 +1,84 @@
+"""What `jaxcert lock` refuses since no returns could keep to it, and what rollouts and columns a protocol settles."""
+
+import numpy as np
+import pytest
+from cli_harness import command, refused
+
+from jaxcert.cli._lock_command import write_locked
+from jaxcert.report import Protocol, returns_facts
+
+SIZES = ("--delta", 0.05, "--tasks", 40, "--rollouts", 20)
+LOCK = ("--support", 0, 1, *SIZES)
+HALF = ("--threshold", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--support", 0, 10, *HALF, "--bound", "clopper_pearson"), "clopper_pearson expects binary returns"),
+        (("--support", 0, 1, *HALF, "--bound", "dkw", "--method", "soft"), "no effect with method 'soft'"),
+        (("--support", 0, 1, "--safety", 0.9, "--method", "soft"), "expected another method"),
+        (("--support", 0, 1, *HALF, "--rollouts", 1, "--bound", "empirical_bernstein"), "needs at least 2"),
+        (("--support", 0, 1, *HALF, "--beta", "auto", "--method", "scenario"), "scenario needs a number"),
+        (("--support", 0, 1, "--safety", 0.5, "--beta", "auto"), "beta is 'auto'; expected a number"),
+        (("--support", 0, 1e39, *HALF), "support holds 1e+39; expected numbers within the range of float32"),
+        (("--support", 0, 1, *HALF, *HALF), "threshold 0.5 is given twice, as float32 has it"),
+        (("--support", 0, 1, *HALF, "--threshold", 0.5 + 1e-12), "is given twice, as float32 has it"),
+        (("--support", 0, 1, "--safety", "0.5,0.6,0.5"), "safety 0.5 is given twice"),
+        (("--support", 0, 1, *HALF, "--tasks", 10**20), f"expected at most {2**31 - 1} in all"),
+    ],
+)
+def test_settings_that_no_returns_could_keep_are_refused(tmp_path, options, words):
+    assert words in refused("lock", tmp_path / "p.toml", *SIZES, *options)
+    assert not (tmp_path / "p.toml").exists()
+
+
+def test_a_plan_is_locked_only_if_it_can_be_kept(tmp_path):
+    design = {"support": (0, 1e39), "delta": 0.05, "thresholds": (0.5,), "num_tasks": 40, "num_rollouts": 20}
+    with pytest.raises(ValueError, match=r"support holds 1e\+39; expected numbers within the range of float32"):
+        write_locked(tmp_path / "p.toml", Protocol(**design))  # as `jaxcert plan --lock` does
+    assert not (tmp_path / "p.toml").exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--tasks", 10**20, "--rollouts", 1), ("--tasks", 10**12, *HALF), ("--tasks", 3, "--rollouts", 10**20)],
+)
+def test_more_episodes_than_can_be_held_are_refused_beforehand(tmp_path, options):
+    begin = ("rollout", "simple_grid", "--out", tmp_path / "r.npz")
+    assert f"cannot be held; expected at most {2**31 - 1} in all" in refused(*begin, *options)
+    Protocol(support=(0, 1), delta=0.05, thresholds=(0.5,), num_tasks=10**18, num_rollouts=2).write(tmp_path / "p.toml")
+    assert "cannot be held" in refused(*begin, "--protocol", tmp_path / "p.toml")
+    assert [file.name for file in tmp_path.iterdir()] == ["p.toml"]
+
+
+def test_a_protocol_settles_whether_actions_are_sampled(tmp_path):
+    lock = ("lock", tmp_path / "mode.toml", *LOCK, *HALF, "--policy", __file__)
+    assert command(*lock, "--deterministic").status == 0
+    assert Protocol.read(tmp_path / "mode.toml").deterministic is True
+    begin = ("rollout", "zones", "--out", tmp_path / "r.npz", "--protocol")
+    message = refused(*begin, tmp_path / "mode.toml", "--stochastic")
+    assert "--stochastic: deterministic is False, the protocol says True" in message
+    sizes = (*LOCK, "--tasks", 3, "--rollouts", 2, *HALF)
+    assert command("lock", tmp_path / "sampled.toml", *sizes, "--stochastic").status == 0
+    grid = ("rollout", "simple_grid", "--out", tmp_path / "r.npz", "--protocol", tmp_path / "sampled.toml")
+    assert "simple_grid has no stochastic form" in refused(*grid)  # the protocol asks for one
+    assert command("lock", tmp_path / "open.toml", *sizes).status == 0
+    assert Protocol.read(tmp_path / "open.toml").deterministic is None
+    assert command(*grid[:-1], tmp_path / "open.toml").status == 0
+    assert returns_facts(tmp_path / "r.npz")["deterministic"] is True
+    assert "deterministic is True, the protocol says False" in refused(
+        "certify", tmp_path / "r.npz", "--protocol", tmp_path / "sampled.toml"
+    )
+
+
+def test_a_column_is_not_chosen_after_a_look(tmp_path):
+    pytest.importorskip("pyarrow")
+    values = np.random.default_rng(0).uniform(size=(40, 20)).round(3)
+    rows = [f"{i},{j},{values[i, j]},1" for i in range(40) for j in range(20)]
+    (tmp_path / "two.csv").write_text("\n".join(["task_id,episode_id,total_return,best", *rows]) + "\n")
+    assert command("lock", tmp_path / "p.toml", *LOCK, *HALF).status == 0
+    certify = ("certify", tmp_path / "two.csv", "--protocol", tmp_path / "p.toml")
+    message = refused(*certify, "--value-column", "best")
+    assert "value_column is best, the protocol locks no value_column; expected total_return" in message
+    assert command(*certify, "--value-column", "total_return").status == 0
