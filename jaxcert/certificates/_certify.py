@@ -97,7 +97,7 @@ def certify(
         >>> certificate = certify(returns, jnp.asarray([0.5, 0.7]), support=(0.0, 1.0), delta=0.01)
         >>> print(certificate.num_violations, np.asarray(certificate.safety, np.float64).round(3))
         [13 97] [0.876 0.401]
-        >>> passed = jnp.arange(5) < jnp.tile(jnp.asarray([5, 5, 4, 5, 3]), 12)[:, None]  # five trials of 60 tasks
+        >>> passed = np.arange(5) < np.tile([5, 5, 4, 5, 3], 12)[:, None]  # five trials of 60 tasks
         >>> print(certify(passed, 0.5, delta=0.05))
         With confidence 0.95: on a new task from the same distribution,
         the expected return is at least 0.5 with probability at least 0.8806.

@@ -131,7 +131,7 @@ def test_bad_values_fail_closed():
     ("options", "message"),
     [
         ({"method": "scenario"}, "calibrated for method 'binomial', not for 'scenario'"),
-        ({"method": "soft"}, "calibrated for method 'binomial', not for 'soft'"),
+        ({"method": "soft", "bound": "betting"}, "calibrated for method 'binomial', not for 'soft'"),
         ({"delta": 0.0}, "delta is 0; expected a probability"),
         ({"beta": 1.0}, "beta is 1; expected a probability"),
         ({"beta": np.array([0.1, 0.2])}, "beta has shape"),
