@@ -20,6 +20,8 @@ from jaxcert.report._writers import certificate_record
 _RISK, _BOUND, _DIFFERENCE = 32, 16, 4
 # A mean beyond this many medians is that of a few returns, which no rounding of the others has the size of.
 _TYPICAL = 8
+# Of a support that is narrow beside its ends, rounding may be all there is: no more of it is taken for rounding.
+_LARGEST = 1e-4
 _COLUMNS = {"threshold": "thresholds", "safety": "safety", "epsilon": "epsilon"}
 # Compared elsewhere, or of no consequence: a file may be renamed.
 _APART = {"sentence", "advice", "file", "rows"}
@@ -128,7 +130,9 @@ def _slack(record: Mapping[str, Any], data: ReturnsFile, found: Certificate, u: 
     sizes = np.abs(np.where(True if data.where is None else data.where, data.returns, np.nan))[tasks]
     mean, median = np.nanmean(sizes, axis=1), np.nanmedian(sizes, axis=1)
     end, near = abs(support_of(record)[0]), np.abs(low)
-    return _BOUND * u * np.maximum(np.maximum(near, end), np.minimum(mean, _TYPICAL * np.maximum(near, median)))
+    slack = _BOUND * u * np.maximum(np.maximum(near, end), np.minimum(mean, _TYPICAL * np.maximum(near, median)))
+    lowest, highest = support_of(record)
+    return np.minimum(slack, _LARGEST * (highest - lowest))
 
 
 def _of_row(row: Mapping[str, Any], computed: Mapping[str, Any], u: float, room: float) -> Iterator[str]:

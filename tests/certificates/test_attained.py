@@ -291,3 +291,12 @@ def test_values_that_are_no_successes_are_violations_under_jit_and_refused_outsi
 def test_what_makes_no_sense_is_refused(change, message):
     with pytest.raises(ValueError, match=message):
         certify(data_set([3, 4], 4), 0.5, **{"delta": 0.05, **change})
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_traced_delta_that_is_none_certifies_nothing(masked):
+    x = drawn(np.random.default_rng(5), (60,), 4)
+    where = np.ones_like(x) if masked else None
+    call = jax.jit(lambda delta: certify(x, 0.3, delta=delta, where=where).epsilon[0])
+    assert float(call(0.05)) < 0.5
+    assert [float(call(delta)) for delta in (0.0, 1.0, 2.0, -0.1, np.nan)] == [1.0] * 5

@@ -141,3 +141,20 @@ def test_tasks_tied_with_the_one_that_gives_the_threshold_may_count(tmp_path):
 
     assert all(verify(count(number), tmp_path / "returns.npz").ok for number in (3, 20, 0))
     assert "rows 2 num_violations is 21" in str(verify(count(21), tmp_path / "returns.npz"))
+
+
+def test_a_narrow_support_far_from_zero_gives_no_room_to_counts(tmp_path):
+    """Its rounding would have the size of the support; each count, with what is certified of it, is another claim."""
+    returns = 1e5 + np.clip(np.random.default_rng(0).normal(0.6, 0.1, (40, 6)), 0, 1)
+    np.savez(tmp_path / "returns.npz", returns=returns.astype(np.float32))
+    data, support = read_returns(tmp_path / "returns.npz"), (1e5, 1e5 + 1)
+    found = jaxcert.certify(data.returns, [1e5 + 0.5], support=support, delta=0.05, beta=0.2)
+    record = certificate_record(found, support=support, data=data)
+    bounds = np.sort(np.asarray(found.lower_bounds))[::-1] + 0.5
+    better = certificate_record(
+        jaxcert.certify_lower_bounds(bounds, found.thresholds, delta=0.05, beta=0.2), support=support
+    )
+    assert better["rows"][0]["num_violations"] < record["rows"][0]["num_violations"]
+    record["rows"][0] = better["rows"][0]
+    write_certificates(tmp_path / "c.json", [record])
+    assert "num_violations" in str(verify(tmp_path / "c.json", tmp_path / "returns.npz"))

@@ -27,6 +27,8 @@ from jaxcert.returns.summaries import Summary
 
 
 def _solve(prepared: Prepared, thresholds: jax.Array, beta: Any, delta: jax.Array) -> Derived:
+    # A share of an invalid delta might be a valid one.
+    delta = jnp.where((delta > 0) & (delta < 1), delta, jnp.nan)
     found = counted(prepared, beta)
     equal = prepared.where is None and not isinstance(prepared.returns, Summary)
     solve = _equal if equal else _unequal
