@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import IO
@@ -144,6 +145,10 @@ def check_suffix(path: str | os.PathLike[str], suffixes: Collection[str]) -> str
     raise ValueError(f"{path}: suffix {Path(path).suffix!r}, expected one of {', '.join(suffixes)}")
 
 
+class _TwiceError(ValueError):
+    """An archive that readers may understand differently."""
+
+
 def read_arrays(content: bytes, required: Sequence[str], others: Sequence[str] | None = None) -> dict[str, np.ndarray]:
     """The arrays of an `.npz` file: the required ones, and those of ``others`` that are there (all if None).
 
@@ -153,8 +158,10 @@ def read_arrays(content: bytes, required: Sequence[str], others: Sequence[str] |
         raise ValueError("not an .npz file: it does not start as a zip archive does")
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            names = archive.files
+            names = _members(archive)
             arrays = {name: archive[name] for name in names if others is None or name in (*required, *others)}
+    except _TwiceError:
+        raise
     except Exception as error:  # any error of the zip and array parsers on damaged bytes
         if "Object arrays" in str(error):
             raise ValueError("holds pickled objects, which are never loaded; expected plain arrays") from error
@@ -167,3 +174,14 @@ def read_arrays(content: bytes, required: Sequence[str], others: Sequence[str] |
         if not isinstance(array, np.ndarray):  # NumPy gives other members of the archive as bytes
             raise ValueError(f"{name!r} is no array; expected plain arrays")
     return arrays
+
+
+def _members(archive: np.lib.npyio.NpzFile) -> list[str]:
+    """The names of its arrays, if no two have the same one: of these, readers take the first or the last."""
+    names = archive.files
+    (name, times), *_ = [*Counter(names).most_common(1), ("", 0)]
+    if times > 1:
+        raise _TwiceError(f"holds {times} arrays {name[:40]!r}; expected each name once")
+    if min((member.header_offset for member in archive.zip.infolist()), default=0):
+        raise _TwiceError("its archive follows other content, such as another archive; expected one alone")
+    return names

@@ -7,6 +7,7 @@ from typing import Annotated, Any, cast
 import typer
 
 import jaxcert
+from jaxcert._contents import unreadable
 from jaxcert.cli import (
     _cache,
     _certify_command,
@@ -51,7 +52,9 @@ def execute(arguments: Sequence[str]) -> int:
         return _fail(cast(Any, error).format_message(), 2)
     except ImportError as error:
         return _fail(str(error), 1)
-    except (ValueError, OSError) as error:
+    except OSError as error:
+        return _fail(str(error if error.filename is None else unreadable(error.filename, error)), 2)
+    except ValueError as error:
         return _fail(str(error), 2)
     except (KeyboardInterrupt, typer.Abort):
         status = 130

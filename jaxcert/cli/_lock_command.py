@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 import jaxcert
+from jaxcert._contents import content_of
 from jaxcert.cli import _console
 from jaxcert.cli._numbers import several
 from jaxcert.cli._options import level
@@ -57,7 +58,7 @@ def lock_protocol(
         method=method,
         metric=metric,
         environment=environment,
-        policy_sha256=None if policy is None else hashlib.sha256(policy.read_bytes()).hexdigest(),
+        policy_sha256=None if policy is None else hashlib.sha256(content_of(policy, "a policy")).hexdigest(),
         seed=seed,
         task_column=task_column,
         value_column=value_column,
@@ -72,12 +73,13 @@ def write_locked(out: Path, protocol: Protocol) -> None:
     Raises:
         ValueError: for settings that `jaxcert certify` refuses whatever the returns are.
     """
-    _check_certifiable(protocol)
+    check_certifiable(protocol)
     protocol.write(out)
     _console.output().print(f"locked in {out}, digest {protocol.digest}")
 
 
-def _check_certifiable(protocol: Protocol) -> None:
+def check_certifiable(protocol: Protocol) -> None:
+    """Raise ValueError for settings that `jaxcert certify` refuses whatever the returns are."""
     check_size(protocol.num_tasks, protocol.num_rollouts)
     values, dtype = protocol.thresholds or protocol.safeties, jnp.result_type(float)
     repeated = [value for i, value in enumerate(values) if dtype.type(value) in map(dtype.type, values[:i])]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
+from jaxcert._contents import content_of
 from jaxcert.rollouts import Policy
 from jaxcert.tasks import MultiTaskEnv
 from jaxcert.tasks._registry import ENVIRONMENTS
@@ -70,7 +71,7 @@ def find(checkpoint: Path, *, deterministic: bool) -> Found:
         raise ValueError(f"{path} holds a policy for {trained_on!r}; expected one of {', '.join(ENVIRONMENTS)}")
     env = ENVIRONMENTS[trained_on].make()
     policy = load_policy(path, environment=env.name, deterministic=deterministic)
-    return Found(env, policy, str(path), _digest(path.read_bytes()), path)
+    return Found(env, policy, str(path), _digest(content_of(path, "a policy")), path)
 
 
 def _shipped(name: str, *, deterministic: bool) -> Found:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxcert._contents import parsed
 from jaxcert._files import write_whole
 from jaxcert._leftovers import Held, hold
 from jaxcert.report import returns_facts
@@ -78,7 +79,7 @@ class Parts:
 @contextlib.contextmanager
 def parts_of(out: Path, facts: Mapping[str, Any], seed: int | None, episodes: int) -> Iterator[Parts]:
     """The parts of an output, which no other process has at the same time."""
-    folder = _folder(out)
+    folder = parts_folder(out)
     with _held(folder) as held:
         if held is None:
             raise ValueError(f"{folder}: in use by another process; wait for it, or choose another --out")
@@ -87,7 +88,7 @@ def parts_of(out: Path, facts: Mapping[str, Any], seed: int | None, episodes: in
 
 def remove_parts_of_finished(out: Path) -> None:
     """Delete the parts from which a complete output was made, left by a process that ended before it did so itself."""
-    folder = _folder(out)
+    folder = parts_folder(out)
     if not (out.exists() and folder.is_dir()):
         return
     with _held(folder) as held, contextlib.suppress(OSError, ValueError):
@@ -97,7 +98,8 @@ def remove_parts_of_finished(out: Path) -> None:
             shutil.rmtree(folder)
 
 
-def _folder(out: Path) -> Path:
+def parts_folder(out: Path) -> Path:
+    """Where the parts of an output are."""
     return out.with_name(f"{out.name}.parts")
 
 
@@ -135,7 +137,7 @@ def _seed(folder: Path, begun: Mapping[str, Any]) -> int:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        found = json.loads(file.read_text())
-    except (OSError, ValueError, RecursionError):
+        found = parsed(file.read_bytes())
+    except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxcert._contents import content_of
 from jaxcert.sweep import Grid
 
 _TABLES = {
@@ -32,12 +33,9 @@ class Config:
 
 def read_config(path: Path) -> Config:
     """The configuration, or ValueError that names the file, the entry and what was expected."""
+    content = content_of(path, "a TOML file")
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: no such file") from None
-    except IsADirectoryError:
-        raise ValueError(f"{path}: is a folder; expected a TOML file") from None
+        document = tomllib.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:  # also for numbers too long, and nesting too deep
         raise ValueError(f"{path}: is not TOML ({error})") from error
     try:

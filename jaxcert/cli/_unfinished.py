@@ -27,7 +27,7 @@ class Unfinished:
     def __init__(
         self, out: Path, json: Path | None, facts: Mapping[str, Any], seed: int | None, *, force: bool
     ) -> None:
-        self.path, self.force = _file(out), force
+        self.path, self.force = unfinished_file(out), force
         self._readers = {out: adaptive_facts, **({} if json is None else {json: _record_facts})}
         begun = adaptive_facts(self.path) if self.path.exists() else None
         self.facts = {**facts, "seed": self._seed(begun) if seed is None else seed}
@@ -92,20 +92,26 @@ def unfinished(
     out: Path, json: Path | None, facts: Mapping[str, Any], seed: int | None, *, force: bool
 ) -> Iterator[Unfinished]:
     """The run so far of one output and its record, which no other process has at the same time."""
-    path = _file(out)
-    with held_alone(path.with_name(f"{path.name}.lock")) as is_alone:
+    with held_alone(lock_file(out)) as is_alone:
         if not is_alone:
-            raise ValueError(f"{path}: in use by another process; wait for it, or choose another --out")
+            raise ValueError(f"{unfinished_file(out)}: in use by another process; wait for it, or choose another --out")
         yield Unfinished(out, json, facts, seed, force=force)
 
 
 def is_unfinished(out: Path) -> bool:
     """Whether there is a run that the same command goes on with."""
-    return _file(out).exists()
+    return unfinished_file(out).exists()
 
 
-def _file(out: Path) -> Path:
+def unfinished_file(out: Path) -> Path:
+    """Where the run so far of an output is."""
     return out.with_name(f"{out.name}.unfinished")
+
+
+def lock_file(out: Path) -> Path:
+    """Which file is locked by the process that makes the run of an output."""
+    path = unfinished_file(out)
+    return path.with_name(f"{path.name}.lock")
 
 
 def _record_facts(path: Path) -> dict[str, Any]:

@@ -4,9 +4,9 @@ import importlib.resources
 import json
 import math
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
+from jaxcert._contents import content_of, parsed
 from jaxcert._extras import import_extra
 from jaxcert.report._document import FORMAT, FORMAT_VERSION
 
@@ -50,11 +50,10 @@ def read_certificate(path: str | PathLike[str]) -> dict[str, Any]:
         ...     read_certificate(path)["certificates"]
         []
     """
+    content = content_of(path, "a certificate file")
     try:
-        document = json.loads(Path(path).read_bytes().decode("utf-8"), **_STRICT)
-    except IsADirectoryError as error:
-        raise ValueError(f"{path}: is a directory, expected a certificate file") from error
-    except (ValueError, RecursionError) as error:
+        document = parsed(content.decode("utf-8"), **_STRICT)
+    except ValueError as error:
         raise ValueError(f"{path}: is not JSON, or cut short ({error})") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(f"{path}: is no certificate file: expected an object with the format {FORMAT!r}")
@@ -70,15 +69,6 @@ def read_certificate(path: str | PathLike[str]) -> dict[str, Any]:
     if error is not None:
         raise ValueError(f"{path}: {error.json_path[2:] or 'the document'}: {error.message[:200]}")
     return document
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; of a key that occurs twice some readers take the first value and others the last."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} occurs twice")
-    return found
 
 
 def _finite(text: str) -> float:
@@ -98,7 +88,6 @@ def _no_number(token: str) -> Any:
 
 
 _STRICT: dict[str, Any] = {
-    "object_pairs_hook": _once,
     "parse_float": _finite,
     "parse_int": _integer,
     "parse_constant": _no_number,

@@ -8,11 +8,11 @@ import re
 import tomllib
 from collections.abc import Mapping
 from os import PathLike
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
+from jaxcert._contents import content_of
 from jaxcert._extras import import_extra
 from jaxcert._files import write_new
 from jaxcert._validation import check_count, check_finite, check_open_unit, refuse
@@ -121,8 +121,9 @@ class Protocol:
             FileNotFoundError: there is no such file.
             ValueError: it is not TOML, of another version, or holds other names or values than a protocol.
         """
+        content = content_of(path, "a protocol")
         try:
-            found = tomllib.loads(Path(path).read_bytes().decode("utf-8"))
+            found = tomllib.loads(content.decode("utf-8-sig"))
             version = found.pop("format_version", None)
             if version != _FORMAT_VERSION:
                 raise ValueError(f"has version {version!r} of the format, expected {_FORMAT_VERSION}")

@@ -6,6 +6,7 @@ import warnings
 from os import PathLike
 from pathlib import Path
 
+from jaxcert._contents import content_of
 from jaxcert._files import check_suffix
 from jaxcert.report._archive import read_archive, read_npy
 from jaxcert.report._episodes import read_csv, read_parquet, unpacked
@@ -91,7 +92,7 @@ def read_returns(
         (3, 2)
     """
     path = Path(path)
-    content = _content(path)
+    content = content_of(path, "returns")  # once, so that the digest belongs to what is parsed
     kind = check_suffix(path, [*_ARRAYS, *_TABLES])
     columns = Columns(task, episode, value)
     try:
@@ -114,15 +115,3 @@ def _read(kind: str, content: bytes, columns: Columns) -> Returns:
     if columns != Columns():
         raise ValueError(f"has arrays and no columns {', '.join(map(str, columns))}; expected a table for these")
     return _ARRAYS[kind](content)
-
-
-def _content(path: Path) -> bytes:
-    """The file's bytes, read once, so that the digest belongs to what was parsed."""
-    if not path.exists():
-        raise FileNotFoundError(f"{path}: no such file")
-    if not path.is_file():
-        raise ValueError(f"{path}: is {'a directory' if path.is_dir() else 'not a regular file'}, expected a file")
-    content = path.read_bytes()
-    if not content:
-        raise ValueError(f"{path}: is empty (0 bytes), expected returns")
-    return content

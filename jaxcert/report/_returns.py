@@ -9,6 +9,7 @@ from typing import IO, Any
 import chex
 import numpy as np
 
+from jaxcert._contents import content_of, parsed
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output, check_suffix, read_arrays, whole_file
 from jaxcert.report._episodes import COLUMNS
@@ -77,7 +78,7 @@ def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
         path: the file.
 
     Returns:
-        The facts; empty for a file that says nothing of it, or of another kind.
+        The facts; empty for a file that says nothing of it or one thing twice, or of another kind.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -92,14 +93,14 @@ def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
         {'policy': 'mine'}
     """
     reader = {".npz": _about_archive, ".parquet": _about_parquet}.get(Path(path).suffix.lower())
-    content = Path(path).read_bytes() if reader else b""
+    content = content_of(path, "returns") if reader else b""
     try:
         about = reader(content) if reader else "{}"
     except (ValueError, OSError) as error:
         raise ValueError(f"{path}: {' '.join(str(error).split())}") from error
     try:
-        facts = json.loads(about)
-    except (ValueError, RecursionError):  # what others call "about"
+        facts = parsed(about)
+    except ValueError:  # what others call "about", or one fact twice
         return {}
     return facts if isinstance(facts, dict) else {}
 

@@ -4,12 +4,12 @@ import io
 import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._contents import content_of, parsed
 from jaxcert._files import read_arrays, write_whole
 from jaxcert._validation import is_concrete
 from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
@@ -113,7 +113,7 @@ def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:
         Traceback (most recent call last):
         ValueError: README.md: not an .npz file: it does not start as a zip archive does
     """
-    content = Path(path).read_bytes()
+    content = content_of(path, "an adaptive run")
     try:
         about = _about(content)
         arrays = read_arrays(content, _FIELDS)
@@ -149,8 +149,9 @@ def adaptive_facts(path: str | os.PathLike[str]) -> dict[str, Any]:
         >>> adaptive_facts("run.npz")["seed"]  # doctest: +SKIP
         7
     """
+    content = content_of(path, "an adaptive run")
     try:
-        return _about(Path(path).read_bytes())["facts"]
+        return _about(content)["facts"]
     except ValueError as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from error
 
@@ -158,9 +159,9 @@ def adaptive_facts(path: str | os.PathLike[str]) -> dict[str, Any]:
 def _about(content: bytes) -> dict[str, Any]:
     text = read_arrays(content, ["about"], [])["about"]
     try:
-        about = json.loads(str(text))
-    except (ValueError, RecursionError) as error:  # the last for JSON that is nested too deeply
-        raise ValueError("array 'about' is no JSON; expected an adaptive run") from error
+        about = parsed(str(text))
+    except ValueError as error:
+        raise ValueError(f"array 'about' is no JSON ({error}); expected an adaptive run") from error
     known = isinstance(about, dict) and about.get("format") == _FORMAT and isinstance(about.get("facts"), dict)
     if not known or about.get("deterministic", ...) not in (True, False, None):
         raise ValueError(f"holds no adaptive run of the format {_FORMAT}")

@@ -8,6 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._contents import content_of
 from jaxcert._files import read_arrays, write_whole
 from jaxcert._validation import is_concrete
 from jaxcert.sequential._decision_table import MOST_ROLLOUTS, calibrated_goals
@@ -58,8 +59,7 @@ def load(path: str | os.PathLike[str]) -> SequentialState:
         Traceback (most recent call last):
         ValueError: README.md: not an .npz file: it does not start as a zip archive does
     """
-    with open(path, "rb") as file:
-        content = file.read()
+    content = content_of(path, "the state of an experiment")
     try:
         return from_arrays(read_arrays(content, SequentialState._fields))
     except ValueError as error:

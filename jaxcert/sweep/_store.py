@@ -13,6 +13,7 @@ import jax
 import numpy as np
 
 import jaxcert._version as version
+from jaxcert._contents import content_of, parsed
 from jaxcert._files import read_arrays, write_new, write_whole
 from jaxcert.sweep._plan import Pass, Plan, Tile
 
@@ -99,9 +100,10 @@ def _load(path: Path, digest: str) -> np.ndarray | None:
 
 def _check_settings(path: Path, wanted: dict[str, Any]) -> None:
     """Raise ValueError that names the first setting in which the sweep in that folder differs."""
+    content = content_of(path, "the settings of a sweep")
     try:
-        found = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
+        found = parsed(content)
+    except ValueError as error:
         raise ValueError(f"{path}: is damaged ({error}); expected the settings of a sweep") from error
     if not isinstance(found, dict):
         raise ValueError(f"{path}: expected the settings of a sweep")

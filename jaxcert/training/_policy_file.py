@@ -8,6 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._contents import content_of, parsed
 from jaxcert._files import read_arrays, whole_file
 from jaxcert.rollouts import Policy
 from jaxcert.training._networks import NETWORKS
@@ -136,12 +137,11 @@ def _plain_number(number: Any) -> Any:
 
 
 def _read(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    content = content_of(path, "a policy")
     try:
-        arrays = read_arrays(Path(path).read_bytes(), ["about"])
-        about = json.loads(str(arrays.pop("about")))
-    except FileNotFoundError as error:
-        raise FileNotFoundError(f"{path}: no such file") from error
-    except (OSError, ValueError, RecursionError) as error:  # the last for JSON that is nested too deeply
+        arrays = read_arrays(content, ["about"])
+        about = parsed(str(arrays.pop("about")))
+    except ValueError as error:
         raise ValueError(f"{path} is no policy file, or damaged") from error
     if not isinstance(about, dict) or about.get("format") != _FORMAT or not isinstance(about.get("environment"), str):
         raise ValueError(f"{path} is no policy file of a known format")

@@ -167,7 +167,7 @@ def test_resume_without_a_checkpoint(folder):
 
 def test_no_configuration(tmp_path):
     assert "no such file" in refused("sweep", tmp_path / "none.toml")
-    assert "is a folder" in refused("sweep", tmp_path)
+    assert "is a directory" in refused("sweep", tmp_path)
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
     assert "is not TOML" in refused("sweep", tmp_path / "binary.toml")
 

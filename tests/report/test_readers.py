@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxcert.report import read_returns
+from jaxcert.report import read_returns, returns_facts, write_returns
 
 HEADER = "task_id,episode_id,total_return\n"
 SIX_ROWS = HEADER + "a,1,0.25\na,2,0.5\nb,1,1.0\nb,2,0.75\nc,1,-2e-1\nc,2,.5\n"
@@ -339,6 +339,41 @@ class _Trap:
 
     def __reduce__(self):
         return (setattr, (_Trap, "opened", True))
+
+
+@pytest.mark.parametrize(
+    ("names", "twice"),
+    [
+        (("returns.npy", "returns.npy"), "returns"),
+        (("returns.npy", "returns"), "returns"),
+        (("returns", "returns.npy"), "returns"),
+        (("returns.npy", "where.npy", "where.npy"), "where"),
+        (("returns.npy", "mass.npy", "mass.npy"), "mass"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
+def test_an_array_that_is_there_twice_has_no_meaning(tmp_path, names, twice):
+    """NumPy takes the first or the last, other readers another one."""
+    with zipfile.ZipFile(tmp_path / "r.npz", "w") as packed:
+        for i, name in enumerate(names):
+            packed.writestr(name, single(np.full((3, 2), float(i))))
+    for read in (read_returns, returns_facts):
+        with pytest.raises(ValueError, match=rf"r\.npz: holds 2 arrays '{twice}'; expected each name once"):
+            read(tmp_path / "r.npz")
+
+
+def test_of_two_archives_in_a_row_none_is_read(tmp_path):
+    both = saved(tmp_path, "r.npz", archive(returns=np.zeros((3, 2))) + archive(returns=np.ones((3, 2))))
+    with pytest.raises(ValueError, match=r"r\.npz: its archive follows other content"):
+        read_returns(both)
+
+
+@pytest.mark.parametrize("name", ["r.npz", "r.parquet"])
+def test_facts_that_are_stated_twice_are_none(tmp_path, monkeypatch, name):
+    """A protocol of either seed is contradicted by neither."""
+    monkeypatch.setattr("jaxcert.report._returns.json.dumps", lambda _: '{"seed": 7, "seed": 8}')
+    write_returns(tmp_path / name, np.ones((3, 2)))
+    assert returns_facts(tmp_path / name) == {}
 
 
 def test_pickled_objects_are_never_loaded(tmp_path):

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._contents import parsed
 from jaxcert._files import read_arrays, whole_file
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.training._checkpoints import policy_files
@@ -70,9 +71,9 @@ def load_learner(path: Path, env: MultiTaskEnv, settings: ZonesSettings) -> Lear
         return None
     try:
         arrays = read_arrays(path.read_bytes(), ["about"])
-        about = json.loads(str(arrays.pop("about")))
+        about = parsed(str(arrays.pop("about")))
         facts = {name: about[name] for name in ("format", *_facts(env, settings))}
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} holds no training on zones, or is damaged") from error
     for name, wanted in {"format": _FORMAT, **_facts(env, settings)}.items():
         if facts[name] != wanted:
