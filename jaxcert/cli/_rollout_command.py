@@ -15,13 +15,15 @@ from rich.text import Text
 
 from jaxcert.cli import _console, _policies
 from jaxcert.cli._adaptive_rollout import SCHEDULES_NAMED, adaptive_rollout, asked_for, check_archive_path
+from jaxcert.cli._lock_command import check_certifiable
 from jaxcert.cli._numbers import several
 from jaxcert.cli._options import CHECKPOINT, Quiet, Stochastic
-from jaxcert.cli._rollout_parts import Parts, parts_of, remove_parts_of_finished
+from jaxcert.cli._rollout_parts import Parts, parts_folder, parts_of, remove_parts_of_finished
 from jaxcert.cli._settled import Force, ProtocolFile, Writing, check_distinct, check_new, check_size, refuse
-from jaxcert.cli._unfinished import is_unfinished
+from jaxcert.cli._unfinished import is_unfinished, lock_file, unfinished_file
 from jaxcert.planning import check
 from jaxcert.report import Protocol, check_returns_path, write_returns
+from jaxcert.returns._rows import Columns
 from jaxcert.rollouts import collect
 from jaxcert.rollouts._policy import key_apart
 from jaxcert.rollouts._task_columns import task_columns
@@ -115,6 +117,7 @@ def rollout(
         wished = {"delta": delta, "thresholds": threshold, "safeties": [] if safety is None else [safety]}
         refuse(protocol, locked.contradictions({**wished, "beta": beta}))
         delta, given["beta"] = locked.delta, None
+        _check_certifiable(protocol, locked, out)
     delta = _DELTA if delta is None else delta
     tasks, rollouts, seed = _design(protocol, locked, tasks, rollouts, seed)
     check_size(tasks, rollouts or 1)
@@ -122,11 +125,13 @@ def rollout(
     asked = asked_for(rollouts, threshold, safety, delta, given)
     check_path = check_archive_path if asked else check_returns_path
     check_path(out)
+    files = ("--protocol", protocol), ("--out", out), ("--json", json)
+    check_distinct(("CHECKPOINT", checkpoint), *files, working=_working(out))
     remove_parts_of_finished(out)
     if not (asked and is_unfinished(out)):
         check_new(out, json, force=force)
     found = _policies.find(checkpoint, deterministic=not stochastic)
-    check_distinct(("CHECKPOINT", found.file), ("--protocol", protocol), ("--out", out), ("--json", json))
+    check_distinct(("CHECKPOINT", found.file), *files, working=_working(out))
     if locked is not None:
         _check_policy(protocol, locked, found)
     facts = _facts(found, tasks, deterministic=not stochastic)
@@ -135,6 +140,15 @@ def rollout(
         return
     wanted = {"delta": delta, "thresholds": threshold or (), "safety": safety}
     _fixed(found, (tasks, rollouts or 0), wanted, out, facts, seed, force=force, quiet=quiet)
+
+
+def _working(out: Path) -> dict[str, Path]:
+    """Files and folders beside an output that are its command's own, by what they are for."""
+    return {
+        "parts of the rollouts": parts_folder(out),
+        "the run so far": unfinished_file(out),
+        "its lock": lock_file(out),
+    }
 
 
 def _design(
@@ -148,6 +162,20 @@ def _design(
     if tasks is None:
         raise ValueError("--tasks missing; expected the option, or a --protocol")
     return tasks, rollouts, seed
+
+
+def _check_certifiable(path: Path | None, locked: Protocol, out: Path) -> None:
+    """Raise ValueError where `certify` would refuse the returns by the protocol, whatever they are."""
+    try:
+        check_certifiable(locked)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    written = {"task_column": Columns().task, "value_column": Columns().value}
+    if different := locked.contradictions(written):
+        refuse(path, [f"of the table that rollout writes, {line}" for line in different])
+    named = [name for name in written if getattr(locked, name) is not None]
+    if named and out.suffix.lower() == ".npz":
+        raise ValueError(f"{out}: has no columns, the protocol locks {' and '.join(named)}; expected a .parquet")
 
 
 def _is_stochastic(path: Path | None, locked: Protocol | None, stochastic: bool) -> bool:

@@ -1,6 +1,6 @@
 """Settings from the options, or from a protocol that was locked beforehand; and the files that may be replaced."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -74,12 +74,19 @@ def check_size(num_tasks: int, num_rollouts: int) -> None:
         raise ValueError(f"{found} cannot be held; expected at most {_MOST_EPISODES} in all")
 
 
-def check_distinct(*named: tuple[str, Path | None]) -> None:
-    """Raise ValueError if two of the files that a command reads and writes, by what they are called, are the same."""
+def check_distinct(*named: tuple[str, Path | None], working: Mapping[str, Path] | None = None) -> None:
+    """Raise ValueError if two of the files that a command reads and writes, by what they are called, are the same.
+
+    None of them may be one of the ``working`` files and folders of the command, by their content, or in such a folder.
+    """
     seen: dict[Path, str] = {}
     for name, path in named:
         if path is not None and (other := seen.setdefault(path.resolve(), name)) != name:
             raise ValueError(f"{other} and {name} name the same file, expected different ones")
+    for path, name in seen.items():
+        for purpose, place in (working or {}).items():
+            if place.parent.resolve() / place.name in (path, *path.parents):
+                raise ValueError(f"{name} is {path}; expected no file at {place}, where {purpose} will be")
 
 
 class Writing:

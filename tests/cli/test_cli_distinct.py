@@ -8,6 +8,7 @@ import pytest
 from cli_harness import refused
 
 from jaxcert._files import check_output, write_whole
+from jaxcert.report import Protocol
 
 CONFIG = '[data]\nreturns = ["r.npz"]\nsupport = [0, 1]\n[grid]\nthresholds = [0.5]\n[run]\n'
 
@@ -72,3 +73,24 @@ def test_a_name_beside_which_no_other_has_room_is_refused_beforehand(tmp_path):
     begin = ("rollout", "simple_grid", "--tasks", 3, "--rollouts", 2, "--out", too_long)
     assert "a name of 232 bytes" in refused(*begin)
     assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize("name", ["r.npz.unfinished", "r.npz.unfinished.lock", "r.npz.parts", "r.npz.parts/a.json"])
+def test_nothing_else_is_where_rollouts_keep_what_they_have_so_far(tmp_path, policy, name):
+    """Those files are replaced, and deleted at the end."""
+    out, place = tmp_path / "r.npz", tmp_path / name
+    place.parent.mkdir(exist_ok=True)
+    shutil.copy(policy, place)
+    begin = ("rollout", "simple_grid", "--tasks", 3, "--out", out, "--force")
+    message = refused(*begin, "--threshold", 0.5, "--json", place)
+    assert f"--json is {place}; expected no file at {tmp_path / name.partition('/')[0]}, where " in message
+    (tmp_path / "link.npz").symlink_to(place)
+    for options in (("--rollouts", 2), ("--threshold", 0.5)):
+        for read in (place, tmp_path / "link.npz"):
+            message = refused("rollout", read, "--tasks", 3, *options, "--out", out, "--force")
+            assert f"CHECKPOINT is {place}; expected no file at " in message
+    assert place.read_bytes() == policy.read_bytes()
+    place.unlink()
+    Protocol(support=(0, 1), delta=0.1, thresholds=(0.5,), num_tasks=3, num_rollouts=2).write(place)
+    assert f"--protocol is {place}; expected no file at " in refused(*begin, "--protocol", place)
+    assert place.exists()

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from cli_harness import command, refused
 
+from jaxcert.report import Protocol
+
 RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
 SETTINGS = ("--support", 0, 1, "--delta", 0.05)
 LOCK = (*SETTINGS, "--tasks", 40, "--rollouts", 20)
@@ -201,6 +203,42 @@ def test_rollouts_take_no_other_settings_than_those_of_the_protocol(tmp_path, lo
     policy = ("rollout", "simple_grid", "--protocol", locked, "--out", tmp_path / "r.npz")
     assert words in refused(*policy, *options)
     assert not (tmp_path / "r.npz").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--value-column", "score"), "value_column is total_return, the protocol says score"),
+        (("--task-column", "mass"), "task_column is task_id, the protocol says mass"),
+        (
+            ("--value-column", "total_return"),
+            "r.npz: has no columns, the protocol locks value_column; expected a .parquet",
+        ),
+    ],
+)
+def test_rollouts_whose_columns_the_protocol_refuses_are_not_begun(tmp_path, monkeypatch, options, words):
+    monkeypatch.setattr("jaxcert.cli._rollout_command.collect", None)
+    assert command("lock", tmp_path / "q.toml", *LOCK, "--threshold", 0.5, *options).status == 0
+    assert words in refused("rollout", "simple_grid", "--protocol", tmp_path / "q.toml", "--out", tmp_path / "r.npz")
+    assert [file.name for file in tmp_path.iterdir()] == ["q.toml"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"thresholds": (0.5,), "bound": "empirical_bernstein"}, "empirical_bernstein needs at least 2"),
+        ({"thresholds": (0.5, 0.5)}, "threshold 0.5 is given twice"),
+        ({"safeties": (0.5,), "beta": "auto"}, "beta is 'auto'; expected a number"),
+        ({"safeties": (0.5,), "method": "soft"}, "soft adds up evidence"),
+    ],
+)
+def test_rollouts_that_certify_would_refuse_by_the_protocol_are_not_begun(tmp_path, settings, words):
+    """As `lock` refuses them, but the file was written otherwise."""
+    Protocol(support=(0, 1), delta=0.05, num_tasks=4, num_rollouts=1, **settings).write(tmp_path / "q.toml")
+    message = refused("rollout", "simple_grid", "--protocol", tmp_path / "q.toml", "--out", tmp_path / "r.npz")
+    assert message.startswith(f"error: {tmp_path / 'q.toml'}: ")
+    assert words in message
+    assert [file.name for file in tmp_path.iterdir()] == ["q.toml"]
 
 
 def test_a_protocol_is_written_once(locked):
