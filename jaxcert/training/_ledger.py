@@ -2,7 +2,6 @@
 
 import contextlib
 import hashlib
-import json
 import os
 import warnings
 from collections.abc import Mapping
@@ -16,13 +15,12 @@ import numpy as np
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output, naming
 from jaxcert.training._budget import CheckpointBudget
+from jaxcert.training._ledger_lines import entry_of, has_chain, is_start, line_of, linked
 
 # Timeout for the lock, which another process holds while it writes a line.
 _SECONDS = 60
-# How each line begins; and what completes one that was cut short within a name, a value or a list, or after it.
-_HEAD = b'{"number": '
-_WITHIN = (b'": 0}', b": 0}", b"0}", b"}", b'"}', b"0]}", b"]}", b'"]}', b' "a": 0}')
-_ENDS = (*_WITHIN, *(word[i:] + b"}" for word in (b"true", b"false", b"null") for i in range(1, len(word))))
+_FORGOTTEN = "lines that it had before are missing or altered; expected these and perhaps more"
+_BARE = "are of an earlier version and have no hash; it is not found if one of them was altered or is missing before"
 
 
 def digest(params: Any) -> str:
@@ -35,7 +33,9 @@ def digest(params: Any) -> str:
 class Ledger:
     """Checkpoints by number: one line when a checkpoint begins, before its tasks are drawn, and one when it is done.
 
-    Several processes may share the file: each reads and writes it under a lock, a file beside it.
+    Several processes may share the file: each reads and writes it under a lock, a file beside it. Each line has a hash
+    of all entries up to it, so that one that is altered, inserted or missing before others is found. What is missing at
+    the end is not, except by a process that has read it, nor is a log that was written anew with its hashes.
 
     Args:
         path: a file of JSON lines, which may exist; None to keep them in memory only.
@@ -44,12 +44,16 @@ class Ledger:
         ImportError: for a path without filelock.
         ValueError: for a file with any other content, or where a checkpoint is missing; only its last line may be
             incomplete.
+
+    Warns:
+        UserWarning: for lines of an earlier version, which have no hashes.
     """
 
     def __init__(self, path: str | Path | None) -> None:
         self.path = None if path is None else check_output(path)
         self.deltas: dict[int, Fraction] = {}
         self.done: dict[tuple[int, str], bool] = {}
+        self._chains: list[str] = []  # of each line
         self._lock: Any = contextlib.nullcontext()
         if self.path is not None:
             lock = self.path.with_name(f"{self.path.name}.lock")
@@ -103,35 +107,44 @@ class Ledger:
     def _append(self, line: Mapping[str, Any]) -> None:
         if self.path is None:
             return
+        text, chain = line_of(line, self._chains)
         with naming(self.path), self.path.open("a") as file:
-            file.write(json.dumps(line, allow_nan=False) + "\n")
+            file.write(f"{text}\n")
             file.flush()
             os.fsync(file.fileno())
+        self._chains.append(chain)
 
     def _refresh(self, *, cut: bool) -> None:
         """Read what another process may have added; ``cut`` ends an unfinished line, which needs the lock."""
         if self.path is None:
             return
-        before = self.deltas
         if self.path.exists():
-            self.deltas = self._read(self.path, cut=cut)
-        if before and (not self.path.exists() or not before.items() <= self.deltas.items()):
-            self.deltas = before
-            raise ValueError(f"{self.path}: checkpoints that it had before are missing; expected more of them at most")
+            self._read(self.path, cut=cut)
+        elif self._chains:
+            raise ValueError(f"{self.path}: {_FORGOTTEN}")
 
-    def _read(self, path: Path, *, cut: bool) -> dict[int, Fraction]:
-        """The part of delta of each checkpoint that was begun."""
-        content, deltas = path.read_bytes(), {}
+    def _read(self, path: Path, *, cut: bool) -> None:
+        content = path.read_bytes()
         *lines, torn = content.split(b"\n")
-        is_cut_short = _is_start(torn)
+        is_cut_short = is_start(torn)
+        deltas: dict[int, Fraction] = {}
+        chains: list[str] = []
+        num_bare = 0
         for i, line in enumerate(lines if is_cut_short or not torn else [*lines, torn]):
             try:
-                self._take(_entry(line), deltas)
+                entry = entry_of(line)
+                chains.append(linked(entry, chains, is_chained=i > num_bare))
+                self._take(entry, deltas)
             except ValueError as error:
                 raise ValueError(f"{path}: line {i + 1} is no entry of a checkpoint: {error}") from error
+            num_bare += not has_chain(entry)
+        if chains[: len(self._chains)] != self._chains:
+            raise ValueError(f"{path}: {_FORGOTTEN}")
+        self.deltas, self._chains = deltas, chains
+        if num_bare and not cut:
+            warnings.warn(f"{path}: its first {num_bare} lines {_BARE}", stacklevel=4)
         if torn and cut:
             _end(path, torn, len(content), is_cut_short=is_cut_short)
-        return deltas
 
     def _take(self, entry: Mapping[str, Any], deltas: dict[int, Fraction]) -> None:
         """An entry after those of ``deltas``: the next checkpoint, or the result of one of them."""
@@ -158,37 +171,3 @@ def _end(path: Path, torn: bytes, size: int, *, is_cut_short: bool) -> None:
     warnings.warn(f"{path}: its last line was incomplete, and is cut off: {torn[:60]!r}", stacklevel=2)
     with naming(path):
         os.truncate(path, size - len(torn))
-
-
-def _is_start(line: bytes) -> bool:
-    """Whether it is what a write that was cut short leaves: the start of one entry, without its end."""
-    if not (line.startswith(_HEAD) or _HEAD.startswith(line)):
-        return False
-    return line == _HEAD[: len(line)] or any(_is_object(line + end) for end in _ENDS)
-
-
-def _is_object(line: bytes) -> bool:
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _entry(line: bytes) -> dict[str, Any]:
-    """The entry in a line; ValueError if there is none."""
-    try:
-        entry = json.loads(line)
-    except RecursionError as error:
-        raise ValueError("its JSON is nested too deeply") from error
-    if not isinstance(entry, dict):
-        raise ValueError("expected an object of JSON")
-    number, step, delta = (entry.get(name) for name in ("number", "step", "certify/delta"))
-    if type(number) is not int or number < 1:
-        raise ValueError("expected its number to be a whole one from 1")
-    if type(step) is not int or step < 0:
-        raise ValueError("expected its step to be a whole number from 0")
-    if type(delta) is not float or not 0 < delta < 1:
-        raise ValueError("expected its certify/delta to be a number in (0, 1)")
-    if entry.get("done") and not isinstance(entry.get("policy"), str):
-        raise ValueError("expected its policy to be a text")
-    return entry

@@ -112,7 +112,8 @@ def begun(number):
 def test_only_the_start_of_one_entry_is_cut_off(log, content):
     """Anything else may be what is spent of delta, which must not be forgotten."""
     log.write_bytes(begun(1))
-    ledger = Ledger(log)
+    with pytest.warns(UserWarning, match="its first 1 lines are of an earlier version and have no hash"):
+        ledger = Ledger(log)
     log.write_bytes(content)
     number = content.count(b"\n") + 1
     for read in (lambda: Ledger(log), lambda: ledger.begin(5, BUDGET)):
@@ -162,5 +163,5 @@ def test_checkpoints_that_go_missing_meanwhile_are_missed(log, lose):
     ledger.begin(0, BUDGET)
     lose(log)
     for _ in range(2):
-        with pytest.raises(ValueError, match=re.escape(f"{log}: checkpoints that it had before are missing")):
+        with pytest.raises(ValueError, match=re.escape(f"{log}: lines that it had before are missing or altered")):
             ledger.begin(1, BUDGET)

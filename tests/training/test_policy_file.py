@@ -61,7 +61,7 @@ def test_a_file_cut_short_is_refused(file):
     content = file.read_bytes()
     for length in (0, 10, len(content) // 2, len(content) - 1):
         file.write_bytes(content[:length])
-        with pytest.raises(ValueError, match="is no policy file, or damaged|is empty"):
+        with pytest.raises(ValueError, match=r"is no policy file, or damaged|is empty"):
             load_policy(file, environment="pendulum")
     with pytest.raises(FileNotFoundError):
         load_policy(file.with_name("none.npz"), environment="pendulum")
