@@ -182,6 +182,7 @@ def _members(archive: np.lib.npyio.NpzFile) -> list[str]:
     (name, times), *_ = [*Counter(names).most_common(1), ("", 0)]
     if times > 1:
         raise _TwiceError(f"holds {times} arrays {name[:40]!r}; expected each name once")
-    if min((member.header_offset for member in archive.zip.infolist()), default=0):
+    members = [] if archive.zip is None else archive.zip.infolist()
+    if min((member.header_offset for member in members), default=0):
         raise _TwiceError("its archive follows other content, such as another archive; expected one alone")
     return names

@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.certificates import Certificate, Status, sentence
+from jaxcert.certificates import AnytimeCertificate, Certificate, Status, sentence
+from jaxcert.report._counted_tasks import counted_as_stated
 from jaxcert.report._curve import at_bounds
 from jaxcert.report._readers import ReturnsFile
 from jaxcert.report._recompute import precision, recompute, shifted, support_of
@@ -111,10 +112,21 @@ def _counted_otherwise(
         # Tasks that are tied with the one that gives the threshold: the certificate does not depend on them.
         count = row["num_violations"]
         return {**computed, "num_violations": count, "num_valid": sampled.num_tasks - count}
-    ordered = near[np.argsort(bounds[near], kind="stable")]
-    bounds[ordered] = np.where(np.arange(near.size) < below, np.nextafter(threshold, -np.inf), threshold)
+    violated: np.ndarray | None = near[np.argsort(bounds[near], kind="stable")][:below]
+    if isinstance(sampled, AnytimeCertificate):
+        rounding = _RISK * float(np.finfo(bounds.dtype).eps) / 2
+        violated = counted_as_stated(sampled, bounds < threshold - slack, near, below, _risk(row), rounding)
+    if violated is None:
+        return None
+    bounds[near] = threshold
+    bounds[violated] = np.nextafter(threshold, -np.inf)
     again = shifted(at_bounds(sampled, jnp.asarray(bounds), threshold[None]), record["settings"])
     return certificate_record(again, support=support_of(record))["rows"][0]
+
+
+def _risk(row: Mapping[str, Any]) -> float:
+    """What is stated of the sampled tasks."""
+    return row.get("sampled", row)["epsilon"]
 
 
 def _slack(record: Mapping[str, Any], data: ReturnsFile, found: Certificate, u: float) -> np.ndarray:

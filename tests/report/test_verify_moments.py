@@ -1,0 +1,74 @@
+"""A certificate at every moment depends on which tasks count: where several are near a threshold."""
+
+import itertools
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from test_verify import RETURNS, SETTINGS, altered, saved
+
+import jaxcert
+from jaxcert.certificates.anytime import _certify_anytime, certify_in_order
+from jaxcert.report import certificate_record, read_returns, step_curve, verify, write_certificates
+from jaxcert.report._counted_tasks import counted_as_stated
+
+ROUNDING = 32 * 2.0**-24
+SURE = np.isin(np.arange(9), [2, 6])
+NEAR = np.array([0, 3, 4, 7])
+
+
+def of(violated):
+    """The certificate of nine tasks with these violations."""
+    bounds = np.where(np.isin(np.arange(9), violated), 0.0, 1.0)
+    levels = {"beta": jnp.float32(0.05), "delta": jnp.float32(0.1), "prior": (jnp.float32(1), jnp.float32(1))}
+    return certify_in_order("betting", jnp.asarray(bounds, jnp.float32), jnp.array([0.5], jnp.float32), **levels)
+
+
+@pytest.mark.parametrize("below", range(5))
+def test_every_choice_of_tasks_is_found_by_its_risk_and_no_other_risk(below):
+    """All of them, by trying."""
+    risks = set()
+    for chosen in itertools.combinations(NEAR, below):
+        stated = float(of([2, 6, *chosen]).epsilon[0])
+        found = counted_as_stated(of([]), SURE, NEAR, below, stated, ROUNDING)
+        assert found is not None
+        assert (set(found) <= set(NEAR), len(found)) == (True, below)
+        np.testing.assert_allclose(of([2, 6, *found]).epsilon[0], stated, rtol=ROUNDING)
+        risks.add(stated)
+    for other in (min(risks) * (1 - 1e-4), max(risks) * (1 + 1e-4), (min(risks) + max(risks)) / 2 * (1 + 1e-5)):
+        assert counted_as_stated(of([]), SURE, NEAR, below, other, ROUNDING) is None
+
+
+def test_of_too_many_tasks_none_is_looked_for():
+    assert counted_as_stated(of([]), np.zeros(10**5, bool), NEAR, 1, 0.5, ROUNDING) is None
+
+
+def lower(found):
+    return jaxcert.certify_shift(found, performance_shift=0.1)
+
+
+@pytest.mark.parametrize("fix", [lambda found: found, lower])
+def test_a_curve_made_where_tied_tasks_round_otherwise(tmp_path, monkeypatch, fix):
+    """Of tasks with equal successes some are a violation there and others here."""
+    data = read_returns(saved(tmp_path, RETURNS > 0.6))
+    original, rng = _certify_anytime.bounds_of, np.random.default_rng(0)
+
+    def rounded_otherwise(*arguments):
+        bounds = np.asarray(original(*arguments))
+        return jnp.asarray(bounds * (1 + rng.integers(-2, 3, bounds.shape) * np.float32(2.0**-23)))
+
+    monkeypatch.setattr(_certify_anytime, "bounds_of", rounded_otherwise)
+    curve = step_curve(jaxcert.certify_anytime(data.returns, 0.5, **SETTINGS), max_points=6)
+    monkeypatch.setattr(_certify_anytime, "bounds_of", original)
+    here = jaxcert.certify_anytime(data.returns, curve.thresholds, **SETTINGS)
+    assert not np.allclose(here.epsilon, curve.epsilon, rtol=1e-3)
+    path = tmp_path / "c.json"
+    write_certificates(path, [certificate_record(fix(curve), support=(0, 1), data=data)])
+    assert verify(path, tmp_path / "returns.npz").differences == ()
+
+    def better(document):
+        row = document["certificates"][0]["rows"][3]
+        row = row.get("sampled", row)
+        row |= {"epsilon": row["epsilon"] * (1 - 1e-4), "safety": 1 - row["epsilon"] * (1 - 1e-4)}
+
+    assert "rows 4" in str(verify(altered(path, better), tmp_path / "returns.npz"))
