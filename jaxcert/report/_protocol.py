@@ -80,7 +80,7 @@ class Protocol:
 
     def __post_init__(self) -> None:
         for name in ("support", "thresholds", "safeties"):
-            object.__setattr__(self, name, tuple(float(value) for value in getattr(self, name)))
+            object.__setattr__(self, name, tuple(_number(name, value) for value in getattr(self, name)))
         if len(self.support) != 2 or not self.support[0] < self.support[1] or math.isinf(self.support[0]):
             raise ValueError(f"support is {self.support}; expected the least and the largest return, (a, b)")
         if bool(self.thresholds) == bool(self.safeties):
@@ -89,13 +89,17 @@ class Protocol:
         check_finite("thresholds", self.thresholds)
         self._check_thresholds()
         check_open_unit("safeties", self.safeties)
-        check_open_unit("delta", self.delta)
-        if self.beta is not None and self.beta != AUTO:
-            check_open_unit("beta", self.beta)
+        self._check_levels()
         check_count("num_tasks", self.num_tasks)
         check_count("num_rollouts", self.num_rollouts)
         object.__setattr__(self, "bound", _bound_of(self.bound, self.method))
         self._check_facts()
+
+    def _check_levels(self) -> None:
+        is_open = self.beta is None or (isinstance(self.beta, str) and self.beta == AUTO)
+        for name in ("delta",) if is_open else ("delta", "beta"):
+            object.__setattr__(self, name, _number(name, getattr(self, name)))
+            check_open_unit(name, getattr(self, name))
 
     def _check_thresholds(self) -> None:
         (low, high), thresholds = self.support, np.asarray(self.thresholds)
@@ -104,8 +108,9 @@ class Protocol:
 
     def _check_facts(self) -> None:
         for name in ("metric", "environment", "task_column", "value_column"):
-            if not isinstance(getattr(self, name), str | None):
-                raise ValueError(f"{name} is {getattr(self, name)!r}; expected text")
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, str) and value):
+                raise ValueError(f"{name} is {value!r}; expected text")
         if not isinstance(self.deterministic, bool | None):
             raise ValueError(f"deterministic is {self.deterministic!r}; expected true or false")
         if self.policy_sha256 is not None and not _SHA256.fullmatch(str(self.policy_sha256)):
@@ -125,7 +130,7 @@ class Protocol:
         try:
             found = tomllib.loads(content.decode("utf-8-sig"))
             version = found.pop("format_version", None)
-            if version != _FORMAT_VERSION:
+            if type(version) is not int or version != _FORMAT_VERSION:
                 raise ValueError(f"has version {version!r} of the format, expected {_FORMAT_VERSION}")
             unknown = sorted(found.keys() - {field.name for field in dataclasses.fields(cls)})
             if unknown:
@@ -170,8 +175,17 @@ class Protocol:
         return {name: value for name, value in entries.items() if value is not None and value != []}
 
 
+def _number(name: str, value: Any) -> float:
+    """A number that is one, and not text or a truth value, which other readers would not take for one."""
+    if np.ndim(value) or np.asarray(value).dtype.kind not in "iuf":
+        raise ValueError(f"{name} is or holds {value!r:.40}; expected a number")
+    return float(value) + 0.0  # no negative zero, which equals the other one, and has another digest
+
+
 def _bound_of(bound: str | None, method: str) -> str:
     """The name of the bound, or ValueError for names that are unknown or do not go together."""
+    if bound == "":
+        raise ValueError("bound is ''; expected a name, or none for that of the method")
     return choose_bound(defaults(bound, method, ())[0], METHODS[method]).name
 
 

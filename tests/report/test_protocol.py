@@ -1,7 +1,9 @@
 """Protocols: written once, read as they are, and what contradicts them."""
 
 import dataclasses
+import re
 
+import numpy as np
 import pytest
 
 from jaxcert.report import Protocol
@@ -112,3 +114,42 @@ def test_what_is_no_protocol(tmp_path, text, words):
     (tmp_path / "p.toml").write_text(text)
     with pytest.raises(ValueError, match=words):
         Protocol.read(tmp_path / "p.toml")
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"support": (0, "1")}, "support is or holds '1'; expected a number"),
+        ({"support": (False, True)}, "support is or holds False; expected a number"),
+        ({"thresholds": ("0.5",)}, "thresholds is or holds '0.5'; expected a number"),
+        ({"thresholds": (True,)}, "thresholds is or holds True; expected a number"),
+        ({"delta": [0.05]}, "delta is or holds"),
+        ({"beta": [0.05]}, "beta is or holds"),
+        ({"beta": True}, "beta is or holds"),
+        ({"bound": ""}, "bound is ''"),
+        ({"environment": ""}, "environment is ''; expected text"),
+        ({"value_column": ""}, "value_column is ''; expected text"),
+    ],
+)
+def test_no_number_is_text_and_no_name_is_empty(entry, words):
+    settings = {"support": (0, 1), "delta": 0.05, "thresholds": (0.5,), "num_tasks": 6, "num_rollouts": 2}
+    with pytest.raises(ValueError, match=re.escape(words)):
+        Protocol(**{**settings, **entry})
+
+
+def test_equal_protocols_have_one_digest():
+    settings = {"delta": 0.5, "thresholds": (0.5,), "num_tasks": 6, "num_rollouts": 2}
+    one, other = Protocol(support=(0, 1), **settings), Protocol(support=(-0.0, np.float32(1)), **settings)
+    assert (one, one.digest) == (other, other.digest)
+    assert Protocol(support=(0, 1), **{**settings, "delta": np.float32(0.5)}).digest == one.digest
+
+
+@pytest.mark.parametrize("version", ["1.0", "true", "'1'"])
+def test_the_version_of_a_protocol_is_a_whole_number(tmp_path, version):
+    rest = "support = [0, 1]\ndelta = 0.1\nthresholds = [0.5]\nnum_tasks = 9\nnum_rollouts = 2\n"
+    text = f"format_version = {version}\n{rest}"
+    (tmp_path / "p.toml").write_text(text)
+    with pytest.raises(ValueError, match="of the format, expected 1"):
+        Protocol.read(tmp_path / "p.toml")
+    (tmp_path / "p.toml").write_bytes(b"\xef\xbb\xbf" + text.replace(version, "1", 1).encode())
+    assert Protocol.read(tmp_path / "p.toml").num_tasks == 9
