@@ -28,6 +28,7 @@ def read_csv(content: bytes, columns: Columns) -> Returns:
     pa, csv = import_extra("pyarrow", "io"), import_extra("pyarrow.csv", "io")
     if b"\0" in content:
         raise ValueError("not a CSV file: it holds bytes that are not text")
+    _check_quotes(content)
     delimiter = _delimiter(content, columns)
     reading = csv.ReadOptions(use_threads=False)  # otherwise pyarrow's messages do not give the row
     # As text, so that a value that is not a number can be named.
@@ -44,6 +45,16 @@ def read_csv(content: bytes, columns: Columns) -> Returns:
     check_names(table.column_names, columns)
     table = _with_trimmed(table, columns.task, columns.episode)
     return arrange_table(table if delimiter == "," else _with_points(table, columns.value), columns)
+
+
+def _check_quotes(content: bytes) -> None:
+    """Refuse an entry that goes on in the next line: where a quote was lost, rows would silently become part of it."""
+    if b'"' not in content:
+        return
+    rows = _LINE_END.split(content.replace(b"\r\n", b"\n"))
+    odd = next((i for i, row in enumerate(rows) if row.count(b'"') % 2), None)
+    if odd is not None:
+        raise ValueError(f"line {odd + 1}: has a quote without another one, expected each rollout on a line of its own")
 
 
 def _delimiter(content: bytes, columns: Columns) -> str:

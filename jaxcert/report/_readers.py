@@ -50,7 +50,7 @@ def read_returns(
     other columns are ignored. Rows may stand in any order and tasks may have different numbers of rollouts. Tasks are
     numbered in the order in which they first appear, and a task's rollouts in the order of their rows. A CSV file has
     commas, or semicolons or tabs and then decimal points or decimal commas; it may begin with a byte order mark, and
-    blanks around an entry do not count.
+    blanks around an entry do not count. No entry goes over several lines: a lost quote would make rows part of it.
     Without a line ending at its end, a last number that was cut short would go unnoticed: a warning says so.
 
     Missing rollouts are harmless only if whether a rollout is missing does not depend on its outcome. A policy whose

@@ -341,6 +341,19 @@ class _Trap:
         return (setattr, (_Trap, "opened", True))
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_lost_quote_swallows_no_rollouts(tmp_path, end):
+    """In a column that is not even read; the second task would be part of the note on the first."""
+    text = HEADER.strip() + ',note\na,1,1.0,"slow\nb,1,0.0,"crashed\nc,1,1.0,\n'
+    path = saved(tmp_path, "r.csv", text.replace("\n", end))
+    with pytest.raises(ValueError, match=r"r\.csv: line 2: has a quote without another one, expected each rollout on"):
+        read_returns(path)
+    saved(
+        tmp_path, "r.csv", text.replace('"slow', '"slow, ""too"""').replace('"crashed', '"crashed"').replace("\n", end)
+    )
+    assert read_returns(path).returns.tolist() == [[1.0], [0.0], [1.0]]
+
+
 @pytest.mark.parametrize(
     ("names", "twice"),
     [
