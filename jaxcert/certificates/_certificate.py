@@ -16,6 +16,7 @@ from jaxcert.certificates._figures import (
     level_figures,
 )
 from jaxcert.certificates._status import Status
+from jaxcert.returns._prepared import is_successes
 
 # Of a distribution of tasks, the one that the tasks of the certificate are from.
 SAMPLED = "sampled"
@@ -87,8 +88,8 @@ class Certificate(ByThreshold):
 
     @property
     def _quantity(self) -> str:
-        """What the thresholds are of: returns of 0 and 1 alone have the bound for them."""
-        return PROBABILITY_OF_SUCCESS if self.bound == CLOPPER_PEARSON.name else EXPECTED_RETURN
+        """What the thresholds are of."""
+        return quantity_of(self.bound)
 
     @property
     def _source(self) -> str:
@@ -157,6 +158,16 @@ def sentence(certificate: Certificate, index: int) -> str:
         With confidence 0.9: nothing is certified about an expected return of at least 0.5.
     """
     return certificate._sentence(index)
+
+
+def quantity_of(bound: str, returns: Any = None) -> str:
+    """What a mean of returns is, in words: returns of 0 and 1 alone have the bound for them, or the type bool.
+
+    Example:
+        >>> quantity_of("betting"), quantity_of("clopper_pearson")
+        ('expected return', 'probability of success')
+    """
+    return PROBABILITY_OF_SUCCESS if bound == CLOPPER_PEARSON.name or is_successes(returns) else EXPECTED_RETURN
 
 
 def with_article(quantity: str) -> str:
