@@ -52,7 +52,7 @@ class EpisodeCertificate(ByThreshold):
         the next episode returns at least 0.8 with probability at least 0.9772.
         >>> print(certify_episode(jnp.ones((200, 6), bool), 1, num_episodes=4, delta=0.01))
         With confidence 0.99: on a new task from the same distribution,
-        all of the next 4 trials succeed with probability at least 0.9767.
+        all of the next 4 trials succeed with probability at least 0.9772.
     """
 
     thresholds: jax.Array

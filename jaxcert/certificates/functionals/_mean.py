@@ -64,12 +64,12 @@ def certify_mean(
     of_trials = not isinstance(returns, Summary) and np.ndim(returns) > 1 and np.shape(returns)[-1] == 1
     bound = bound or default_bound(None, returns if of_trials else ())
     if of_trials and bound == CLOPPER_PEARSON.name:
-        prepared = prepare(CLOPPER_PEARSON, returns, support, where, validate, certificate=True)
+        chosen = CLOPPER_PEARSON
+        prepared = prepare(chosen, returns, support, where, validate, certificate=True)
     else:
         chosen, prepared = prepare_averages(bound, returns, support, where, validate)
     delta = probability("delta", delta, prepared.low.dtype, "down", validate=validate, scalar=True)
-    exact = bound == CLOPPER_PEARSON.name
-    fields = _mean_of_trials(prepared, delta) if exact else _mean(chosen, prepared, delta)
+    fields = _mean_of_trials(prepared, delta) if chosen is CLOPPER_PEARSON else _mean(chosen, prepared, delta)
     settings = {"num_tasks": task_shape(prepared)[-1], "bound": bound, "quantity": quantity_of(bound, returns)}
     return MeanCertificate(**fields, delta=delta, **settings)
 
