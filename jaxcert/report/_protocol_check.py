@@ -38,7 +38,7 @@ def of_origin(locked: Protocol, data: ReturnsFile) -> list[str]:
     """How the origin of returns, as their file records it, differs from a protocol.
 
     What the protocol fixes and the file does not record is a difference, too: a protocol is kept only if that can be
-    seen. A column that it leaves open is the default one, or there would be a choice. `write_returns` records facts of
+    seen. A column that it leaves open is read unnamed, or there would be a choice. `write_returns` records facts of
     rollouts that were made otherwise than by `jaxcert rollout`.
     """
     facts = returns_facts(data.path)
