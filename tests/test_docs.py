@@ -95,6 +95,9 @@ def _with_files():
     table = pandas.DataFrame({"task_id": task, "episode_id": episode, "total_return": np.ravel(returns)})
     table.to_parquet("returns.parquet")
     Path("scores.csv").write_text("world;score\nhill;0,5\nhill;1,0\nmaze;0,75\nmaze;0,25\n")
+    passed = np.random.default_rng(3).random((60, 5)) < 0.9
+    trials = [f"{task},{trial},{ok}" for (task, trial), ok in np.ndenumerate(passed)]
+    Path("trials.csv").write_text("\n".join(["task,trial,success", *trials, ""]))
     for block in blocks("docs/sweeps.md"):
         if block.language == "toml":
             Path("sweep.toml").write_text(block.text)

@@ -12,7 +12,7 @@ from jaxcert.bounds._bound import Averages, Bound, Ends, Rollouts, finish, rollo
 from jaxcert.numerics._rounding import cast
 from jaxcert.numerics._summation import tree_sum_of
 from jaxcert.returns._checks import check_axes, check_sums, check_values, describe_index
-from jaxcert.returns._prepared import Prepared, Support, default_support, probability, split_support, to_device
+from jaxcert.returns._prepared import Prepared, Support, is_successes, probability, split_support, to_device
 from jaxcert.returns.summaries import Histogram, Moments, Summary
 
 
@@ -44,7 +44,7 @@ def prepare(
     if isinstance(x, Summary):
         with kept_readable(x):
             return prepare_summary(bound, x, support, where, validate)
-    ends = bound_support(bound, default_support(x) if support is None else support)
+    ends = bound_support(bound, declared_support(bound, x, support))
     prepared = to_device(x, *ends, where, binary=bound.binary, certificate=certificate)
     num_rollouts = prepared.returns.shape[-1]
     if num_rollouts < bound.min_rollouts:
@@ -71,6 +71,11 @@ def check_returns(bound: Bound, x: Any, support: Support, where: Any, *, first: 
     """Raise ValueError for impossible returns, or too few that count, if they are concrete."""
     check_values(x, *support, where, binary=bound.binary, first=first)
     _check_counts(bound, where, first)
+
+
+def declared_support(bound: Bound, returns: Any, support: Support | None) -> Support | None:
+    """The support that is given, or (0, 1): of successes, of type bool, and with a bound that is for them alone."""
+    return (0.0, 1.0) if support is None and (bound.binary or is_successes(returns)) else support
 
 
 def bound_support(bound: Bound, support: Any) -> Support:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import jax
 
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import ByThreshold, holds_values, listed
 from jaxcert.certificates._figures import (
     ceil_figures,
@@ -15,10 +16,11 @@ from jaxcert.certificates._figures import (
     level_figures,
 )
 from jaxcert.certificates._status import Status
+from jaxcert.returns._prepared import is_successes
 
 # Of a distribution of tasks, the one that the tasks of the certificate are from.
 SAMPLED = "sampled"
-EXPECTED_RETURN = "expected return"
+EXPECTED_RETURN, PROBABILITY_OF_SUCCESS = "expected return", "probability of success"
 
 
 @jax.tree_util.register_dataclass
@@ -87,7 +89,7 @@ class Certificate(ByThreshold):
     @property
     def _quantity(self) -> str:
         """What the thresholds are of."""
-        return EXPECTED_RETURN
+        return quantity_of(self.bound)
 
     @property
     def _source(self) -> str:
@@ -122,7 +124,9 @@ class Certificate(ByThreshold):
     def _sentence(self, index: int) -> str:
         safety, shown = float(self.safety[index]), floor_figures(float(self.thresholds[index]))
         if not safety > 0:
-            return f"{self._confident()}: nothing is certified about an {self._quantity} of at least {shown}."
+            return (
+                f"{self._confident()}: nothing is certified about {with_article(self._quantity)} of at least {shown}."
+            )
         status = Status(int(self.status[index]))
         note = "" if status in (Status.CERTIFIED, Status.OUT_OF_RANGE) else f" ({status.advice})"
         if status is Status.VACUOUS:  # of a safety level: a threshold with a positive safety says something
@@ -154,6 +158,26 @@ def sentence(certificate: Certificate, index: int) -> str:
         With confidence 0.9: nothing is certified about an expected return of at least 0.5.
     """
     return certificate._sentence(index)
+
+
+def quantity_of(bound: str, returns: Any = None) -> str:
+    """What a mean of returns is, in words: returns of 0 and 1 alone have the bound for them, or the type bool.
+
+    Example:
+        >>> quantity_of("betting"), quantity_of("clopper_pearson")
+        ('expected return', 'probability of success')
+    """
+    return PROBABILITY_OF_SUCCESS if bound == CLOPPER_PEARSON.name or is_successes(returns) else EXPECTED_RETURN
+
+
+def with_article(quantity: str) -> str:
+    """A quantity in words.
+
+    Example:
+        >>> with_article(EXPECTED_RETURN), with_article(PROBABILITY_OF_SUCCESS)
+        ('an expected return', 'a probability of success')
+    """
+    return f"{'an' if quantity[:1] in 'aeiou' else 'a'} {quantity}"
 
 
 def new_task_from(source: str) -> str:

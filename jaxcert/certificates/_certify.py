@@ -57,7 +57,7 @@ def certify(
             ``Histogram`` or ``Moments`` of ``jaxcert.rollouts.summaries``.
         thresholds: float[t], or a scalar for one; wanted expected returns B.
         support: (a, b), declared before the data are seen; every return lies in it. b may be infinite for "betting"
-            and "dkw". A summary has its own.
+            and "dkw". A summary has its own. By default (0, 1) for successes, for "clopper_pearson" and for "attained".
         delta: failure probability of each certificate, in (0, 1); a scalar.
         beta: failure probability of one lower bound, in (0, 1); a scalar. By default 0.05 for "binomial" and
             delta / n for "scenario". "auto" ("binomial"): the best of three levels for each threshold, at an exactly
@@ -100,7 +100,7 @@ def certify(
         >>> passed = np.arange(5) < np.tile([5, 5, 4, 5, 3], 12)[:, None]  # five trials of 60 tasks
         >>> print(certify(passed, 0.5, delta=0.05))
         With confidence 0.95: on a new task from the same distribution,
-        the expected return is at least 0.5 with probability at least 0.8806.
+        the probability of success is at least 0.5 with probability at least 0.8806.
 
     Reference: Schnitzer et al. (2026), Theorem 5.1 ("scenario"); the theory page, sections 2 ("binomial"), 9 ("soft"),
     10 ("auto") and 12 ("attained").

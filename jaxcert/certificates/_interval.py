@@ -11,11 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete
-from jaxcert.bounds._evaluate import lower_bounds, prepare
+from jaxcert.bounds._evaluate import declared_support, lower_bounds, prepare
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose, default_bound, prepare_levels, prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.certificates._certificate import Certificate, Status
+from jaxcert.certificates._certificate import Certificate, Status, with_article
 from jaxcert.certificates._compiled import bad_levels, certify_given, count_violations
 from jaxcert.certificates._figures import ceil_to, floor_figures, floor_to
 from jaxcert.certificates._level_choice import refuse_choice
@@ -29,7 +29,7 @@ from jaxcert.numerics._rounding import (
     unit_roundoff,
 )
 from jaxcert.numerics._tails import limit
-from jaxcert.returns._prepared import Prepared, Support, default_support, split_support
+from jaxcert.returns._prepared import Prepared, Support, split_support
 from jaxcert.returns.summaries import Summary
 
 
@@ -67,7 +67,7 @@ class IntervalCertificate(Certificate):
         shown, start = _shown(self.thresholds[index]), self._confident()
         status = Status(int(self.status[index]))
         if status is Status.VACUOUS:
-            return f"{start}: nothing is certified about an {self._quantity} of at least {shown}."
+            return f"{start}: nothing is certified about {with_article(self._quantity)} of at least {shown}."
         note = "" if status is Status.CERTIFIED else f" ({status.advice})"
         return (
             f"{start}: on {self._new_task}, the {self._quantity} is at least {shown} "
@@ -141,7 +141,7 @@ def certify_interval(
     _check_complete(complete)
     if isinstance(returns, Summary):
         raise ValueError("returns are a summary, which cannot be reflected for upper bounds; expected an array")
-    _check_upper_end(default_support(returns) if support is None else support)
+    _check_upper_end(declared_support(per_task, returns, support))
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)
     dtype, n = prepared.low.dtype, prepared.returns.shape[-2]
     thresholds = prepare_thresholds(thresholds, dtype, validate)

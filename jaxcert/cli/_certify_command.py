@@ -17,7 +17,7 @@ from jaxcert.cli._certify_outputs import Found, Outputs, every_step, write_outpu
 from jaxcert.cli._numbers import several
 from jaxcert.cli._options import EpisodeColumn, Quiet, Strict, TaskColumn, ValueColumn, level
 from jaxcert.cli._plots import Size, Title, check_size
-from jaxcert.cli._settled import Force, ProtocolFile, check_design, settled, settled_columns
+from jaxcert.cli._settled import Force, ProtocolFile, check_design, completed, settled, settled_columns
 from jaxcert.diagnostics import Finding, diagnose
 from jaxcert.planning import Advice, advise
 from jaxcert.planning._advice import misses
@@ -37,12 +37,13 @@ def certify_file(
         typer.Argument(
             metavar="FILE",
             help=".npz with an array 'returns' [num_tasks, num_rollouts] (and a boolean array 'where'), .npy with that "
-            "array, or .parquet, .csv or .csv.gz with the columns task_id, episode_id, total_return.",
+            "array, or .parquet, .csv or .csv.gz with the columns task_id, episode_id, total_return. Returns of bool, "
+            "or a column of true/false, yes/no, pass/fail or success/failure, are successes.",
         ),
     ],
     support: Annotated[
         tuple[float, float] | None,
-        typer.Option(metavar="A B", help="Smallest and largest possible return, known in advance."),
+        typer.Option(metavar="A B", help="Smallest and largest possible return, known in advance; 0 1 for successes."),
     ] = None,
     delta: Annotated[float | None, typer.Option(metavar="D", help="Failure probability of the certificate.")] = None,
     threshold: Annotated[
@@ -64,11 +65,15 @@ def certify_file(
         ),
     ] = None,
     bound: Annotated[
-        str | None, typer.Option(help=f"One of {', '.join(_BOUNDS)}; by default betting, or that of the method.")
+        str | None,
+        typer.Option(help=f"One of {', '.join(_BOUNDS)}; by default betting, or that of the method or of successes."),
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(help=f"One of {', '.join(METHODS)}; by default binomial. Attained is for 0/1 returns."),
+        typer.Option(
+            help=f"One of {', '.join(METHODS)}; by default binomial, or attained for successes; it "
+            "reads returns of 0 and 1 as such."
+        ),
     ] = None,
     protocol: ProtocolFile = None,
     wanted: Annotated[
@@ -102,9 +107,9 @@ def certify_file(
     wanted_files = Outputs(json, plot, report, title, plot_size, force)
     wanted_files.check(file, protocol)
     given = {"thresholds": threshold, "safeties": safety, "support": support, "delta": delta}
-    settings, locked = settled(protocol, {**given, "beta": beta, "bound": bound, "method": method})
+    stated, locked = settled(protocol, {**given, "beta": beta, "bound": bound, "method": method})
     columns = settled_columns(protocol, locked, task_column, episode_column, value_column)
-    fixed: dict[_Fixed, Any] = {"threshold": settings.pop("thresholds"), "safety": settings.pop("safeties")}
+    fixed: dict[_Fixed, Any] = {"threshold": stated.pop("thresholds"), "safety": stated.pop("safeties")}
     asked: _Asked = {name: list(values) for name, values in fixed.items() if values}
     _check_required(require, asked)
     if report and len(asked) > 1:
@@ -112,6 +117,7 @@ def certify_file(
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show(f"reading {file}")
         data = read_returns(file, strict=strict, **columns)
+        settings = completed(stated, data.returns)
         check_design(protocol, locked, data)
         show(f"certifying {len(data.returns)} tasks")
         certificates = _certified(data, asked, settings)

@@ -14,22 +14,28 @@ from jaxcert._contents import content_of
 from jaxcert.cli import _console
 from jaxcert.cli._numbers import several
 from jaxcert.cli._options import level
-from jaxcert.cli._settled import check_size
+from jaxcert.cli._settled import check_size, completed
 from jaxcert.planning import Plan
 from jaxcert.report import Protocol
 
 
 def lock_protocol(
     out: Annotated[Path, typer.Argument(metavar="PROTOCOL", help="The file, .toml; one that exists is kept.")],
-    support: Annotated[tuple[float, float], typer.Option(metavar="A B", help="Smallest and largest possible return.")],
     delta: Annotated[float, typer.Option(metavar="D", help="Failure probability of the certificate.")],
     tasks: Annotated[int, typer.Option(metavar="N", help="Number of tasks.")],
     rollouts: Annotated[int, typer.Option(metavar="M", help="Rollouts of each task.")],
+    support: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="A B", help="Smallest and largest possible return; 0 1 with --method attained."),
+    ] = None,
     threshold: Annotated[list[Any] | None, several("X", "Performance to certify")] = None,
     safety: Annotated[list[Any] | None, several("S", "Share of new tasks to certify a performance for")] = None,
     beta: Annotated[Any, typer.Option(metavar="P", parser=level, help="As in `jaxcert certify`.")] = None,
     bound: Annotated[str | None, typer.Option(help="As in `jaxcert certify`.")] = None,
-    method: Annotated[str, typer.Option(help="As in `jaxcert certify`.")] = "binomial",
+    method: Annotated[
+        str,
+        typer.Option(help="As in `jaxcert certify`, which takes it whatever the returns are: attained for successes."),
+    ] = "binomial",
     metric: Annotated[str | None, typer.Option(metavar="TEXT", help="What a return is, in words.")] = None,
     environment: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the environment.")] = None,
     policy: Annotated[Path | None, typer.Option(metavar="FILE", help="Policy file, of which the hash is kept.")] = None,
@@ -46,8 +52,9 @@ def lock_protocol(
     ] = None,
 ) -> None:
     """Lock the settings of an experiment in PROTOCOL, before its data."""
+    given = {"support": support, "delta": delta, "bound": bound, "method": method}
     protocol = Protocol(
-        support=support,
+        support=completed(given, np.zeros(0))["support"],
         delta=delta,
         thresholds=tuple(threshold or ()),
         safeties=tuple(safety or ()),

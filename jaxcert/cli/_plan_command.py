@@ -17,6 +17,7 @@ from jaxcert.cli._settled import Force, Writing, check_distinct, check_new
 from jaxcert.planning import Assumptions, Plan, TaskTable, plan, task_table
 from jaxcert.planning._design import DESIGNS
 from jaxcert.report import check_figure_path, plot_plan, read_returns
+from jaxcert.returns._prepared import is_successes
 
 _SAFETIES = [0.8, 0.9, 0.95, 0.99]
 
@@ -33,7 +34,7 @@ def plan_file(
     ] = None,
     support: Annotated[
         tuple[float, float] | None,
-        typer.Option(metavar="A B", help="Smallest and largest possible return, known in advance."),
+        typer.Option(metavar="A B", help="Smallest and largest possible return, known in advance; 0 1 for successes."),
     ] = None,
     threshold: Annotated[float | None, typer.Option(metavar="X", help="Performance to certify.")] = None,
     safety: Annotated[list[Any] | None, several("S", "Wanted safety; several for the table")] = None,
@@ -94,15 +95,15 @@ def plan_file(
         "designs": tuple(design) if design else None,
         "seed": seed,
     }
-    if support is None:
-        raise ValueError("--support is not given; expected the smallest and the largest possible return")
     if beta is not None:
         raise ValueError("--beta is for the table; with a pilot, beta belongs to the plan")
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show("reading")
         known = _known(pilot, assume, **columns_of(task_column, episode_column, value_column))
+        if support is None and not is_successes(known):
+            raise ValueError("--support is not given; expected the smallest and the largest possible return")
         show("planning")
-        found = plan(known, support=support, delta=delta, **settings)
+        found = plan(known, support=support or (0, 1), delta=delta, **settings)
         written = Writing()
         if plot:
             written.attempt(write_plot, plot, plot_plan(found), replace=force)

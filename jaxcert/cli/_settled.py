@@ -7,8 +7,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from jaxcert.certificates._arguments import defaults
-from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.bounds._evaluate import declared_support
+from jaxcert.certificates._arguments import choose_bound, defaults
+from jaxcert.certificates._registry import METHODS
 from jaxcert.cli._options import columns_of
 from jaxcert.report import Protocol, ReturnsFile
 from jaxcert.report._protocol_check import of_origin
@@ -18,26 +19,31 @@ ProtocolFile = Annotated[
     typer.Option("--protocol", metavar="FILE", help="Settings that were locked beforehand; others are refused."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
-_NEEDED = {"support": "--support", "delta": "--delta"}
 # Sizes of arrays and what counts in them have 32 bits.
 _MOST_EPISODES = 2**31 - 1
 
 
 def settled(path: Path | None, given: dict[str, Any]) -> tuple[dict[str, Any], Protocol | None]:
-    """All settings by name, and the protocol; an option that contradicts it is an error.
-
-    Raises:
-        ValueError: for a contradiction, or without what is needed.
-    """
+    """What is settled before the returns are seen, by name, and the protocol; a contradiction to it is an error."""
     locked = None if path is None else Protocol.read(path)
     if locked is not None:
         refuse(path, locked.contradictions(given))
         given = {name: getattr(locked, name) for name in given}
-    missing = [option for name, option in _NEEDED.items() if given[name] is None]
-    if missing:
+    return given, locked
+
+
+def completed(given: dict[str, Any], returns: np.ndarray) -> dict[str, Any]:
+    """The settings with the defaults for these returns: successes, of type bool, have a support and a method.
+
+    Raises:
+        ValueError: without what is needed.
+    """
+    bound, method = defaults(given["bound"], given["method"], returns)
+    support = declared_support(choose_bound(bound, METHODS[method]), returns, given["support"])
+    needed = {"--support": support, "--delta": given["delta"]}
+    if missing := [option for option, value in needed.items() if value is None]:
         raise ValueError(f"{' and '.join(missing)} missing; expected the option, or a --protocol")
-    method = given["method"] or BINOMIAL.name
-    return {**given, "bound": defaults(given["bound"], method, ())[0], "method": method}, locked
+    return {**given, "support": support, "bound": bound, "method": method}
 
 
 def settled_columns(

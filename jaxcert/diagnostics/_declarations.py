@@ -79,7 +79,8 @@ def weaker_bound(sample: Sample) -> Iterator[Finding]:
     yield Finding(
         "weaker-bound",
         f"all returns are 0 or 1, and the bound is {sample.bound}. If they can be nothing else, "
-        'method="attained", which is the default for an array of bool, is made for them'
+        'method="attained" (--method attained), which is the default for successes, an array of bool or a column of '
+        "true and false, is made for them"
         f"{gain if then > now else ''}. Settle that beforehand.",
     )
 

@@ -19,7 +19,7 @@ def advice_on_successes(certificate: Certificate, num_rollouts: int, threshold: 
     """That there are too few tasks with so many rollouts, if so."""
     if threshold >= 1:
         shown = floor_figures(threshold)
-        text = f"no number of successes certifies an expected return of {shown}: expected a threshold below 1"
+        text = f"no number of successes certifies a probability of success of {shown}: expected a threshold below 1"
         return Advice(threshold, wanted, 0.0, text=text)
     most = _of_successes(*_levels(certificate, num_rollouts, threshold))
     sizes = f" with {num_rollouts} rollout{'s' * (num_rollouts > 1)} each"

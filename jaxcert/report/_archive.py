@@ -42,12 +42,14 @@ def read_npy(content: bytes) -> Returns:
 
 
 def _checked_returns(returns: np.ndarray, name: str) -> np.ndarray:
-    """Returns as float32 or float64 [n, m]; integers and booleans become float64, float16 float32."""
+    """Returns as float32, float64 or bool [n, m]; integers become float64, float16 float32."""
     if returns.dtype.kind not in "biuf":
         raise ValueError(f"{name} has dtype {returns.dtype}, expected real numbers")
     if returns.ndim != 2:
         raise ValueError(f"{name} has shape {returns.shape}, expected [num_tasks, num_rollouts]")
     if returns.size == 0:
         raise ValueError(f"{name} has shape {returns.shape}, expected at least one task and one rollout")
+    if returns.dtype == bool:
+        return returns
     narrow = returns.dtype.kind == "f" and returns.dtype.itemsize <= 4
     return returns.astype(np.float32 if narrow else np.float64)

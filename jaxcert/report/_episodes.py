@@ -2,6 +2,7 @@
 
 import csv as lines
 import gzip
+import io
 import re
 import zlib
 from typing import Any
@@ -13,6 +14,7 @@ from jaxcert.returns._rows import Columns, Returns
 COLUMNS = tuple(Columns())
 _DELIMITERS = ",;\t"
 _LINE_END = re.compile(rb"[\r\n]")
+_LONGEST_HEADER = 2**20  # bytes
 
 
 def unpacked(content: bytes) -> bytes:
@@ -23,16 +25,19 @@ def unpacked(content: bytes) -> bytes:
         raise ValueError(f"cannot be read as a gzip file, damaged or cut short ({error})") from error
 
 
-def read_csv(content: bytes, columns: Columns) -> Returns:
-    """The rollouts of a CSV file: with commas, or with semicolons or tabs and then decimal points or commas."""
+def read_csv(content: bytes, wanted: Columns) -> tuple[Returns, list[str]]:
+    """The rollouts of a CSV file: with commas, or with semicolons or tabs and then decimal points or commas.
+
+    Also the names of all of its columns.
+    """
     pa, csv = import_extra("pyarrow", "io"), import_extra("pyarrow.csv", "io")
     if b"\0" in content:
         raise ValueError("not a CSV file: it holds bytes that are not text")
     _check_quotes(content)
-    delimiter = _delimiter(content, columns)
+    delimiter, header = _header(content, wanted)
     reading = csv.ReadOptions(use_threads=False)  # otherwise pyarrow's messages do not give the row
     # As text, so that a value that is not a number can be named.
-    converting = csv.ConvertOptions(column_types=dict.fromkeys((name for name in columns if name), pa.string()))
+    converting = csv.ConvertOptions(column_types=dict.fromkeys(header, pa.string()))
     parsing = csv.ParseOptions(delimiter=delimiter)
     try:
         table = csv.read_csv(pa.BufferReader(content), reading, parsing, converting)
@@ -42,9 +47,9 @@ def read_csv(content: bytes, columns: Columns) -> Returns:
                 f"a line of more than {reading.block_size} bytes is too long for a table of returns"
             ) from error
         raise ValueError(f"cannot be read as CSV, damaged or cut short ({error})") from error
-    check_names(table.column_names, columns)
+    columns = check_names(table.column_names, wanted)
     table = _with_trimmed(table, columns.task, columns.episode)
-    return arrange_table(table if delimiter == "," else _with_points(table, columns.value), columns)
+    return arrange_table(table if delimiter == "," else _with_points(table, columns.value), columns), table.column_names
 
 
 def _check_quotes(content: bytes) -> None:
@@ -57,16 +62,17 @@ def _check_quotes(content: bytes) -> None:
         raise ValueError(f"line {odd + 1}: has a quote without another one, expected each rollout on a line of its own")
 
 
-def _delimiter(content: bytes, columns: Columns) -> str:
-    """The one at which the header has the most of the columns or, if none has any, names."""
-    header = _LINE_END.split(content, 1)[0].decode("utf-8-sig", "replace")
+def _header(content: bytes, columns: Columns) -> tuple[str, list[str]]:
+    """The delimiter at which the first row has the most of the columns or, if none has any, names; and these names."""
+    start = content[:_LONGEST_HEADER].decode("utf-8-sig", "replace")
     wanted = {name for name in columns if name}
     try:
-        names = {mark: set(next(lines.reader([header], delimiter=mark), [])) for mark in _DELIMITERS}
+        names = {mark: next(lines.reader(io.StringIO(start, newline=""), delimiter=mark), []) for mark in _DELIMITERS}
     except lines.Error as error:
         too_long = "too long for those of a table of returns"
         raise ValueError(f"its first line cannot be read as names of columns, {too_long} ({error})") from error
-    return max(_DELIMITERS, key=lambda mark: (len(wanted & names[mark]), len(names[mark])))
+    mark = max(_DELIMITERS, key=lambda mark: (len(wanted.intersection(names[mark])), len(set(names[mark]))))
+    return mark, [*wanted, *names[mark]]
 
 
 def _with_trimmed(table: Any, *names: str | None) -> Any:
@@ -88,8 +94,8 @@ def _with_points(table: Any, name: str) -> Any:
     return table.set_column(place, name, compute.replace_substring(column, ",", ".")) if commas else table
 
 
-def read_parquet(content: bytes, columns: Columns) -> Returns:
-    """The rollouts of a Parquet file."""
+def read_parquet(content: bytes, wanted: Columns) -> tuple[Returns, list[str]]:
+    """The rollouts of a Parquet file, and the names of its columns."""
     pa, parquet = import_extra("pyarrow", "io"), import_extra("pyarrow.parquet", "io")
     if not content.startswith(b"PAR1"):
         raise ValueError("not a Parquet file: it does not start with PAR1")
@@ -98,8 +104,8 @@ def read_parquet(content: bytes, columns: Columns) -> Returns:
     try:
         file = parquet.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
         names = file.schema_arrow.names
-        table = file.read(columns=[name for name in columns if name in names])
+        columns = check_names(names, wanted)
+        table = file.read(columns=[name for name in columns if name])
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"cannot be read as Parquet, damaged or cut short ({error})") from error
-    check_names(names, columns)
-    return arrange_table(table, columns)
+    return arrange_table(table, columns), names

@@ -47,8 +47,8 @@ class Protocol:
         environment: name of the environment, as `jaxcert rollout` takes it.
         policy_sha256: SHA-256 of the policy file.
         seed: of the tasks and rollouts.
-        task_column: which column of a table of returns holds the tasks; if it is open, the default one.
-        value_column: which column holds the returns; if it is open, the default one.
+        task_column: which column of a table of returns holds the tasks; if it is open, the one that is read unnamed.
+        value_column: which column holds the returns; if it is open, the one that is read unnamed.
         deterministic: whether the policy takes the mode of its distribution of actions, or samples them.
 
     Raises:

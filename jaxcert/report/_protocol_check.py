@@ -38,23 +38,24 @@ def of_origin(locked: Protocol, data: ReturnsFile) -> list[str]:
     """How the origin of returns, as their file records it, differs from a protocol.
 
     What the protocol fixes and the file does not record is a difference, too: a protocol is kept only if that can be
-    seen. A column that it leaves open is the default one, or there would be a choice. `write_returns` records facts of
+    seen. A column that it leaves open is read unnamed, or there would be a choice. `write_returns` records facts of
     rollouts that were made otherwise than by `jaxcert rollout`.
     """
     facts = returns_facts(data.path)
     columns = {} if data.columns is None else {"task_column": data.columns.task, "value_column": data.columns.value}
     found = {name: facts.get(name) for name in _ORIGIN} | dict.fromkeys(("task_column", "value_column")) | columns
     unknown = [name for name in found if found[name] is None and getattr(locked, name) is not None]
-    return [*locked.contradictions(found), *_of_open_columns(locked, columns)] + [
+    return [*locked.contradictions(found), *_of_open_columns(locked, columns, data.usual_columns)] + [
         f"{name} is not recorded in the file of returns, the protocol says {getattr(locked, name)}" for name in unknown
     ]
 
 
-def _of_open_columns(locked: Protocol, columns: Mapping[str, str]) -> Iterator[str]:
-    defaults = {"task_column": Columns().task, "value_column": Columns().value}
+def _of_open_columns(locked: Protocol, columns: Mapping[str, str], usual: Columns | None) -> Iterator[str]:
+    defaults = {"task_column": usual and usual.task, "value_column": usual and usual.value}
     for name, column in columns.items():
         if getattr(locked, name) is None and column != defaults[name]:
-            yield f"{name} is {column}, the protocol locks no {name}; expected {defaults[name]}, or {name} locked"
+            expected = f"expected {defaults[name] or 'one that is read without being named'}, or {name} locked"
+            yield f"{name} is {column}, the protocol locks no {name}; {expected}"
 
 
 def _of_settings(record: Mapping[str, Any], locked: Protocol, data: ReturnsFile) -> Iterator[str]:

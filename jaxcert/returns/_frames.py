@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.returns._rows import Columns, Returns, arrange, check_missing, padded
+from jaxcert.returns._rows import Columns, Returns, arrange, check_missing, in_double, padded
 
 
 def from_frame(
@@ -23,17 +23,20 @@ def from_frame(
 
     Args:
         frame: the table; a pandas or Polars DataFrame, or a pyarrow Table.
-        task: the column of tasks, of integers, text or anything else that tells them apart.
+        task: the column of tasks, of integers, text or anything else that tells them apart. In a frame that lacks the
+            usual column, ``task`` is read, as for the others: what other names stand for is what ``read_returns`` says.
         episode: the column of episodes, each once per task, so that rows read twice are noticed; None if there is none.
-        value: the column of returns: numbers, booleans, or numbers as text; durations have to be made numbers before.
+        value: the column of returns: numbers, or numbers as text; durations have to be made numbers before. Or of
+            successes: booleans, or words as in ``read_returns``.
         strict: refuse a frame in which some tasks have fewer rollouts than others.
 
     Returns:
         A ``Returns``, whose ``returns`` [n, m] and ``where`` go into ``jaxcert.certify``.
 
     Raises:
-        ValueError: a column is missing or occurs twice; there are no rows; an entry is empty, not a number or not
-            finite; a pair of task and episode occurs twice; with ``strict``, rollouts are missing.
+        ValueError: a column is missing or occurs twice, or several could be meant; there are no rows; an entry is
+            empty, not a number or not finite, or no word like the first one; a pair of task and episode occurs twice;
+            with ``strict``, rollouts are missing.
 
     Warns:
         UserWarning: without ``strict``, some tasks have fewer rollouts than others.
@@ -41,18 +44,18 @@ def from_frame(
     Example:
         >>> import pandas
         >>> frame = pandas.DataFrame({"env": ["a", "a", "b", "b"], "success": [True, False, True, True]})
-        >>> from_frame(frame, task="env", episode=None, value="success").returns
-        array([[1., 0.],
-               [1., 1.]])
+        >>> from_frame(frame, task="env", episode=None).returns
+        array([[ True, False],
+               [ True,  True]])
     """
     found = arrange_table(frame, Columns(task, episode, value))
     check_missing(found, strict=strict)
     return found
 
 
-def arrange_table(table: Any, names: Columns) -> Returns:
+def arrange_table(table: Any, wanted: Columns) -> Returns:
     """The returns of the rows of a table of pandas, Polars or pyarrow."""
-    _check_table(table, names)
+    names = _check_table(table, wanted)
     task, episode, value = (None if name is None else _column(table[name]) for name in names)
     assert task is not None
     assert value is not None
@@ -71,7 +74,8 @@ def _column(series: Any) -> np.ndarray:
     return values
 
 
-def _check_table(table: Any, wanted: Columns) -> None:
+def _check_table(table: Any, wanted: Columns) -> Columns:
+    """The columns to read, each of which is there once."""
     if hasattr(table, "collect"):
         raise ValueError("the frame is lazy; expected one with values: call collect()")
     if not hasattr(table, "columns"):
@@ -79,11 +83,12 @@ def _check_table(table: Any, wanted: Columns) -> None:
     index = getattr(getattr(table, "index", None), "names", ())
     indexed = [name for name in wanted if name is not None and name in index]
     hint = f"; {', '.join(indexed)} is in the index: call reset_index()" if indexed else ""
-    check_names(list(getattr(table, "column_names", table.columns)), wanted, hint)
+    return check_names(list(getattr(table, "column_names", table.columns)), wanted, hint)
 
 
-def check_names(names: list[Any], columns: Columns, hint: str = "") -> None:
-    """Check that every wanted column occurs once."""
+def check_names(names: list[Any], columns: Columns, hint: str = "") -> Columns:
+    """The columns of a table with these names that are meant, each of which occurs once."""
+    columns = columns.in_table(names)
     wanted = [name for name in columns if name is not None]
     missing = [name for name in wanted if name not in names]
     twice = [name for name in wanted if names.count(name) > 1]
@@ -92,6 +97,7 @@ def check_names(names: list[Any], columns: Columns, hint: str = "") -> None:
         raise ValueError(f"has no column {', '.join(missing)}; found {found or 'none'}{hint}")
     if twice:
         raise ValueError(f"has more than one column {', '.join(twice)}; found {found}")
+    return columns
 
 
 def from_xarray(array: Any, *, task: str = "task", episode: str = "episode", strict: bool = False) -> Returns:
@@ -128,7 +134,7 @@ def from_xarray(array: Any, *, task: str = "task", episode: str = "episode", str
     without = np.setdiff1d(np.arange(len(values)), tasks)
     if without.size:
         raise ValueError(f"{task} {labels[without[0]]} has no rollout; expected at least one")
-    found = padded(tasks, values[tasks, episodes].astype(np.float64), labels)
+    found = padded(tasks, in_double(values[tasks, episodes]), labels)
     check_missing(found, strict=strict)
     return found
 

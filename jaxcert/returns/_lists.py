@@ -5,22 +5,23 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.returns._rows import Returns, check_missing, padded
+from jaxcert.returns._rows import Returns, check_missing, in_double, padded
 
 
 def from_lists(returns: Mapping[Any, Sequence[float]] | Sequence[Sequence[float]], *, strict: bool = False) -> Returns:
     """Returns from a list of numbers per task, of equal lengths or not.
 
     Args:
-        returns: a list of lists, or a dictionary of lists with the label of each task; or arrays.
+        returns: a list of lists, or a dictionary of lists with the label of each task; or arrays. Of numbers or, for
+            successes, of bool.
         strict: refuse lists of which some are shorter than others.
 
     Returns:
         A ``Returns``, whose ``returns`` [n, m] and ``where`` go into ``jaxcert.certify``.
 
     Raises:
-        ValueError: there is no task; one has no rollout, or something else than finite numbers; with ``strict``,
-            rollouts are missing.
+        ValueError: there is no task; one has no rollout, or something else than finite numbers, or successes where
+            another has numbers; with ``strict``, rollouts are missing.
 
     Warns:
         UserWarning: without ``strict``, some tasks have fewer rollouts than others.
@@ -39,6 +40,7 @@ def from_lists(returns: Mapping[Any, Sequence[float]] | Sequence[Sequence[float]
     rows = {label: _checked_row(label, row) for label, row in _labelled(returns)}
     if not rows:
         raise ValueError("there is no task; expected a list of returns of each")
+    _check_alike(rows)
     tasks = np.repeat(np.arange(len(rows)), [len(row) for row in rows.values()])
     labels = np.fromiter(rows, object, len(rows)) if isinstance(returns, Mapping) else np.arange(len(rows))
     found = padded(tasks, np.concatenate(list(rows.values())), labels)
@@ -68,4 +70,13 @@ def _checked_row(label: Any, row: Any) -> np.ndarray:
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise ValueError(f"task {label!r}, rollout {bad[0]} is {values[bad[0]]}; expected a finite number")
-    return values.astype(np.float64)
+    return in_double(values)
+
+
+def _check_alike(rows: dict[Any, np.ndarray]) -> None:
+    """Refuse successes of some tasks beside numbers of others."""
+    kinds = {values.dtype == bool: label for label, values in rows.items()}
+    if len(kinds) > 1:
+        raise ValueError(
+            f"task {kinds[True]!r} has successes, of type bool, task {kinds[False]!r} numbers; expected one kind"
+        )

@@ -99,11 +99,6 @@ def is_successes(x: Any) -> bool:
     return getattr(x, "dtype", None) == np.bool_
 
 
-def default_support(returns: Any) -> Support | None:
-    """(0, 1) for successes, None for others."""
-    return (0.0, 1.0) if is_successes(returns) else None
-
-
 def returns_dtype(x: Any) -> np.dtype:
     """float64 for float64 returns where 64-bit types are on, else float32."""
     dtype = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype

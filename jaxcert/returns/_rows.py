@@ -2,6 +2,7 @@
 
 import dataclasses
 import decimal
+import functools
 import numbers
 import re
 import warnings
@@ -16,6 +17,11 @@ _AT_RANDOM = (
 # float() also accepts nan, inf, +5 and 1_000; here only decimal and exponent notation is accepted.
 _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 
+# Success and failure: one pair a column. What is 0 or 1 is a number.
+_PAIRS = ("true", "false"), ("yes", "no"), ("pass", "fail"), ("passed", "failed"), ("success", "failure"), (True, False)
+_WORDS: list[dict[Any, bool]] = [{success: True, failure: False} for success, failure in _PAIRS]
+_OR_WORDS = ", or in all rows true or false, yes or no, pass or fail, passed or failed, success or failure"
+
 
 class Columns(NamedTuple):
     """Names of the columns of a table with one row per rollout; that of episodes may be absent."""
@@ -24,13 +30,34 @@ class Columns(NamedTuple):
     episode: str | None = "episode_id"
     value: str = "total_return"
 
+    def in_table(self, names: list[Any]) -> "Columns":
+        """These columns of a table, where another name may stand for a usual one that it lacks.
+
+        Raises:
+            ValueError: several others could be meant.
+        """
+        return Columns(*map(functools.partial(_in_table, names), self, Columns(), _OTHER_NAMES))
+
+
+# In place of the usual names, in upper or lower case. Few: what is read without being named must be what was meant.
+_OTHER_NAMES = ("task",), ("episode", "trial", "rollout", "attempt"), ("return", "score", "success", "passed")
+
+
+def _in_table(names: list[Any], wanted: Any, usual: str | None, others: tuple[str, ...]) -> Any:
+    if wanted != usual or wanted in names:
+        return wanted
+    found = [name for name in names if str(name).strip().lower() in others]
+    if len(found) > 1:
+        raise ValueError(f"has no column {usual}, and {' and '.join(map(repr, found))}; expected one of these by name")
+    return found[0] if found else wanted
+
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Returns:
     """Returns of a set of tasks, some of which may have fewer rollouts than others.
 
     Attributes:
-        returns: float32 or float64 [n, m], one row per task. Missing rollouts are NaN.
+        returns: float32 or float64 [n, m], one row per task; or bool, of successes. Missing rollouts are NaN, or False.
         where: bool [n, m], False where a rollout is missing; None if none is.
         tasks: the label of each task, [n].
 
@@ -85,7 +112,7 @@ def arrange(names: Columns, task: np.ndarray, episode: np.ndarray | None, value:
         raise ValueError("has no rows, expected one per rollout")
     tasks, labels = _codes(task, names.task)
     episodes = None if episode is None else _codes(episode, f"{names.episode}")[0]
-    totals = _numbers(value, names.value)
+    totals = _values(value, names.value)
     if episode is not None and episodes is not None:
         _check_pairs(names, tasks, episodes, task, episode)
     return padded(tasks, totals, labels)
@@ -94,15 +121,16 @@ def arrange(names: Columns, task: np.ndarray, episode: np.ndarray | None, value:
 def padded(tasks: np.ndarray, totals: np.ndarray, labels: np.ndarray) -> Returns:
     """Returns [n, m] with m the largest number of rollouts, from the index of each rollout's task.
 
-    Missing rollouts are NaN, so that a forgotten mask gives an error, not a wrong result.
+    Missing rollouts are NaN or, among successes, False, so that a forgotten mask gives an error or less, nothing wrong.
     """
     counts = np.bincount(tasks, minlength=len(labels))
     order = np.argsort(tasks, kind="stable")
     rows, starts = tasks[order], np.cumsum(counts) - counts
     columns = np.arange(len(tasks)) - starts[rows]
-    returns = np.full((len(counts), int(counts.max())), np.nan)
+    where = np.arange(counts.max()) < counts[:, None]
+    returns = np.full(where.shape, False if totals.dtype == bool else np.nan)
     returns[rows, columns] = totals[order]
-    return Returns(returns, None if counts.min() == counts.max() else ~np.isnan(returns), labels)
+    return Returns(returns, None if where.all() else where, labels)
 
 
 def _codes(column: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -134,17 +162,47 @@ def _is_empty(entry: Any) -> bool:
     return entry is None or (isinstance(entry, str) and not entry) or (isinstance(entry, float) and np.isnan(entry))
 
 
-def _numbers(column: np.ndarray, name: str) -> np.ndarray:
-    """The returns, finite float64 [rows]."""
+def _values(column: np.ndarray, name: str) -> np.ndarray:
+    """The returns [rows]: bool if they are successes, the first one of them in words or bool; else finite float64."""
     if column.dtype.kind in "mM":  # NumPy would give the number of its units, such as nanoseconds
         kind = "durations" if column.dtype.kind == "m" else "dates"
         raise ValueError(f"column {name} holds {kind} ({column.dtype}), expected numbers, such as seconds")
     if column.dtype.kind in "biuf":
-        numbers = column.astype(np.float64)
+        values = in_double(column)
+    elif (words := words_like(column[0])) is not None:
+        return _successes(column, name, words)
     else:
-        numbers = np.fromiter(map(_number, column.tolist()), np.float64, len(column))
-    _check_rows(~np.isfinite(numbers), name, column, "a finite number")
-    return numbers
+        values = np.fromiter(map(_number, column.tolist()), np.float64, len(column))
+    wrong = ~np.isfinite(values)
+    spelled = (
+        wrong.any() and isinstance(column[np.argmax(wrong)], str) and column[np.argmax(wrong)].strip()[:1].isalpha()
+    )
+    _check_rows(wrong, name, column, f"a finite number{_OR_WORDS if spelled else ''}")
+    return values
+
+
+def _successes(column: np.ndarray, name: str, words: dict[Any, bool]) -> np.ndarray:
+    found = [words.get(_spelled(entry)) for entry in column.tolist()]
+    expected = f"{' or '.join(str(word).lower() for word in words)}, as in row 1"
+    _check_rows(np.asarray([each is None for each in found]), name, column, expected)
+    return np.asarray(found, bool)
+
+
+def in_double(values: np.ndarray) -> np.ndarray:
+    """Numbers as float64; successes, of type bool, as they are."""
+    return values if values.dtype == bool else values.astype(np.float64)
+
+
+def words_like(entry: Any) -> dict[Any, bool] | None:
+    """What stands for success and failure in a column that begins with this entry; None for numbers."""
+    return next((words for words in _WORDS if _spelled(entry) in words), None)
+
+
+def _spelled(entry: Any) -> Any:
+    """A word in lower case, a bool as itself; anything else is no word."""
+    if isinstance(entry, str):
+        return entry.strip().lower()
+    return bool(entry) if isinstance(entry, bool | np.bool_) else None
 
 
 def _number(entry: Any) -> float:

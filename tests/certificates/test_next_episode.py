@@ -161,7 +161,9 @@ def test_sentences():
         "With confidence 0.99: on a new task from the same distribution, the next episode returns at least 500 with "
         "probability at least 0.9548."
     )
-    assert second == "With confidence 0.99: nothing is certified about a return of at least 2000 of the next episode."
+    assert second == (
+        "With confidence 0.99: nothing is certified about the probability that the next episode returns at least 2000."
+    )
     assert found.status.tolist() == [Status.CERTIFIED, Status.VACUOUS]
     assert repr(found).startswith("EpisodeCertificate(thresholds=[500, 2000], safety=[0.954")
     bad = certify_episode(changed(np.nan), 500.0, delta=0.01, validate=False)

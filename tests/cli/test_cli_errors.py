@@ -25,8 +25,6 @@ def stored(folder: Path, returns: np.ndarray, **arrays: np.ndarray) -> Path:
     ("arguments", "words"),
     [
         ([], "Missing argument 'FILE'"),
-        (["r.npz", "--delta", 0.1], "--support missing"),
-        (["r.npz", "--support", 0, 1], "--delta missing"),
         (["r.npz", "--support", 0], "'--support'"),
         (["r.npz", "--support", 0, 1, "--delta", "small"], "'--delta'"),
         (["r.npz", "--support", 0, 1, "--delta", 0.1, "--colour"], "--colour"),

@@ -64,7 +64,7 @@ def test_other_names_between_semicolons_are_named(tmp_path):
 
 @pytest.mark.parametrize(
     ("dtype", "expected"),
-    [("float32", "float32"), ("float16", "float32"), ("float64", "float64"), ("int64", "float64"), ("bool", "float64")],
+    [("float32", "float32"), ("float16", "float32"), ("float64", "float64"), ("int64", "float64"), ("bool", "bool")],
 )
 def test_npz_keeps_values_and_type(tmp_path, dtype, expected):
     returns = np.array([[0, 1, 1], [1, 0, 1]], dtype=dtype)
@@ -215,7 +215,7 @@ def test_bad_npy(tmp_path):
 @pytest.mark.parametrize(
     "columns",
     [
-        {"task_id": pa.array(["b", "a", "b"]).dictionary_encode(), "total_return": [True, False, True]},
+        {"task_id": pa.array(["b", "a", "b"]).dictionary_encode(), "total_return": [1.0, 0.0, 1.0]},
         {"task_id": pa.array(["b", "a", "b"], pa.large_string()), "total_return": pa.array([1, 0, 1], pa.int8())},
         {"task_id": [7, 3, 7], "total_return": pa.array(["1", " 0.0 ", "1e0"], pa.large_string())},
         {"task_id": [7, 3, 7], "total_return": pa.array([1, 0, 1]).cast(pa.decimal128(21, 2))},
@@ -254,7 +254,7 @@ def test_blanks_around_labels_make_no_other_tasks(tmp_path, mark):
     ("text", "words"),
     [
         ("a,b\n1,2\n", ["no column task_id, episode_id, total_return", "found 'a', 'b'"]),
-        ("task_id,episode_id,return\n1,2,3\n", ["no column total_return", "'return'"]),
+        ("task_id,episode_id,reward\n1,2,3\n", ["no column total_return", "'reward'"]),
         ("task_id," + HEADER + "1,1,1,1\n", ["more than one column task_id"]),
         (HEADER, ["no rows"]),
         (HEADER + "a,1,1\nb,1,1\na,1,2\n", ["rows 1 and 3", "task_id a, episode_id 1", "once"]),
@@ -301,8 +301,8 @@ def test_bad_parquet(tmp_path, columns, words):
 
 
 def test_parquet_without_a_column_or_rows(tmp_path):
-    renamed = {"task": [1], "episode_id": [0], "total_return": [1.0]}
-    refused(saved(tmp_path, "a.parquet", parquet(renamed)), "no column task_id", "'task'")
+    renamed = {"tasks": [1], "episode_id": [0], "total_return": [1.0]}
+    refused(saved(tmp_path, "a.parquet", parquet(renamed)), "no column task_id", "'tasks'")
     refused(saved(tmp_path, "b.parquet", parquet({name: pa.array([], pa.int64()) for name in GOOD})), "no rows")
     refused(saved(tmp_path, "c.parquet", SIX_ROWS), "not a Parquet file")
     refused(saved(tmp_path, "d.parquet", b"PAR1" + b"x" * 40 + b"PAR1"), "cannot be read as Parquet")

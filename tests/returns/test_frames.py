@@ -42,7 +42,8 @@ def test_tasks_are_numbered_by_their_first_row(frame):
 def test_other_names_types_and_fewer_rollouts(frame):
     columns = {"env": [7, 3, 7], "ok": [True, False, True], "text": ["1", " 0.5 ", "2e-1"], "more": [None] * 3}
     data = from_frame(frame(columns), task="env", episode=None, value="ok")
-    np.testing.assert_array_equal(data.returns, [[1, 1], [0, np.nan]])
+    assert data.returns.dtype == bool
+    np.testing.assert_array_equal(data.returns, [[True, True], [False, False]])
     np.testing.assert_array_equal(data.where, [[True, True], [True, False]])
     assert data.tasks.tolist() == [7, 3]
     assert repr(data) == "Returns(2 tasks, 1 to 2 rollouts)"

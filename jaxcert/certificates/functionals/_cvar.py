@@ -13,6 +13,7 @@ from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound, Ends, finish
 from jaxcert.bounds._evaluate import task_shape
 from jaxcert.certificates._arguments import as_row
+from jaxcert.certificates._certificate import quantity_of
 from jaxcert.certificates.functionals._mean_certificate import MeanCertificate, mean_status
 from jaxcert.certificates.functionals._task_averages import mean_over_tasks, prepare_averages, task_averages
 from jaxcert.numerics._batches import common_shape
@@ -81,7 +82,7 @@ def certify_cvar(
     alpha, cap = _shares(alpha, dtype, validate), _caps(cap, prepared, validate)
     common_shape(alpha=alpha, cap=cap)
     fields, n = _cvar(chosen, prepared, alpha, cap, delta), task_shape(prepared)[-1]
-    return MeanCertificate(**fields, delta=delta, num_tasks=n, bound=bound, quantity="expected return")
+    return MeanCertificate(**fields, delta=delta, num_tasks=n, bound=bound, quantity=quantity_of(bound, returns))
 
 
 def _shares(alpha: Any, dtype: np.dtype, validate: bool) -> jax.Array:

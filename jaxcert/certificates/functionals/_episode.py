@@ -1,4 +1,4 @@
-"""The next episode on a new task."""
+"""The next episode on a new task, or several in a row."""
 
 import dataclasses
 import functools
@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._validation import check_count, is_concrete
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._evaluate import lower_bounds
@@ -19,17 +20,18 @@ from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures, floor_to
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import at_least, complement_up, unit_roundoff
-from jaxcert.returns._prepared import Prepared, probability
+from jaxcert.returns._prepared import Prepared, is_successes, probability
 from jaxcert.returns._without_support import prepare_without_support
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False)
 class EpisodeCertificate(ByThreshold):
-    """Certified probability that the next episode reaches a threshold; a pytree of arrays.
+    """Certified probability that the next episode, or each of the next k, reaches a threshold; a pytree of arrays.
 
     With probability at least 1 - delta over the sampled tasks and rollouts: one new episode, on a new task from the
-    same distribution, has a return of at least the threshold with probability at least ``safety`` = 1 - ``epsilon``.
+    same distribution, has a return of at least the threshold with probability at least ``safety`` = 1 - ``epsilon``; or
+    k new episodes, on one new task, all have.
 
     Attributes:
         thresholds: float[..., t].
@@ -39,6 +41,8 @@ class EpisodeCertificate(ByThreshold):
         delta: failure probability of each certificate, a scalar.
         num_tasks: n (static).
         rollouts: which rollouts of a task it rests on, "all" or "first" (static).
+        num_episodes: k (static).
+        of_successes: whether returns are of type bool: a return of 1 is a success (static).
 
     Example:
         >>> import jax.numpy as jnp
@@ -46,6 +50,9 @@ class EpisodeCertificate(ByThreshold):
         >>> print(certify_episode(jnp.full((200, 1), 0.9), 0.8, delta=0.01))
         With confidence 0.99: on a new task from the same distribution,
         the next episode returns at least 0.8 with probability at least 0.9772.
+        >>> print(certify_episode(jnp.ones((200, 6), bool), 1, num_episodes=4, delta=0.01))
+        With confidence 0.99: on a new task from the same distribution,
+        all of the next 4 trials succeed with probability at least 0.9772.
     """
 
     thresholds: jax.Array
@@ -55,6 +62,8 @@ class EpisodeCertificate(ByThreshold):
     delta: jax.Array
     num_tasks: int = dataclasses.field(metadata={"static": True})
     rollouts: str = dataclasses.field(metadata={"static": True})
+    num_episodes: int = dataclasses.field(default=1, metadata={"static": True})
+    of_successes: bool = dataclasses.field(default=False, metadata={"static": True})
 
     _per_threshold = ("thresholds", "safety", "epsilon", "status")
 
@@ -66,7 +75,7 @@ class EpisodeCertificate(ByThreshold):
         return listed(lambda i: self._sentence(*rows[i]), len(rows))
 
     def __repr__(self) -> str:
-        settings = f"num_tasks={self.num_tasks}, rollouts={self.rollouts!r}"
+        settings = f"num_tasks={self.num_tasks}, rollouts={self.rollouts!r}, num_episodes={self.num_episodes}"
         if not self._is_single():
             return f"{type(self).__name__}(safety of shape {getattr(self.safety, 'shape', None)}, {settings})"
         thresholds, safety = figures_row(self.thresholds), figures_row(self.safety)
@@ -78,14 +87,22 @@ class EpisodeCertificate(ByThreshold):
         return holds_values(self) and self.thresholds.ndim == self.safety.ndim == 1
 
     def _sentence(self, threshold: float, safety: float, status: int) -> str:
-        start, shown = f"With confidence {confidence(float(self.delta))}", floor_figures(threshold)
+        start, (subject, event) = f"With confidence {confidence(float(self.delta))}", self._words(threshold)
         if not safety > 0:
-            return f"{start}: nothing is certified about a return of at least {shown} of the next episode."
+            return f"{start}: nothing is certified about the probability that {subject} {event}."
         note = f" ({Status(status).advice})" if status == Status.INVALID_INPUT else ""
         return (
-            f"{start}: on a new task from the same distribution, the next episode returns at least {shown} "
+            f"{start}: on a new task from the same distribution, {subject} {event} "
             f"with probability at least {floor_to(safety, 4)}.{note}"
         )
+
+    def _words(self, threshold: float) -> tuple[str, str]:
+        """Which episodes, and what they do."""
+        single, succeeds = self.num_episodes == 1, self.of_successes and 0 < threshold <= 1
+        each = "trial" if succeeds else "episode"
+        subject = f"the next {each}" if single else f"all of the next {self.num_episodes} {each}s"
+        event = f"succeed{'s' * single}" if succeeds else f"return{'s' * single} at least {floor_figures(threshold)}"
+        return subject, event
 
 
 def certify_episode(
@@ -93,11 +110,12 @@ def certify_episode(
     thresholds: chex.Numeric | Sequence[chex.Numeric],
     *,
     delta: chex.Numeric,
+    num_episodes: int = 1,
     rollouts: Literal["all", "first"] = "all",
     where: chex.Array | None = None,
     validate: bool = True,
 ) -> EpisodeCertificate:
-    r"""Certify the return of one new episode on a new task, rather than an expected return.
+    r"""Certify the return of one new episode on a new task, or of several, rather than an expected return.
 
     At each threshold t, fixed before the data are seen, with p_i the fraction of the rollouts of task i that return at
     least t, and r the number of tasks whose first rollout does not,
@@ -110,13 +128,18 @@ def certify_episode(
     rollouts the certificate is the higher, the more the rollouts of a task differ; if they all agree, "first" is
     slightly higher.
 
+    For k episodes on one new task that all reach t, "k of k", p_i is the share of the choices of k rollouts of task i
+    that all do: with s of its m rollouts that reach t, s (s - 1) .. (s - k + 1) / (m (m - 1) .. (m - k + 1)), whose
+    mean is that probability. "first" are the first k rollouts, as are all of them at m = k.
+
     Args:
         returns: float[..., n, m], m rollouts of a fixed policy on each of n i.i.d. tasks; leading axes are batched. No
             support is needed.
-        thresholds: float[t], or a scalar for one.
+        thresholds: float[t], or a scalar for one. Of successes, an array of bool, it is 1.
         delta: failure probability of each certificate, in (0, 1); a scalar.
-        rollouts: "all", or the "first" one of each task that ``where`` lets count. To be chosen before the data are
-            seen.
+        num_episodes: k, of one new task; at most as many as each task has rollouts. Chosen before the data are seen.
+        rollouts: "all", or the "first" one of each task that ``where`` lets count, or k. To be chosen before the data
+            are seen.
         where: bool[..., n, m], which rollouts count, fixed before the data are seen; all by default.
         validate: as in ``certify``. Otherwise, and for traced values, a task with a return that is not finite counts as
             failed, and an invalid threshold or delta certifies nothing.
@@ -137,41 +160,70 @@ def certify_episode(
     """
     if rollouts not in ("all", "first"):
         raise ValueError(f"rollouts is {rollouts!r}; expected 'all' or 'first'")
+    check_count("num_episodes", num_episodes)
     prepared = prepare_without_support(returns, where, validate, needed_by="the next episode")
+    _check_enough(prepared, num_episodes)
     dtype, (n, m) = prepared.low.dtype, prepared.returns.shape[-2:]
     delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
     thresholds = prepare_thresholds(thresholds, dtype, validate)
-    exact = rollouts == "first" or m == 1
-    shares, valid = _shares_reached(prepared, thresholds, first=exact)
+    exact = rollouts == "first" or m == num_episodes
+    shares, valid = _shares_reached(prepared, thresholds, first=exact, k=num_episodes)
     lower = lower_bounds(CLOPPER_PEARSON if exact else BETTING, shares, delta)
     fields = _certificates(lower, thresholds, valid)
-    return EpisodeCertificate(**fields, thresholds=thresholds, delta=delta, num_tasks=n, rollouts=rollouts)
+    settings = {
+        "num_tasks": n,
+        "rollouts": rollouts,
+        "num_episodes": num_episodes,
+        "of_successes": is_successes(returns),
+    }
+    return EpisodeCertificate(**fields, thresholds=thresholds, delta=delta, **settings)
+
+
+def _check_enough(prepared: Prepared, num_episodes: int) -> None:
+    m, where = prepared.returns.shape[-1], prepared.where
+    if m < num_episodes:
+        raise ValueError(f"returns have {m} rollouts per task; expected at least num_episodes, {num_episodes}")
+    if num_episodes > 1 and where is not None and is_concrete(where):
+        counts = np.asarray(where).sum(axis=-1)
+        if counts.min() < num_episodes:
+            raise ValueError(f"a task has {counts.min()} rollouts; expected at least num_episodes, {num_episodes}")
 
 
 # Thresholds are taken in blocks of so many that their comparisons take at most about 256 MB.
 _BLOCK_BYTES = 2**28
 
 
-@functools.partial(jax.jit, static_argnames="first")
-def _shares_reached(prepared: Prepared, thresholds: jax.Array, *, first: bool) -> tuple[Prepared, jax.Array]:
-    """At most the fraction of rollouts that reach each threshold, [..., t, n] as numbers in [0, 1]; valid tasks."""
+@functools.partial(jax.jit, static_argnames=("first", "k"))
+def _shares_reached(prepared: Prepared, thresholds: jax.Array, *, first: bool, k: int) -> tuple[Prepared, jax.Array]:
+    """At most the share of the choices of k rollouts that all reach each threshold, [..., t, n]; valid tasks."""
     x, mask = prepared.returns, prepared.where
     mask = jnp.ones(x.shape, bool) if mask is None else mask
     count = jnp.sum(mask, axis=-1, dtype=jnp.int32)
-    valid = jnp.all(jnp.isfinite(x) | ~mask, axis=-1) & (count > 0)
+    valid = jnp.all(jnp.isfinite(x) | ~mask, axis=-1) & (count >= k)
     if first:
-        mask, count = mask & (jnp.cumsum(mask, axis=-1) == 1), jnp.minimum(count, 1)
+        mask, count = mask & (jnp.cumsum(mask, axis=-1) <= k), jnp.minimum(count, k)
 
     def reached(threshold: jax.Array) -> jax.Array:
         hits = jnp.sum(at_least(x, threshold) & mask, axis=-1, dtype=jnp.int32)
-        hits, total = jnp.where(valid, hits, 0).astype(x.dtype), jnp.maximum(count, 1).astype(x.dtype)
-        share = quotient(hits, total) * (1 - 4 * unit_roundoff(x.dtype))
-        return jnp.where(hits == total, 1, share)
+        hits, total = jnp.where(valid, hits, 0).astype(x.dtype), jnp.maximum(count, k).astype(x.dtype)
+        return jnp.where(hits == total, 1, _share_of_choices(hits, total, k))
 
     block = max(1, _BLOCK_BYTES // x.size)
     shares = jnp.moveaxis(jax.lax.map(reached, thresholds, batch_size=block), 0, -2)
     one = jnp.ones_like(prepared.low)
     return Prepared(shares, jnp.zeros_like(one), one, None), valid
+
+
+def _share_of_choices(hits: jax.Array, total: jax.Array, k: int) -> jax.Array:
+    """At most s (s - 1) .. (s - k + 1) / (m (m - 1) .. (m - k + 1)); 0 for s < k."""
+    u = unit_roundoff(hits.dtype)
+
+    def narrowed(i: jax.Array, share: jax.Array) -> jax.Array:
+        left = jnp.maximum(hits - i.astype(hits.dtype), 0)
+        # A quotient and two products.
+        return share * (quotient(left, jnp.maximum(total - i.astype(hits.dtype), 1)) * (1 - 6 * u))
+
+    return jax.lax.fori_loop(0, k, narrowed, jnp.ones_like(hits))
 
 
 @jax.jit

@@ -5,9 +5,13 @@ import functools
 import chex
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxcert.bounds._bound import Bound, Ends, finish
-from jaxcert.bounds._evaluate import task_shape
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
+from jaxcert.bounds._evaluate import lower_bounds, prepare, task_shape
+from jaxcert.certificates._arguments import default_bound
+from jaxcert.certificates._certificate import quantity_of
 from jaxcert.certificates.functionals._mean_certificate import MeanCertificate, mean_status
 from jaxcert.certificates.functionals._task_averages import mean_over_tasks, prepare_averages, task_averages
 from jaxcert.returns._prepared import Prepared, Support, probability
@@ -19,7 +23,7 @@ def certify_mean(
     *,
     support: Support | None = None,
     delta: chex.Numeric,
-    bound: str = "betting",
+    bound: str | None = None,
     where: chex.Array | None = None,
     validate: bool = True,
 ) -> MeanCertificate:
@@ -36,7 +40,9 @@ def certify_mean(
             ``certify``.
         support: (a, b), as in ``certify``; b may be infinite for "betting".
         delta: failure probability, in (0, 1); a scalar.
-        bound: "betting" or "hoeffding": over tasks whose averages may be of unequal numbers of rollouts.
+        bound: "betting" or "hoeffding": over tasks whose averages may be of unequal numbers of rollouts. Or
+            "clopper_pearson", which is exact, for one trial per task that succeeds or not: the default for an array of
+            bool [..., n, 1], as "betting" is for others.
         where: bool[..., n, m], which rollouts count, fixed before the data are seen; all by default.
         validate: as in ``certify``; values that cannot be checked fail closed: an invalid return or delta gives -inf,
             and the status says so. A return outside the support refutes it: the mean may then be below any number.
@@ -55,10 +61,29 @@ def certify_mean(
 
     Reference: the page on means and tails, equation (1).
     """
-    chosen, prepared = prepare_averages(bound, returns, support, where, validate)
+    of_trials = not isinstance(returns, Summary) and np.ndim(returns) > 1 and np.shape(returns)[-1] == 1
+    bound = bound or default_bound(None, returns if of_trials else ())
+    if of_trials and bound == CLOPPER_PEARSON.name:
+        chosen = CLOPPER_PEARSON
+        prepared = prepare(chosen, returns, support, where, validate, certificate=True)
+    else:
+        chosen, prepared = prepare_averages(bound, returns, support, where, validate)
     delta = probability("delta", delta, prepared.low.dtype, "down", validate=validate, scalar=True)
-    fields, n = _mean(chosen, prepared, delta), task_shape(prepared)[-1]
-    return MeanCertificate(**fields, delta=delta, num_tasks=n, bound=bound, quantity="expected return")
+    fields = _mean_of_trials(prepared, delta) if chosen is CLOPPER_PEARSON else _mean(chosen, prepared, delta)
+    settings = {"num_tasks": task_shape(prepared)[-1], "bound": bound, "quantity": quantity_of(bound, returns)}
+    return MeanCertificate(**fields, delta=delta, **settings)
+
+
+def _mean_of_trials(prepared: Prepared, delta: jax.Array) -> dict:
+    """Of one trial per task, [..., n, 1]: over tasks they are trials of one coin, whose bias is the mean."""
+    x, low, high, where = prepared
+    trials = x[..., 0] if where is None else jnp.where(where[..., 0], x[..., 0], jnp.nan)
+    mean = lower_bounds(CLOPPER_PEARSON, Prepared(trials, low, high, None), delta)
+    return {"mean": mean, **_whole(low), "status": mean_status(mean, low)}
+
+
+def _whole(like: jax.Array) -> dict:
+    return {"alpha": jnp.ones_like(like), "cap": jnp.full_like(like, jnp.inf)}
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -66,5 +91,4 @@ def _mean(bound: Bound, prepared: Prepared, delta: jax.Array) -> dict:
     low, (excess, width, valid) = prepared.low, task_averages(prepared)
     lower = mean_over_tasks(bound, excess, delta, jnp.zeros_like(low), width)
     mean = finish(lower, Ends(low, (lower >= 0) & jnp.all(valid, axis=-1)))
-    whole, uncapped = jnp.ones_like(low), jnp.full_like(low, jnp.inf)
-    return {"mean": mean, "alpha": whole, "cap": uncapped, "status": mean_status(mean, low)}
+    return {"mean": mean, **_whole(low), "status": mean_status(mean, low)}

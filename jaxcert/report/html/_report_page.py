@@ -102,6 +102,7 @@ def write_report(
         confidence=confidence(float(certificate.delta)),
         rows=certified_table(certificate),
         num_rows=len(certificate),
+        quantity=certificate._quantity,
         settings=settings_table(certificate, np.sum(~np.isnan(values), axis=1), support, data) | locked,
         facts=facts_table(facts or {}),
         verify_command=verify_command,

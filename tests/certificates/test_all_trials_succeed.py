@@ -1,0 +1,133 @@
+"""All of the next k trials on a new task, and the mean of single trials: exact values, failure, words, refusals."""
+
+from fractions import Fraction
+from math import comb
+
+import jax
+import numpy as np
+import pytest
+from bounds.exact_bounds import Sample, betting
+from flint import fmpq
+from scipy import stats
+
+from benchmarks.exact import exact
+from jaxcert import Status, certify_cvar, certify_episode, certify_mean
+
+N, M, K = 20, 6, 3
+RNG = np.random.default_rng(0)
+X = RNG.random((N, M)) < RNG.beta(5, 2, (N, 1))
+MASK = np.arange(M) < RNG.integers(K, M + 1, (N, 1))
+SINGLE = np.arange(200)[:, None] < 190
+
+
+@pytest.mark.parametrize("p", [Fraction(1, 7), Fraction(9, 10)])
+def test_the_share_of_choices_has_the_right_mean(p):
+    pmf = [comb(M, s) * p**s * (1 - p) ** (M - s) for s in range(M + 1)]
+    assert sum(pmf[s] * Fraction(comb(s, K), comb(M, K)) for s in range(M + 1)) == p**K
+
+
+@pytest.mark.parametrize("where", [None, MASK])
+def test_never_above_the_exact_value_and_close(where, precision):
+    found = certify_episode(X.astype(precision), 1, delta=0.02, num_episodes=K, where=where)
+    mask = np.ones(X.shape, bool) if where is None else where
+    shares = [fmpq(comb(int(s), K), comb(int(m), K)) for s, m in zip((X & mask).sum(1), mask.sum(1), strict=True)]
+    distinct = sorted(set(shares))
+    upper = betting(Sample(distinct, [shares.count(v) for v in distinct], fmpq(1)), float(np.asarray(found.delta)))
+    assert 0 <= upper - exact(np.asarray(found.safety)[0]) <= 1e-5
+    assert found.safety[0] > 0.1
+
+
+@pytest.mark.parametrize("options", [{"where": None}, {"where": MASK}])
+def test_the_first_k_and_all_k_of_k_are_one_coin_each(options):
+    together = X[:, :K].all(axis=1, keepdims=True)
+    wanted = certify_episode(together, 1, delta=0.02).safety
+    found = certify_episode(X, 1, delta=0.02, num_episodes=K, rollouts="first", **options)
+    np.testing.assert_array_equal(found.safety, wanted)
+    np.testing.assert_array_equal(certify_episode(X[:, :K], 1, delta=0.02, num_episodes=K).safety, wanted)
+
+
+def test_a_tasks_trials_that_all_agree_fail_at_most_with_delta():
+    """Exactly, where a task either always succeeds or never does."""
+    n, delta = 20, 0.05
+    table = np.repeat((np.arange(n) >= np.arange(n + 1)[:, None])[..., None], 4, axis=-1)
+    certified = np.asarray(certify_episode(table, 1, delta=delta, num_episodes=2).safety[:, 0], float)
+    shares = 1 - certified + 1e-9  # of bad tasks: just more than is certified at some number of them
+    fails = [stats.binom.pmf(np.arange(n + 1), n, p)[certified > 1 - p].sum() for p in shares]
+    assert 0.5 * delta < max(fails) <= delta
+
+
+def test_tasks_with_too_few_trials():
+    few = MASK.copy()
+    few[3, 2:] = False
+    with pytest.raises(ValueError, match="a task has 2 rollouts; expected at least num_episodes, 3"):
+        certify_episode(X, 1, delta=0.02, num_episodes=K, where=few)
+    failed = X.copy()
+    failed[3] = False
+    found = jax.jit(lambda where: certify_episode(X, 1, delta=0.02, num_episodes=K, where=where))(few)
+    assert found.safety[0] == certify_episode(failed, 1, delta=0.02, num_episodes=K, where=MASK).safety[0]
+    assert found.status.tolist() == [Status.INVALID_INPUT]
+
+
+@pytest.mark.parametrize(
+    ("returns", "options", "message"),
+    [
+        (X, {"num_episodes": 7}, "returns have 6 rollouts per task; expected at least num_episodes, 7"),
+        (X, {"num_episodes": 0}, "num_episodes is 0; expected a whole number of at least 1"),
+        (X, {"num_episodes": 2.5}, "num_episodes is 2.5; expected a whole number"),
+    ],
+)
+def test_what_has_no_meaning_is_refused(returns, options, message):
+    with pytest.raises(ValueError, match=message):
+        certify_episode(returns, 1, delta=0.02, **options)
+
+
+def test_sentences():
+    start = "With confidence 0.98: on a new task from the same distribution,"
+    wanted = {1: "the next trial succeeds with", 3: "all of the next 3 trials succeed with"}
+    for k, words in wanted.items():
+        assert str(certify_episode(X, 1, delta=0.02, num_episodes=k)).startswith(
+            f"{start} {words} probability at least 0."
+        )
+    found = certify_episode(X * 0.5, [0.25, 0.75], delta=0.02, num_episodes=3)
+    first, second = str(found).splitlines()
+    assert first.startswith(f"{start} all of the next 3 episodes return at least 0.25 with probability")
+    assert second.endswith(
+        "nothing is certified about the probability that all of the next 3 episodes return at least 0.75."
+    )
+    assert found.to_dict()["num_episodes"] == 3
+    zero = certify_episode(X, 0, delta=0.02, num_episodes=3)
+    assert "all of the next 3 episodes return at least 0 with" in str(zero)
+    nothing = certify_episode(X & False, 1, delta=0.02, num_episodes=4)
+    assert str(nothing).endswith("certified about the probability that all of the next 4 trials succeed.")
+
+
+# --- the mean of single trials ------------------------------------------------------------------------------------
+
+
+def test_single_trials_have_the_exact_limit():
+    found = certify_mean(SINGLE, delta=0.01)
+    exact_limit = stats.beta.ppf(0.01, 190, 11)  # 0.9018; the betting bound says 0.8892
+    assert exact_limit - 1e-5 < float(found.mean) <= exact_limit
+    assert found.bound == "clopper_pearson"
+    assert "the probability of success is at least 0.9018" in str(found)
+    asked = certify_mean(1.0 * SINGLE, delta=0.01, bound="clopper_pearson")
+    assert float(asked.mean) == float(found.mean)
+
+
+def test_single_trials_that_are_missing_or_no_trials_certify_nothing():
+    where = np.ones_like(SINGLE)
+    call = jax.jit(lambda x, where: certify_mean(x, delta=0.01, bound="clopper_pearson", where=where))
+    assert float(call(SINGLE, where).mean) == float(certify_mean(SINGLE, delta=0.01).mean)
+    where[7] = False
+    for found in (call(SINGLE, where), call(0.5 * SINGLE, where | True)):
+        assert found.mean == -np.inf
+        assert found.status == Status.INVALID_INPUT
+    with pytest.raises(ValueError, match=r"is 0.5; Clopper-Pearson expects binary returns"):
+        certify_mean(0.5 * SINGLE, delta=0.01, bound="clopper_pearson")
+    with pytest.raises(ValueError, match="bound is 'clopper_pearson'; expected one of betting, hoeffding"):
+        certify_mean(X, delta=0.01, bound="clopper_pearson")
+
+
+def test_means_and_tails_of_several_trials_speak_of_success():
+    assert "the probability of success is at least" in str(certify_mean(X, delta=0.05))
+    assert "the probability of success is at least" in str(certify_cvar(X, 0.5, cap=0.8, delta=0.05))

@@ -1,0 +1,97 @@
+"""Successes and failures on the command line: from a file of words to the sentence, its certificate file and a plan."""
+
+import json
+
+import numpy as np
+import pytest
+from cli_harness import command, refused
+
+import jaxcert
+from jaxcert.cli import _plan_command
+from jaxcert.report import Protocol
+
+RNG = np.random.default_rng(3)
+PASSED = RNG.random((60, 10)) < RNG.beta(9, 1, (60, 1))
+DELTA, HALF = ("--delta", 0.05), ("--threshold", 0.5)
+SENTENCE = (
+    "With confidence 0.95: on a new task from the same distribution, the probability of success is at least 0.5 with"
+)
+
+
+def write(path, shown):
+    rows = [f"{task},{trial},{shown(ok)}" for (task, trial), ok in np.ndenumerate(PASSED)]
+    path.write_text("\n".join(["task,trial,success", *rows, ""]))
+    return path
+
+
+@pytest.fixture(scope="module")
+def trials(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("trials") / "trials.csv", lambda ok: "pass" if ok else "fail")
+
+
+def test_a_file_of_words_needs_no_other_option(trials):
+    found = command("certify", trials, *DELTA, *HALF)
+    assert found.status == 0
+    assert "method attained" in found.out
+    assert str(jaxcert.certify(PASSED, 0.5, delta=0.05)) in found.out
+    assert SENTENCE in found.out
+    assert "warning" not in found.err
+
+
+def test_the_whole_way_from_a_protocol_to_a_page(trials, tmp_path):
+    protocol, document, page = (tmp_path / name for name in ("p.toml", "c.json", "c.html"))
+    size = ("--tasks", 60, "--rollouts", 10)
+    assert command("lock", protocol, *DELTA, *HALF, *size, "--method", "attained").status == 0
+    assert Protocol.read(protocol).support == (0, 1)
+    written = command("certify", trials, "--protocol", protocol, "--json", document, "--report", page, "--wanted", 0.99)
+    assert written.status == 0, written.err
+    assert "Why not more at threshold 0.5: " in written.out
+    record = json.loads(document.read_text())["certificates"][0]
+    assert record["data"]["dtype"] == "bool"
+    assert record["data"]["columns"] == {"task": "task", "episode": "trial", "value": "success"}
+    assert record["rows"][0]["sentence"].startswith(SENTENCE)
+    assert command("verify", document, trials, "--protocol", protocol).out == "verified: 1 certificate, 1 statement\n"
+    text = page.read_text()
+    assert "share of new tasks on which the probability of success is at least the" in text
+    assert "expected return" not in text
+    # The outcomes of another file, in other words, are another file.
+    other = write(tmp_path / "trials.csv", lambda ok: not ok)
+    assert command("verify", document, other).status == 1
+
+
+def test_zeros_and_ones_are_numbers_unless_the_method_says_so(tmp_path):
+    file = write(tmp_path / "trials.csv", int)
+    assert "--support missing" in refused("certify", file, *DELTA, *HALF)
+    hinted = command("certify", file, *DELTA, *HALF, "--support", 0, 1)
+    assert "method binomial" in hinted.out
+    assert 'method="attained" (--method attained), which is the default for successes' in hinted.err
+    asked = command("certify", file, *DELTA, *HALF, "--method", "attained")
+    words = write(tmp_path / "words.csv", lambda ok: ok)
+    assert asked.out.replace("trials", "words") == command("certify", words, *DELTA, *HALF).out
+
+
+def test_delta_is_missing(trials):
+    message = refused("certify", trials, *HALF)
+    assert "--delta missing" in message
+    assert "--support" not in message
+
+
+def test_a_protocol_that_leaves_columns_open_is_kept_by_the_one_that_can_be_meant(trials, tmp_path):
+    lock = (*DELTA, *HALF, "--tasks", 60, "--rollouts", 10, "--method", "attained")
+    protocol = tmp_path / "p.toml"
+    assert command("lock", protocol, *lock).status == 0
+    two = tmp_path / "two.csv"
+    header, *rows = trials.read_text().splitlines()
+    two.write_text("\n".join([f"{header},passed", *(f"{row},pass" for row in rows), ""]))
+    message = refused("certify", two, "--protocol", protocol, "--value-column", "passed")
+    assert "value_column is passed, the protocol locks no value_column; expected one that is read without" in message
+
+
+def test_a_plan_from_successes_needs_no_support(trials, tmp_path, monkeypatch):
+    def refuse(pilot, *, support, **_):
+        raise ValueError(f"planned from {pilot.dtype} in {support}")
+
+    monkeypatch.setattr(_plan_command, "plan", refuse)
+    assert "planned from bool in (0, 1)" in refused("plan", trials, *DELTA, *HALF, "--safety", 0.8)
+    numbers = write(tmp_path / "n.csv", int)
+    assert "--support is not given" in refused("plan", numbers, *DELTA, *HALF, "--safety", 0.8)
