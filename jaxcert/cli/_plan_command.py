@@ -8,14 +8,16 @@ import numpy as np
 import typer
 
 from jaxcert._files import check_output, write_whole
+from jaxcert.certificates.attained import ATTAINED
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._lock_command import protocol_of, write_locked
 from jaxcert.cli._numbers import several
 from jaxcert.cli._options import EpisodeColumn, Quiet, TaskColumn, ValueColumn, columns_of
 from jaxcert.cli._plots import write_plot
 from jaxcert.cli._settled import Force, Writing, check_distinct, check_new
-from jaxcert.planning import Assumptions, Plan, TaskTable, plan, task_table
+from jaxcert.planning import Assumptions, Plan, SuccessTable, TaskTable, plan, success_table, task_table
 from jaxcert.planning._design import DESIGNS
+from jaxcert.planning._pilot import support_of
 from jaxcert.report import check_figure_path, plot_plan, read_returns
 
 _SAFETIES = [0.8, 0.9, 0.95, 0.99]
@@ -28,7 +30,7 @@ def plan_file(
         typer.Argument(
             metavar="[PILOT]",
             help="A file of returns of some tasks, as for `jaxcert certify`; without it (and --assume), a table of the "
-            "tasks that safeties need.",
+            "tasks that safeties need; with --threshold and --design attained, of successes by their trials.",
         ),
     ] = None,
     support: Annotated[
@@ -78,8 +80,14 @@ def plan_file(
     check_new(json, plot, force=force)
     check_new(lock, force=False)
     if pilot is None and assume is None:
-        _refuse_for_a_table(threshold=threshold, budget=budget, plot=plot, lock=lock)
-        table = task_table(np.asarray(safety or _SAFETIES), delta=delta, beta=beta, max_violations=max_violations)
+        of_successes = threshold is not None and design == [ATTAINED.name]
+        _refuse_for_a_table(threshold=None if of_successes else threshold, budget=budget, plot=plot, lock=lock)
+        safeties = np.asarray(safety or _SAFETIES)
+        if of_successes:
+            assert threshold is not None
+            table = success_table(safeties, threshold=threshold, delta=delta)
+        else:
+            table = task_table(safeties, delta=delta, beta=beta, max_violations=max_violations)
         _write(json, table.to_dict(), replace=force)
         _print_table(table)
         return
@@ -94,13 +102,13 @@ def plan_file(
         "designs": tuple(design) if design else None,
         "seed": seed,
     }
-    if support is None:
-        raise ValueError("--support is not given; expected the smallest and the largest possible return")
     if beta is not None:
         raise ValueError("--beta is for the table; with a pilot, beta belongs to the plan")
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show("reading")
         known = _known(pilot, assume, **columns_of(task_column, episode_column, value_column))
+        if support_of(known, support) is None:
+            raise ValueError("--support is not given; expected the smallest and the largest possible return")
         show("planning")
         found = plan(known, support=support, delta=delta, **settings)
         written = Writing()
@@ -152,11 +160,17 @@ def _write(path: Path | None, document: dict[str, Any], *, replace: bool) -> Non
         write_whole(path, f"{text}\n".encode(), replace=replace)
 
 
-def _print_table(table: TaskTable) -> None:
+def _print_table(table: TaskTable | SuccessTable) -> None:
     console = _console.output()
-    beta = "its default" if table.beta is None else f"{table.beta:g}"
-    console.print(f"The fewest tasks that certify a safety, by violations; delta {table.delta:g}, beta {beta}", "")
+    if isinstance(table, SuccessTable):
+        how, said = f" at {table.threshold:g}, by trials of each; delta {table.delta:g}", table.remarks()
+    else:
+        beta = "its default" if table.beta is None else f"{table.beta:g}"
+        how, said = f", by violations; delta {table.delta:g}, beta {beta}", []
+    console.print(f"The fewest tasks that certify a safety{how}", "")
     console.print(_tables.plain_table(table.columns()), soft_wrap=False, crop=False)
+    for remark in said:
+        console.print(remark)
 
 
 def _print_plan(found: Plan) -> None:

@@ -10,6 +10,7 @@ from jaxcert.planning._pilot import Assumptions
 from jaxcert.planning._planned import Plan
 from jaxcert.planning._planner import plan
 from jaxcert.planning._reasons import Advice
+from jaxcert.planning._success_table import SuccessTable, success_table
 from jaxcert.planning._task_table import TaskTable, task_table
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Design",
     "Option",
     "Plan",
+    "SuccessTable",
     "TaskTable",
     "advise",
     "check",
@@ -28,5 +30,6 @@ __all__ = [
     "plan",
     "power_curve",
     "simulate",
+    "success_table",
     "task_table",
 ]

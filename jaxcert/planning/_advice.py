@@ -24,7 +24,7 @@ from jaxcert.certificates._interval import half_of
 from jaxcert.certificates._registry import COUNTING
 from jaxcert.certificates.attained import ATTAINED
 from jaxcert.planning._most import advice_on_most
-from jaxcert.planning._most_successes import advice_on_successes
+from jaxcert.planning._most_successes import advice_on_level, advice_on_successes
 from jaxcert.planning._reasons import Advice, Setting, advice_on, impossible, with_free_beta
 from jaxcert.returns._prepared import Support
 from jaxcert.sequential._sequential_certificate import SequentialCertificate
@@ -59,10 +59,11 @@ def advise(
         limit: the most thresholds to explain, the first ones that miss; by default all. Each may take a second.
 
     Returns:
-        For each threshold an ``Advice``, or None where as much is certified as wanted. For soft counts, beta "auto" and
-        successes it is about the number of tasks alone, and None where these could do. None for certificates that hold
-        together or at every moment, for weighted tasks, and for a wanted safety of successes. With more misses than
-        ``limit`` it ends with the last one explained.
+        For each threshold an ``Advice``, or None where as much is certified as wanted. Of successes, with as many
+        trials in every task, it compares more tasks with more trials. For soft counts, beta "auto" and unequal numbers
+        of trials it is about the number of tasks alone, and None where these could do. None for certificates that hold
+        together or at every moment, and for weighted tasks. With more misses than ``limit`` it ends with the last one
+        explained.
 
     Raises:
         ValueError: for a batched or traced certificate, one of a shift, one of a kind of which nothing is known here,
@@ -113,8 +114,11 @@ def _explanation(
     if certificate.simultaneous or type(certificate) in _SILENT:
         return None
     if certificate.method == ATTAINED.name:
-        if fixed == "safety" or not num_rollouts:
+        if not num_rollouts:
             return None
+        if fixed == "safety":
+            safeties = np.asarray(certificate.safety)
+            return lambda i: advice_on_level(certificate, num_rollouts, safeties[i].item())
         return lambda i: advice_on_successes(certificate, num_rollouts, thresholds[i].item(), wanted)
     if not _counts(certificate):
         found = advice_on_most(certificate, num_rollouts, wanted)
