@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from jaxcert import align_tasks
 from jaxcert._files import check_output, write_whole
 from jaxcert.certificates.attained import ATTAINED
 from jaxcert.cli import _console, _tables
@@ -15,10 +16,19 @@ from jaxcert.cli._numbers import several
 from jaxcert.cli._options import EpisodeColumn, Quiet, TaskColumn, ValueColumn, columns_of
 from jaxcert.cli._plots import write_plot
 from jaxcert.cli._settled import Force, Writing, check_distinct, check_new
-from jaxcert.planning import Assumptions, Plan, SuccessTable, TaskTable, plan, success_table, task_table
+from jaxcert.planning import (
+    Assumptions,
+    Plan,
+    SuccessTable,
+    TaskTable,
+    plan,
+    plan_difference,
+    success_table,
+    task_table,
+)
 from jaxcert.planning._design import DESIGNS
 from jaxcert.planning._pilot import support_of
-from jaxcert.report import check_figure_path, plot_plan, read_returns
+from jaxcert.report import ReturnsFile, check_figure_path, plot_plan, read_returns
 
 _SAFETIES = [0.8, 0.9, 0.95, 0.99]
 
@@ -56,6 +66,14 @@ def plan_file(
             "the returns of a task (0: returns are A or B).",
         ),
     ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Returns of another policy on the same tasks: how many tasks show that PILOT is better by --threshold "
+            "on average.",
+        ),
+    ] = None,
     beta: Annotated[
         float | None, typer.Option(metavar="P", help="Failure probability of a lower bound, for the table.")
     ] = None,
@@ -90,6 +108,14 @@ def plan_file(
             table = task_table(safeties, delta=delta, beta=beta, max_violations=max_violations)
         _write(json, table.to_dict(), replace=force)
         _print_table(table)
+        return
+    if against is not None:
+        _refuse_for_two(safety=safety, budget=budget, plot=plot, lock=lock, assume=assume, design=design)
+        assert pilot is not None
+        columns = columns_of(task_column, episode_column, value_column)
+        _plan_two(
+            (pilot, against), columns, threshold, json, force, support=support, delta=delta, power=power, seed=seed
+        )
         return
     settings = {
         "threshold": threshold,
@@ -135,6 +161,31 @@ def _refuse_for_a_table(**options: Any) -> None:
             raise ValueError(f"--{name} needs PILOT or --assume")
 
 
+def _refuse_for_two(**options: Any) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise ValueError(f"--{name} is given with --against, which compares means; expected --threshold alone")
+
+
+def _plan_two(
+    files: tuple[Path, Path], columns: dict[str, Any], margin: float | None, json: Path | None, force: bool, **rest: Any
+) -> None:
+    """How many tasks show that the first policy is better than the second."""
+    if margin is None:
+        raise ValueError("--threshold is not given; expected the wanted difference of the two policies")
+    a, b = align_tasks(*(_complete(file, read_returns(file, **columns)) for file in files))
+    if support_of(a.returns, rest["support"]) is None:
+        raise ValueError("--support is not given; expected the smallest and the largest possible return")
+    with _console.warnings_on_stderr():
+        found = plan_difference(a.returns, b.returns, margin, **rest)
+    _write(json, found.to_dict(), replace=force)
+    heading, *_ = str(found).splitlines()
+    _console.output().print(heading, "")
+    _console.output().print(_tables.plain_table(found.columns()), soft_wrap=False, crop=False)
+    for remark in found.remarks():
+        _console.output().print(remark)
+
+
 def _only(safety: list[float] | None) -> float | None:
     if safety and len(safety) > 1:
         raise ValueError("--safety is given several times; expected one with a pilot")
@@ -148,10 +199,13 @@ def _known(pilot: Path | None, assume: tuple[float, float, float] | None, **colu
         mean, of_tasks, of_rollouts = assume
         return Assumptions(mean, of_tasks, of_rollouts or None)
     assert pilot is not None
-    data = read_returns(pilot, **columns)
+    return _complete(pilot, read_returns(pilot, **columns)).returns
+
+
+def _complete(file: Path, data: ReturnsFile) -> ReturnsFile:
     if data.where is not None and not np.all(data.where):
-        raise ValueError(f"{pilot}: some tasks have fewer rollouts than others; expected as many of each in a pilot")
-    return data.returns
+        raise ValueError(f"{file}: some tasks have fewer rollouts than others; expected as many of each in a pilot")
+    return data
 
 
 def _write(path: Path | None, document: dict[str, Any], *, replace: bool) -> None:

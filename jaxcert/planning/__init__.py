@@ -3,6 +3,7 @@
 from jaxcert.planning._advice import advise, check
 from jaxcert.planning._data_sets import power_curve, simulate
 from jaxcert.planning._design import Design
+from jaxcert.planning._difference import DifferencePlan, plan_difference
 from jaxcert.planning._highest import highest_threshold, least_rollouts
 from jaxcert.planning._limits import least_tasks, max_safety
 from jaxcert.planning._option import Option
@@ -17,6 +18,7 @@ __all__ = [
     "Advice",
     "Assumptions",
     "Design",
+    "DifferencePlan",
     "Option",
     "Plan",
     "SuccessTable",
@@ -28,6 +30,7 @@ __all__ = [
     "least_tasks",
     "max_safety",
     "plan",
+    "plan_difference",
     "power_curve",
     "simulate",
     "success_table",

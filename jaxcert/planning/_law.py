@@ -29,10 +29,11 @@ class Law(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """The law of all tasks, and what is known of each of those that were seen, [n, K]."""
+    """The law of all tasks, that of tasks with so many successes, [kinds, K], and the kind of each task, [n]."""
 
     law: Law
     posterior: np.ndarray
+    kinds: np.ndarray
 
 
 def estimated(successes: Any, trials: Any) -> Estimate:
@@ -46,7 +47,7 @@ def estimated(successes: Any, trials: Any) -> Estimate:
     weights = np.full(_GRID.size, 1 / _GRID.size)
     for _ in range(_STEPS):
         weights = counts @ _posterior(likelihood, weights) / counts.sum()
-    return Estimate(Law(_GRID, weights), _posterior(likelihood, weights)[place.reshape(-1)])
+    return Estimate(Law(_GRID, weights), _posterior(likelihood, weights), place.reshape(-1))
 
 
 def _posterior(likelihood: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -68,23 +68,21 @@ class PilotReturns:
     def draw(self, rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
         """Returns [repeats, tasks, rollouts]: every pilot task once in each repetition."""
         tasks = np.broadcast_to(np.arange(self.num_tasks)[:, None], (num_repeats, self.num_tasks, 1))
-        return self._rollouts(rng, tasks, num_rollouts)
+        return self.rollouts_of(rng, tasks, num_rollouts)
 
     def data_sets(self, rng: np.random.Generator, num_repeats: int, num_tasks: int, num_rollouts: int) -> np.ndarray:
         """Whole data sets [repeats, num_tasks, num_rollouts]."""
-        return self._rollouts(rng, rng.integers(self.num_tasks, size=(num_repeats, num_tasks, 1)), num_rollouts)
+        return self.rollouts_of(rng, rng.integers(self.num_tasks, size=(num_repeats, num_tasks, 1)), num_rollouts)
 
-    def _rollouts(self, rng: np.random.Generator, tasks: np.ndarray, num_rollouts: int) -> np.ndarray:
+    def rollouts_of(self, rng: np.random.Generator, tasks: np.ndarray, num_rollouts: int) -> np.ndarray:
         """Of tasks [..., 1], [..., num_rollouts]."""
         shape = (*tasks.shape[:-1], num_rollouts)
         if self.known is None:
             return self.returns[tasks, rng.integers(self.returns.shape[1], size=shape)]
-        law, posterior = self.known
-        below = np.cumsum(posterior, axis=1)
-        chances = np.empty(tasks.shape)
-        for task in range(self.num_tasks):
-            drawn = rng.random(int(np.sum(tasks == task))) * below[task, -1]
-            chances[tasks == task] = law.chances[np.searchsorted(below[task], drawn)]
+        chances, kinds = np.empty(tasks.shape), self.known.kinds[tasks]
+        for kind, below in enumerate(np.cumsum(self.known.posterior, axis=1)):
+            drawn = rng.random(int(np.sum(kinds == kind))) * below[-1]
+            chances[kinds == kind] = self.known.law.chances[np.searchsorted(below, drawn)]
         return (rng.random(shape) < chances).astype(np.float32)
 
     def notes(self) -> list[str]:

@@ -192,3 +192,14 @@ def test_a_design_of_successes_can_be_locked(trials, tmp_path):
     wish = ("--safety", 0.8, "--max-rollouts", 4, "--lock", tmp_path / "p.toml", "--design", "attained")
     assert command("plan", *trials, *wish).status == 0
     assert 'method = "attained"' in (tmp_path / "p.toml").read_text()
+
+
+def test_how_many_tasks_show_that_one_policy_is_better(pilot, tmp_path):
+    np.savez(tmp_path / "worse.npz", returns=0.5 * PILOT)
+    given = ("plan", pilot, "--against", tmp_path / "worse.npz", "--delta", 0.05, *SUPPORT)
+    status, out, err = command(*given, "--threshold", 0.2)
+    assert (status, err) == (0, "")
+    assert "Wanted: better by 0.2 on average" in out
+    assert "rollouts of either" in out
+    assert "expected --threshold alone" in refused(*given, "--threshold", 0.2, "--safety", 0.8)
+    assert "--threshold is not given" in refused(*given)
