@@ -26,19 +26,24 @@ _SAME = 1e-3
 def advice_on_successes(certificate: Certificate, num_rollouts: int, threshold: float, wanted: float) -> Advice | None:
     """That there are too few tasks with so many rollouts, if so, and what more of either come to."""
     if threshold >= 1:
-        shown = floor_figures(threshold)
-        text = f"no number of successes certifies an expected return of {shown}: expected a threshold below 1"
-        return Advice(threshold, wanted, 0.0, text=text)
+        return _beyond(threshold, wanted)
     dtype = certificate.safety.dtype
     _, levels, deltas = levels_of(num_rollouts, threshold, certificate.delta, dtype, _given(certificate))
     most = _of_successes(levels, deltas)
-    sizes = f" with {num_rollouts} rollout{'s' * (num_rollouts > 1)} each"
-    found = advice_by(most, certificate.num_tasks, sizes, threshold, wanted)
+    found = advice_by(most, certificate.num_tasks, _sizes(num_rollouts), threshold, wanted)
     law = _law_of(certificate, num_rollouts)
     if law is None or threshold <= 0:
         return found
     start = found or Advice(threshold, wanted, most.safety(certificate.num_tasks))
     return _with_prospects(start, certificate, law, num_rollouts)
+
+
+def advice_before(num_tasks: int, num_rollouts: int, threshold: float, wanted: float, delta: float) -> Advice | None:
+    """That so many tasks will be too few, whatever happens."""
+    if threshold >= 1:
+        return _beyond(threshold, wanted)
+    _, levels, deltas = levels_of(num_rollouts, threshold, delta, np.dtype(np.float32))
+    return advice_by(_of_successes(levels, deltas), num_tasks, _sizes(num_rollouts), threshold, wanted)
 
 
 def advice_on_level(certificate: Certificate, num_rollouts: int, safety: float) -> Advice | None:
@@ -47,6 +52,16 @@ def advice_on_level(certificate: Certificate, num_rollouts: int, safety: float) 
     deltas = (parts * float(certificate.delta)).astype(certificate.safety.dtype)
     most = _of_successes(np.full_like(deltas, _TINY), deltas)
     return advice_by(most, certificate.num_tasks, "", None, safety)
+
+
+def _beyond(threshold: float, wanted: float) -> Advice:
+    shown = floor_figures(threshold)
+    text = f"no number of successes certifies an expected return of {shown}: expected a threshold below 1"
+    return Advice(threshold, wanted, 0.0, text=text)
+
+
+def _sizes(num_rollouts: int) -> str:
+    return f" with {num_rollouts} rollout{'s' * (num_rollouts > 1)} each"
 
 
 def _given(certificate: Certificate) -> Any:

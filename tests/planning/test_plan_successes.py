@@ -6,7 +6,7 @@ from compilations import compilations
 from scipy import stats
 
 from jaxcert import certify, certify_safety_level
-from jaxcert.planning import Assumptions, Design, advise, plan, simulate, success_table
+from jaxcert.planning import Assumptions, Design, advise, check, plan, simulate, success_table
 from jaxcert.planning._law import estimated
 from jaxcert.planning._planned import Plan
 from jaxcert.planning._success_goals import prospects
@@ -116,6 +116,15 @@ def test_of_unequal_numbers_of_trials_no_law_is_made_up():
     where[::3, 2:] = False
     found = certify(PASSED, 0.5, delta=0.05, where=where)
     assert advise(found, support=(0, 1), num_rollouts=4, safety=0.8) == (None,)
+
+
+def test_before_the_trials():
+    wish = {"thresholds": 0.5, "safety": 0.8, "delta": 0.05, "support": (0, 1), "method": "attained"}
+    assert check(22, 4, **wish) == ()
+    [advice] = check(21, 4, **wish)
+    assert advice.tasks_needed == 22
+    with pytest.raises(ValueError, match="levels follow from thresholds"):
+        check(22, 4, safety=0.8, delta=0.05, method="attained")
 
 
 def test_too_few_tasks_for_a_safety_of_successes():
