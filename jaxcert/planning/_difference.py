@@ -111,7 +111,7 @@ def plan_difference(
         >>> from jaxcert.planning import plan_difference
         >>> a = jaxcert.sample_returns("cheetah")[:50]
         >>> found = plan_difference(a, 0.8 * a[:, ::-1], 50.0, support=(0, 1000), delta=0.05, num_rollouts=(1, 10))
-        >>> 10 < found.num_tasks[1] < found.num_tasks[0] < 100
+        >>> bool(10 < found.num_tasks[1] < found.num_tasks[0] < 100)
         True
     """
     check_finite("margin", margin)
