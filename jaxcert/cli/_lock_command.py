@@ -120,7 +120,6 @@ def protocol_of(plan: Plan) -> Protocol:
         num_tasks=design.num_tasks,
         num_rollouts=design.num_rollouts,
         beta=design.beta,
-        bound=design.name if design.name in ("betting", "clopper_pearson") else "betting",
-        method="soft" if design.name == "soft" else "binomial",
+        **design.kind.arguments,
         **asked,
     )

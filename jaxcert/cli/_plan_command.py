@@ -7,17 +7,28 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from jaxcert import align_tasks
 from jaxcert._files import check_output, write_whole
+from jaxcert.certificates.attained import ATTAINED
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._lock_command import protocol_of, write_locked
 from jaxcert.cli._numbers import several
 from jaxcert.cli._options import EpisodeColumn, Quiet, TaskColumn, ValueColumn, columns_of
 from jaxcert.cli._plots import write_plot
 from jaxcert.cli._settled import Force, Writing, check_distinct, check_new
-from jaxcert.planning import Assumptions, Plan, TaskTable, plan, task_table
+from jaxcert.planning import (
+    Assumptions,
+    Plan,
+    SuccessTable,
+    TaskTable,
+    plan,
+    plan_difference,
+    success_table,
+    task_table,
+)
 from jaxcert.planning._design import DESIGNS
-from jaxcert.report import check_figure_path, plot_plan, read_returns
-from jaxcert.returns._prepared import is_successes
+from jaxcert.planning._pilot import support_of
+from jaxcert.report import ReturnsFile, check_figure_path, plot_plan, read_returns
 
 _SAFETIES = [0.8, 0.9, 0.95, 0.99]
 
@@ -29,7 +40,7 @@ def plan_file(
         typer.Argument(
             metavar="[PILOT]",
             help="A file of returns of some tasks, as for `jaxcert certify`; without it (and --assume), a table of the "
-            "tasks that safeties need.",
+            "tasks that safeties need; with --threshold and --design attained, of successes by their trials.",
         ),
     ] = None,
     support: Annotated[
@@ -53,6 +64,14 @@ def plan_file(
             metavar="MEAN SD SD",
             help="In place of PILOT: mean and standard deviation of the tasks' performances, and standard deviation of "
             "the returns of a task (0: returns are A or B).",
+        ),
+    ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Returns of another policy on the same tasks: how many tasks show that PILOT is better by --threshold "
+            "on average.",
         ),
     ] = None,
     beta: Annotated[
@@ -79,10 +98,24 @@ def plan_file(
     check_new(json, plot, force=force)
     check_new(lock, force=False)
     if pilot is None and assume is None:
-        _refuse_for_a_table(threshold=threshold, budget=budget, plot=plot, lock=lock)
-        table = task_table(np.asarray(safety or _SAFETIES), delta=delta, beta=beta, max_violations=max_violations)
+        of_successes = threshold is not None and design == [ATTAINED.name]
+        _refuse_for_a_table(threshold=None if of_successes else threshold, budget=budget, plot=plot, lock=lock)
+        safeties = np.asarray(safety or _SAFETIES)
+        if of_successes:
+            assert threshold is not None
+            table = success_table(safeties, threshold=threshold, delta=delta)
+        else:
+            table = task_table(safeties, delta=delta, beta=beta, max_violations=max_violations)
         _write(json, table.to_dict(), replace=force)
         _print_table(table)
+        return
+    if against is not None:
+        _refuse_for_two(safety=safety, budget=budget, plot=plot, lock=lock, assume=assume, design=design)
+        assert pilot is not None
+        columns = columns_of(task_column, episode_column, value_column)
+        _plan_two(
+            (pilot, against), columns, threshold, json, force, support=support, delta=delta, power=power, seed=seed
+        )
         return
     settings = {
         "threshold": threshold,
@@ -100,7 +133,7 @@ def plan_file(
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show("reading")
         known = _known(pilot, assume, **columns_of(task_column, episode_column, value_column))
-        if support is None and not is_successes(known):
+        if support_of(known, support) is None:
             raise ValueError("--support is not given; expected the smallest and the largest possible return")
         show("planning")
         found = plan(known, support=support or (0, 1), delta=delta, **settings)
@@ -128,6 +161,31 @@ def _refuse_for_a_table(**options: Any) -> None:
             raise ValueError(f"--{name} needs PILOT or --assume")
 
 
+def _refuse_for_two(**options: Any) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise ValueError(f"--{name} is given with --against, which compares means; expected --threshold alone")
+
+
+def _plan_two(
+    files: tuple[Path, Path], columns: dict[str, Any], margin: float | None, json: Path | None, force: bool, **rest: Any
+) -> None:
+    """How many tasks show that the first policy is better than the second."""
+    if margin is None:
+        raise ValueError("--threshold is not given; expected the wanted difference of the two policies")
+    a, b = align_tasks(*(_complete(file, read_returns(file, **columns)) for file in files))
+    if support_of(a.returns, rest["support"]) is None:
+        raise ValueError("--support is not given; expected the smallest and the largest possible return")
+    with _console.warnings_on_stderr():
+        found = plan_difference(a.returns, b.returns, margin, **rest)
+    _write(json, found.to_dict(), replace=force)
+    heading, *_ = str(found).splitlines()
+    _console.output().print(heading, "")
+    _console.output().print(_tables.plain_table(found.columns()), soft_wrap=False, crop=False)
+    for remark in found.remarks():
+        _console.output().print(remark)
+
+
 def _only(safety: list[float] | None) -> float | None:
     if safety and len(safety) > 1:
         raise ValueError("--safety is given several times; expected one with a pilot")
@@ -141,10 +199,13 @@ def _known(pilot: Path | None, assume: tuple[float, float, float] | None, **colu
         mean, of_tasks, of_rollouts = assume
         return Assumptions(mean, of_tasks, of_rollouts or None)
     assert pilot is not None
-    data = read_returns(pilot, **columns)
+    return _complete(pilot, read_returns(pilot, **columns)).returns
+
+
+def _complete(file: Path, data: ReturnsFile) -> ReturnsFile:
     if data.where is not None and not np.all(data.where):
-        raise ValueError(f"{pilot}: some tasks have fewer rollouts than others; expected as many of each in a pilot")
-    return data.returns
+        raise ValueError(f"{file}: some tasks have fewer rollouts than others; expected as many of each in a pilot")
+    return data
 
 
 def _write(path: Path | None, document: dict[str, Any], *, replace: bool) -> None:
@@ -153,11 +214,17 @@ def _write(path: Path | None, document: dict[str, Any], *, replace: bool) -> Non
         write_whole(path, f"{text}\n".encode(), replace=replace)
 
 
-def _print_table(table: TaskTable) -> None:
+def _print_table(table: TaskTable | SuccessTable) -> None:
     console = _console.output()
-    beta = "its default" if table.beta is None else f"{table.beta:g}"
-    console.print(f"The fewest tasks that certify a safety, by violations; delta {table.delta:g}, beta {beta}", "")
+    if isinstance(table, SuccessTable):
+        how, said = f" at {table.threshold:g}, by trials of each; delta {table.delta:g}", table.remarks()
+    else:
+        beta = "its default" if table.beta is None else f"{table.beta:g}"
+        how, said = f", by violations; delta {table.delta:g}, beta {beta}", []
+    console.print(f"The fewest tasks that certify a safety{how}", "")
     console.print(_tables.plain_table(table.columns()), soft_wrap=False, crop=False)
+    for remark in said:
+        console.print(remark)
 
 
 def _print_plan(found: Plan) -> None:

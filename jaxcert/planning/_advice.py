@@ -24,7 +24,7 @@ from jaxcert.certificates._interval import half_of
 from jaxcert.certificates._registry import COUNTING
 from jaxcert.certificates.attained import ATTAINED
 from jaxcert.planning._most import advice_on_most
-from jaxcert.planning._most_successes import advice_on_successes
+from jaxcert.planning._most_successes import advice_before, advice_on_level, advice_on_successes
 from jaxcert.planning._reasons import Advice, Setting, advice_on, impossible, with_free_beta
 from jaxcert.returns._prepared import Support
 from jaxcert.sequential._sequential_certificate import SequentialCertificate
@@ -59,10 +59,11 @@ def advise(
         limit: the most thresholds to explain, the first ones that miss; by default all. Each may take a second.
 
     Returns:
-        For each threshold an ``Advice``, or None where as much is certified as wanted. For soft counts, beta "auto" and
-        successes it is about the number of tasks alone, and None where these could do. None for certificates that hold
-        together or at every moment, for weighted tasks, and for a wanted safety of successes. With more misses than
-        ``limit`` it ends with the last one explained.
+        For each threshold an ``Advice``, or None where as much is certified as wanted. Of successes, with as many
+        trials in every task, it compares more tasks with more trials. For soft counts, beta "auto" and unequal numbers
+        of trials it is about the number of tasks alone, and None where these could do. None for certificates that hold
+        together or at every moment, and for weighted tasks. With more misses than ``limit`` it ends with the last one
+        explained.
 
     Raises:
         ValueError: for a batched or traced certificate, one of a shift, one of a kind of which nothing is known here,
@@ -113,8 +114,11 @@ def _explanation(
     if certificate.simultaneous or type(certificate) in _SILENT:
         return None
     if certificate.method == ATTAINED.name:
-        if fixed == "safety" or not num_rollouts:
+        if not num_rollouts:
             return None
+        if fixed == "safety":
+            safeties = np.asarray(certificate.safety)
+            return lambda i: advice_on_level(certificate, num_rollouts, safeties[i].item())
         return lambda i: advice_on_successes(certificate, num_rollouts, thresholds[i].item(), wanted)
     if not _counts(certificate):
         found = advice_on_most(certificate, num_rollouts, wanted)
@@ -168,14 +172,14 @@ def check(
         support: (a, b), needed for thresholds.
         beta: failure probability of one lower bound; by default that of the method.
         bound: the name of a bound, as in ``certify``.
-        method: the name of a method, as in ``certify``.
+        method: "binomial", "scenario", or "attained" for successes, as in ``certify``.
 
     Returns:
         An ``Advice`` for each threshold at which the wish cannot come true, or one if there are no thresholds; empty
         if nothing stands in the way.
 
     Raises:
-        ValueError: for arguments out of range, or thresholds without a support.
+        ValueError: for arguments out of range, thresholds without a support, or attained levels without thresholds.
 
     Example:
         >>> from jaxcert.planning import check
@@ -189,13 +193,19 @@ rollouts, or a beta of at least 0.06, or rollouts one after another (jaxcert.seq
     for name, value in (("delta", delta), ("beta", beta)):
         if value is not None:
             check_open_unit(name, value)
-    chosen, wanted = choose("method", method, COUNTING), _wanted(safety)
+    known = {**COUNTING, ATTAINED.name: ATTAINED}
+    chosen, wanted = choose("method", method, known), _wanted(safety)
     choose("bound", bound, BOUNDS)
     asked: list[Any] = np.atleast_1d(np.asarray(thresholds, np.float64)).tolist() or [None]
     if asked != [None]:
         check_finite("thresholds", thresholds)
         if support is None:
             raise ValueError("support is not given; expected (a, b), which thresholds are compared with")
+    if chosen is ATTAINED:
+        if asked == [None] or beta is not None:
+            raise ValueError("method is 'attained', whose levels follow from thresholds; expected some, and no beta")
+        each = [advice_before(num_tasks, num_rollouts, threshold, wanted, float(delta)) for threshold in asked]
+        return tuple(advice for advice in each if advice is not None)
     level = float(chosen.default_beta(delta, num_tasks)) if beta is None else float(beta)
     ends = None if support is None else _ends(support)
     setting = Setting(chosen, num_tasks, num_rollouts, level, float(delta), bound, ends, None)

@@ -11,7 +11,7 @@ from jaxcert.planning._design import Design, usable
 from jaxcert.planning._goals import CheapestCertificate
 from jaxcert.planning._joint import joint_value
 from jaxcert.planning._option import Costs
-from jaxcert.planning._pilot import Assumptions, source_of
+from jaxcert.planning._pilot import Assumptions, source_of, support_of
 from jaxcert.planning._planner import check_question
 from jaxcert.planning._simulation import Simulation
 from jaxcert.returns._prepared import Support
@@ -21,7 +21,7 @@ def simulate(
     pilot: chex.Array | Assumptions,
     design: Design,
     *,
-    support: Support,
+    support: Support | None = None,
     delta: float,
     threshold: float | None = None,
     safety: float | None = None,
@@ -33,7 +33,7 @@ def simulate(
     Args:
         pilot: as in ``plan``.
         design: what is fixed before the experiment, such as ``plan(...).best.design``.
-        support: (a, b), as in ``certify``.
+        support: (a, b), as in ``plan``.
         delta: failure probability of the certificate, in (0, 1).
         threshold: B; the certificates are those of ``certify``, or of ``certify_sequential``.
         safety: s; without a threshold, the certificates are those of ``certify_safety_level``.
@@ -55,7 +55,7 @@ def simulate(
         >>> found.safety.shape
         (20, 1)
     """
-    question = check_question(support, delta, threshold, safety)
+    question = check_question(support_of(pilot, support), delta, threshold, safety)
     check_count("num_repeats", num_repeats)
     kind = usable(design.name, question)
     rng = np.random.default_rng([seed, 1])
@@ -69,7 +69,7 @@ def power_curve(
     num_tasks: chex.Array,
     *,
     design: Design,
-    support: Support,
+    support: Support | None = None,
     delta: float,
     threshold: float,
     safety: float,
@@ -81,7 +81,7 @@ def power_curve(
         pilot: as in ``plan``.
         num_tasks: n, integers [c], in place of that of the design.
         design: what else is fixed before the experiment.
-        support: (a, b), as in ``certify``.
+        support: (a, b), as in ``plan``.
         delta: failure probability of the certificate, in (0, 1).
         threshold: B.
         safety: s, in (0, 1).
@@ -102,7 +102,7 @@ def power_curve(
         ...             safety=0.9).round(1).tolist()
         [0.0, 0.6, 1.0]
     """
-    question = check_question(support, delta, threshold, safety)
+    question = check_question(support_of(pilot, support), delta, threshold, safety)
     kind = usable(design.name, question)
     simulation = Simulation(source_of(pilot, support), question, design.num_rollouts, seed)
     goal = CheapestCertificate(question, Costs(0.0, 1.0, None), 0.5)

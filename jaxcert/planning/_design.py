@@ -10,11 +10,14 @@ from jaxcert.planning._fixed_designs import fixed
 from jaxcert.planning._kind import Kind, Question
 from jaxcert.planning._sequential_designs import SEQUENTIAL
 from jaxcert.planning._soft_designs import SOFT_DESIGNS
+from jaxcert.planning._success_designs import SUCCESSES
 
 # Adding a kind of designs is one line here.
 _ALL = (
     fixed("betting", lambda binary: not binary),
-    fixed("clopper_pearson", lambda binary: binary),
+    SUCCESSES,
+    # Attained levels certify as much of the same returns, or more.
+    fixed("clopper_pearson", lambda binary: False),
     SEQUENTIAL,
     SOFT_DESIGNS,
     AUTO_DESIGNS,
@@ -27,9 +30,9 @@ class Design:
     """What is fixed before an experiment.
 
     Attributes:
-        name: ``"betting"`` and ``"clopper_pearson"``, bounds for a fixed number of rollouts; ``"soft"``, soft counts;
-            ``"auto"``, the best of three levels; or ``"sequential"``: each task is rolled out until it passes or is
-            given up (``certify_sequential``). The last three need a threshold.
+        name: ``"betting"`` and ``"clopper_pearson"``, bounds for a fixed number of rollouts; ``"attained"``, numbers of
+            successes; ``"soft"``, soft counts; ``"auto"``, the best of three levels; or ``"sequential"``: each task is
+            rolled out until it passes or is given up (``certify_sequential``). The last three need a threshold.
         num_tasks: n.
         num_rollouts: m, rollouts per task; the most for a sequential design.
         beta: failure probability of one lower bound; the weight alpha of a soft count; ``"auto"`` for that design.

@@ -1,4 +1,7 @@
-"""What makes one design better than another: goals, which turn the course of imagined tasks into options."""
+"""What makes one design better than another: goals, which turn the course of imagined tasks into options.
+
+Here the cheapest certificate that is wanted; what a budget allows is in ``_budget_goals.py``.
+"""
 
 import bisect
 import dataclasses
@@ -10,31 +13,36 @@ import numpy as np
 
 from jaxcert.bounds import betting
 from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.numerics import binomial_cdf, clopper_pearson_upper
+from jaxcert.numerics import binomial_cdf
 from jaxcert.planning._design import Design
 from jaxcert.planning._kind import PerTask, Question
 from jaxcert.planning._limits import least_tasks, most_violations, on_rows, reaches, safety_of
 from jaxcert.planning._option import Costs, Option
+from jaxcert.planning._reachable import Reachable, Tried, reachable
 
 BETAS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 # Violations that a design may allow: all small numbers, then steps of about a fifth.
 _ALLOWED = np.unique(np.concatenate([np.arange(24), np.geomspace(24, 2000, 24).astype(int)]))
-_QUANTILES = 1024
+# As good as none, for the risk itself.
+_NO_BETA = 1e-9
 # Numbers of tasks to try where only data sets tell what they certify.
 _SIZES = sorted({round(1.04**i) for i in range(250)})
 # Pilot tasks may be luckier than the others; at this level they are not.
-_DOUBT = 0.1
-_PILOTS = 50
+DOUBT = 0.1
 _EXPERIMENTS = 64
 
 
 @dataclasses.dataclass(frozen=True)
 class Goal:
-    """What all goals have; ``lower`` are lower bounds of imagined tasks, [G, N], and n, k and beta are [G]."""
+    """What all goals have; ``lower`` are lower bounds of imagined tasks, [G, N], and n, k and beta are [G].
+
+    ``tried`` is filled where a wanted safety may turn out to be out of reach.
+    """
 
     question: Question
     costs: Costs
     power: float
+    tried: list[Tried] = dataclasses.field(default_factory=list, compare=False)
 
     objective = ""
     larger_is_better = True
@@ -55,9 +63,19 @@ class Goal:
         """Whether the option does what is wanted."""
         return True
 
+    def within_reach(self, best: Option | None) -> Reachable | None:
+        """What can be certified where the best option does not do what is wanted."""
+        return None
+
     def cost_to_beat(self, option: Option) -> float:
         """What others have to be cheaper than, if that is what makes them better."""
         return math.inf
+
+    def options_of(
+        self, name: str, rollouts: list[int], betas: list[np.ndarray], courses: list[PerTask]
+    ) -> list[list[Option]]:
+        """The best option at each level, for each number of rollouts."""
+        return [self.options(name, *row) for row in zip(rollouts, betas, courses, strict=True)]
 
     def options(self, name: str, m: int, betas: np.ndarray, course: PerTask) -> list[Option]:
         """The best option at each level: as many tasks as the budget allows."""
@@ -126,12 +144,28 @@ class CheapestCertificate(Goal):
     def is_met(self, option: Option) -> bool:
         return option.value >= self.power
 
+    def within_reach(self, best: Option | None) -> Reachable | None:
+        if best is not None and self.is_met(best):
+            return None
+        return reachable(self.tried, self.costs, self.power, self.question.delta)
+
     def cost_to_beat(self, option: Option) -> float:
         return option.cost if self.is_met(option) else math.inf
 
-    def options(self, name: str, m: int, betas: np.ndarray, course: PerTask) -> list[Option]:
+    def options_of(
+        self, name: str, rollouts: list[int], betas: list[np.ndarray], courses: list[PerTask]
+    ) -> list[list[Option]]:
+        # At once for all levels, most of which may belong to a few rollouts only.
+        levels, place = np.unique(np.concatenate(betas), return_inverse=True)
+        least = np.split(_least(self.question, tuple(levels.tolist()))[place], len(betas))
+        rows = zip(rollouts, betas, courses, least, strict=True)
+        return [self._cheapest(name, *row) for row in rows]
+
+    def _cheapest(self, name: str, m: int, betas: np.ndarray, course: PerTask, n: np.ndarray) -> list[Option]:
+        """The cheapest option at each level, of the fewest tasks [G, k] for each number of allowed violations."""
         rollouts, p = course.used.mean(axis=1), np.mean(self._passes(course.lower), axis=1)
-        unit, n = self.costs.of_task(rollouts), _least(self.question, tuple(betas.tolist()))
+        self.tried.append(Tried(name, m, betas, p, rollouts))
+        unit = self.costs.of_task(rollouts)
         power = np.where(n > 0, self.of_passing(p[:, None], np.maximum(n, 1), _ALLOWED, betas), 0.0)
         if self.costs.budget is not None:
             power = np.where(n * unit[:, None] <= self.costs.budget, power, 0.0)
@@ -145,7 +179,7 @@ class CheapestCertificate(Goal):
         return found
 
     def of_passing(self, p: np.ndarray, n: np.ndarray, k: np.ndarray, betas: np.ndarray) -> np.ndarray:
-        return np.where(k >= 0, _cdf(np.maximum(k, 0), n, 1.0 - p), 0.0)
+        return np.where(k >= 0, cdf(np.maximum(k, 0), n, 1.0 - p), 0.0)
 
     def allowed(self, n: np.ndarray, betas: np.ndarray) -> np.ndarray:
         return most_violations(BINOMIAL, self.question.safety, n, betas, self.question.delta)
@@ -153,7 +187,7 @@ class CheapestCertificate(Goal):
     def final(self, option: Option) -> tuple[Design, int]:
         """With the largest beta that allows as many violations: it costs nothing."""
         design, k = super().final(option)
-        most = _free_beta(self.question, design.num_tasks, max(k, 0))
+        most = free_beta(self.question, design.num_tasks, max(k, 0))
         held = reaches(BINOMIAL, self.question.safety, k, design.num_tasks, most, self.question.delta)
         return dataclasses.replace(design, beta=float(most)) if most > design.beta and held else design, k
 
@@ -181,73 +215,10 @@ class CheapestCertificate(Goal):
         return float(np.mean(np.sum(self.costs.of_task(np.minimum(ends, last)), axis=1)))
 
 
-class LeastRisk(Goal):
-    """The least expected risk at a threshold, from a budget."""
-
-    objective = "expected epsilon"
-    larger_is_better = False
-
-    def of_passing(self, p: np.ndarray, n: np.ndarray, k: np.ndarray, betas: np.ndarray) -> np.ndarray:
-        p, n, betas = np.broadcast_arrays(p, n, betas)
-        # What lies beyond eight standard deviations does not matter to a mean.
-        around = min(int(8 * np.sqrt(np.max(n * p * (1 - p)))) + 20, int(n.max()))
-        middle = (n * (1 - p)).astype(int)[:, None]
-        violations = np.clip(middle + np.arange(-around, around + 1), 0, n[:, None])
-        below = _cdf(violations, n[:, None], 1.0 - p[:, None])
-        chance = np.diff(below, axis=1, prepend=0.0)
-        risk = 1 - safety_of(BINOMIAL, violations, n[:, None], betas[:, None], self.question.delta)
-        return np.sum(chance * risk, axis=1)
-
-    def of_safeties(self, safety: np.ndarray) -> np.ndarray:
-        return np.mean(1 - safety.astype(np.float64), axis=-1)
-
-
-class HighestReturn(Goal):
-    """The highest expected return certified at a safety, from a budget."""
-
-    objective = "expected certified return"
-
-    def betas(self, m: int, around: Option | None) -> np.ndarray:
-        """The largest levels for 0, 1, ... violations, since those between certify no more."""
-        assert self.costs.budget is not None
-        n = int(min(self.costs.budget / self.costs.of_task(np.asarray(m)) * (1 + 1e-9), 10**6))
-        if n < 1:
-            return np.asarray(BETAS)
-        levels = _free_beta(self.question, n, np.arange(n))
-        levels = levels[levels > 1e-4]
-        if not levels.size:
-            return np.asarray(BETAS)
-        size = len(BETAS)
-        if around is None:
-            return levels[np.linspace(0, levels.size - 1, size).round().astype(int)]
-        place = int(np.argmin(np.abs(levels - around.design.beta)))
-        return levels[np.clip(np.arange(size) + place - size // 2, 0, levels.size - 1)]
-
-    def allowed(self, n: np.ndarray, betas: np.ndarray) -> np.ndarray:
-        return most_violations(BINOMIAL, self.question.safety, n, betas, self.question.delta)
-
-    def values(self, lower: np.ndarray, n: np.ndarray, k: np.ndarray, betas: np.ndarray) -> np.ndarray:
-        """The mean of the (k + 1)-th smallest of n lower bounds; the lower end of the support if there is no k."""
-        ordered = np.sort(lower, axis=1)
-        edges = np.linspace(0, 1, _QUANTILES + 1)
-        # P[the (k+1)-th smallest lies above this quantile] = P[at most k of n lie below it].
-        above = _cdf(np.maximum(k, 0)[:, None], n[:, None], edges)
-        middles = ordered[:, ((edges[1:] + edges[:-1]) / 2 * ordered.shape[1]).astype(int)].astype(np.float64)
-        return np.where(k >= 0, np.sum(-np.diff(above) * middles, axis=1), self.question.support[0])
-
-    def pessimistic(self, lower: np.ndarray, design: Design, k: int, rng: np.random.Generator) -> float:
-        """The tenth percentile over resampled pilots."""
-        num_tasks = lower.shape[1]
-        chosen = rng.integers(num_tasks, size=(_PILOTS, num_tasks))
-        repeats = max(8, -(-_QUANTILES // num_tasks))
-        again = np.moveaxis(lower[:repeats, chosen], 1, 0).reshape(_PILOTS, -1)
-        return float(np.quantile(self.values(again, *as_row(design, k, _PILOTS)), _DOUBT))
-
-
-def _free_beta(question: Question, n: int, k: np.ndarray | int) -> np.ndarray:
+def free_beta(question: Question, n: int, k: np.ndarray | int) -> np.ndarray:
     """About the largest beta with which k violations of n still certify the safety, rounded down."""
     assert question.safety is not None
-    limit = on_rows(clopper_pearson_upper, k, n, question.delta).astype(np.float64)
+    limit = 1 - safety_of(BINOMIAL, k, n, _NO_BETA, question.delta).astype(np.float64)
     return np.floor((1 - limit * (1 + 2e-5) / (1 - question.safety)) * 1e4) / 1e4
 
 
@@ -261,10 +232,10 @@ def _least(question: Question, betas: tuple[float, ...]) -> np.ndarray:
 
 def doubted(share: np.ndarray) -> float:
     """The lower confidence limit of the mean over tasks, from the pilot tasks' means in [0, 1]."""
-    return float(betting(share.astype(np.float32), _DOUBT, support=(0.0, 1.0)))
+    return float(betting(share.astype(np.float32), DOUBT, support=(0.0, 1.0)))
 
 
-def _cdf(k: np.ndarray, n: np.ndarray, p: np.ndarray) -> np.ndarray:
+def cdf(k: np.ndarray, n: np.ndarray, p: np.ndarray) -> np.ndarray:
     return on_rows(binomial_cdf, k, n, p).astype(np.float64)
 
 

@@ -64,6 +64,7 @@ class Kind:
         joint: of kinds that do not count tasks that pass; else None.
         only_beta: the word that it takes for beta; None for a number.
         beta_name: what beta is.
+        levels: (m, threshold) -> the betas to try with so many rollouts; None for those of the goal.
     """
 
     name: str
@@ -76,3 +77,4 @@ class Kind:
     joint: Joint | None = None
     only_beta: str | None = None
     beta_name: str = "beta"
+    levels: Callable[[int, float], np.ndarray] | None = None

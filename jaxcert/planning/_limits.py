@@ -10,12 +10,15 @@ import numpy as np
 
 from jaxcert._validation import as_numbers, check_open_unit, refuse
 from jaxcert.certificates._arguments import choose
+from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._registry import COUNTING
+from jaxcert.numerics import binomial_cdf
 from jaxcert.numerics._rounding import cast_host, complement_down
 
 MOST_TASKS = 10**6
-_ROWS = 256, 2048
+# Longer than most calls need: compiling a program takes as long as a thousand of them.
+_ROW = 2048
 
 
 def least_tasks(
@@ -110,17 +113,19 @@ def safety_of(method: Method, k: Any, n: Any, beta: Any, delta: Any, dtype: Any 
     beta = np.where(np.isnan(beta), default, cast_host(np.asarray(beta, np.float64), dtype, "nearest"))
 
     def solve(*row: np.ndarray) -> jax.Array:
-        return complement_down(method.solve(*(jnp.asarray(column, dtype) for column in row)).epsilon)
+        return _safety(method.solve(*(jnp.asarray(column, dtype) for column in row)).epsilon)
 
     return on_rows(solve, k, n, beta, delta)
 
 
+_safety = jax.jit(complement_down)
+
+
 def on_rows(function: Callable[..., jax.Array], *values: Any) -> np.ndarray:
-    """An elementwise function on rows of two lengths, so that other shapes compile nothing new."""
+    """An elementwise function on rows of one length, so that other shapes compile nothing new."""
     arrays = np.broadcast_arrays(*values)
     size = arrays[0].size
-    length = _ROWS[size > _ROWS[0]]
-    rows = zip(*(np.resize(array, (-(-size // length), length)) for array in arrays), strict=True)
+    rows = zip(*(np.resize(array, (-(-size // _ROW), _ROW)) for array in arrays), strict=True)
     return np.concatenate([function(*row) for row in rows])[:size].reshape(arrays[0].shape)
 
 
@@ -138,6 +143,17 @@ def most_violations(method: Method, wanted: Any, n: Any, beta: Any, delta: Any, 
         return (k >= n) | ~reaches(method, wanted, np.minimum(k, n), n, beta, delta, dtype)
 
     return least_true(fails, np.full(n.shape, -1), int(n.max()), low_counts=True) - 1
+
+
+def safety_in(power: float, misses: Any, n: Any, beta: Any, delta: Any) -> np.ndarray:
+    """The safety that is certified in that share of cases, if each of n tasks is a violation with that probability."""
+    misses, n, beta, delta = np.broadcast_arrays(misses, n, beta, delta)
+
+    def often(k: np.ndarray) -> np.ndarray:
+        return (k >= n) | (on_rows(binomial_cdf, np.minimum(k, n), n, misses) >= power)
+
+    k = least_true(often, np.full(n.shape, -1), int(n.max()), low_counts=True)
+    return safety_of(BINOMIAL, k, n, beta, delta)
 
 
 def least_true(

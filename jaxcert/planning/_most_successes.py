@@ -1,50 +1,146 @@
-"""The most that tasks can certify if every trial of theirs succeeds, by attained levels."""
+"""Why successes certify less than wanted: too few tasks, whatever happens; and what more tasks or trials come to."""
 
+import dataclasses
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.certificates import Certificate, floor_figures
-from jaxcert.certificates._binomial import inflate, upper_risk
-from jaxcert.certificates.attained._levels import attained, divided_by_levels, enough_successes
-from jaxcert.numerics._rounding import complement_down
-from jaxcert.planning._limits import MOST_TASKS
+from jaxcert.certificates import Certificate, floor_figures, floor_to
+from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates.attained._levels import LEVELS, shares
+from jaxcert.numerics import binomial_cdf
+from jaxcert.planning._law import Law, estimated
+from jaxcert.planning._limits import MOST_TASKS, on_rows, safety_of
 from jaxcert.planning._most import Most, advice_by
-from jaxcert.planning._reasons import Advice
+from jaxcert.planning._reasons import Advice, wish_of
+from jaxcert.planning._success_goals import TRIALS, levels_of, prospects
+
+# In what share of cases as many tasks do as are proposed.
+_OFTEN = 0.9
+# Without a level of its own: as small as the safety needs.
+_TINY = 1e-7
+# Levels differ by rounding alone if the number of rollouts is the right one.
+_SAME = 1e-3
 
 
 def advice_on_successes(certificate: Certificate, num_rollouts: int, threshold: float, wanted: float) -> Advice | None:
-    """That there are too few tasks with so many rollouts, if so."""
+    """That there are too few tasks with so many rollouts, if so, and what more of either come to."""
     if threshold >= 1:
-        shown = floor_figures(threshold)
-        text = f"no number of successes certifies a probability of success of {shown}: expected a threshold below 1"
-        return Advice(threshold, wanted, 0.0, text=text)
-    most = _of_successes(*_levels(certificate, num_rollouts, threshold))
-    sizes = f" with {num_rollouts} rollout{'s' * (num_rollouts > 1)} each"
-    return advice_by(most, certificate.num_tasks, sizes, threshold, wanted)
-
-
-def _levels(certificate: Certificate, num_rollouts: int, threshold: float) -> tuple[jax.Array, jax.Array]:
-    """The levels, and the delta of each."""
+        return _beyond(threshold, wanted)
     dtype = certificate.safety.dtype
-    m: Any = np.asarray(num_rollouts, dtype)
-    row = jnp.asarray([threshold], dtype)
-    enough, parts = enough_successes(m, row, None if certificate.beta.ndim else certificate.beta)
-    sets, each = divided_by_levels(enough, jnp.asarray(certificate.delta), parts)
-    # No task has more successes than trials.
-    levels = jnp.where(enough <= m, attained(enough, m, row[:, None]), 1)
-    return levels[0], each[sets[0]]
+    _, levels, deltas = levels_of(num_rollouts, threshold, certificate.delta, dtype, _given(certificate))
+    most = _of_successes(levels, deltas)
+    found = advice_by(most, certificate.num_tasks, _sizes(num_rollouts), threshold, wanted)
+    law = _law_of(certificate, num_rollouts)
+    if law is None or threshold <= 0:
+        return found
+    start = found or Advice(threshold, wanted, most.safety(certificate.num_tasks))
+    return _with_prospects(start, certificate, law, num_rollouts)
 
 
-def _of_successes(levels: jax.Array, deltas: jax.Array) -> Most:
+def advice_before(num_tasks: int, num_rollouts: int, threshold: float, wanted: float, delta: float) -> Advice | None:
+    """That so many tasks will be too few, whatever happens."""
+    if threshold >= 1:
+        return _beyond(threshold, wanted)
+    _, levels, deltas = levels_of(num_rollouts, threshold, delta, np.dtype(np.float32))
+    return advice_by(_of_successes(levels, deltas), num_tasks, _sizes(num_rollouts), threshold, wanted)
+
+
+def advice_on_level(certificate: Certificate, num_rollouts: int, safety: float) -> Advice | None:
+    """That there are too few tasks to certify anything at a wanted safety."""
+    parts = np.asarray(shares(num_rollouts), np.float64)
+    deltas = (parts * float(certificate.delta)).astype(certificate.safety.dtype)
+    most = _of_successes(np.full_like(deltas, _TINY), deltas)
+    return advice_by(most, certificate.num_tasks, "", None, safety)
+
+
+def _beyond(threshold: float, wanted: float) -> Advice:
+    shown = floor_figures(threshold)
+    text = f"no number of successes certifies a probability of success of {shown}: expected a threshold below 1"
+    return Advice(threshold, wanted, 0.0, text=text)
+
+
+def _sizes(num_rollouts: int) -> str:
+    return f" with {num_rollouts} rollout{'s' * (num_rollouts > 1)} each"
+
+
+def _given(certificate: Certificate) -> Any:
+    """The level that the user gave, if so."""
+    return None if certificate.beta.ndim else certificate.beta
+
+
+def _law_of(certificate: Certificate, num_rollouts: int) -> Law | None:
+    """As the Clopper-Pearson bounds L tell it, P[Bin(m, L) >= s] = beta; None if some tasks have fewer rollouts."""
+    lower, place = np.unique(np.asarray(certificate.lower_bounds, np.float64), return_inverse=True)
+    given = _given(certificate)
+    level, below = LEVELS[0] if given is None else float(given), np.arange(num_rollouts)
+    misses = np.abs(1 - on_rows(binomial_cdf, below, num_rollouts, np.clip(lower, 0, 1)[:, None]) - level)
+    successes = np.where(lower > 0, 1 + np.argmin(misses, axis=1), 0)
+    same = (lower <= 0) | (misses.min(axis=1) < _SAME)
+    return estimated(successes[place.reshape(-1)], num_rollouts).law if np.all(same) else None
+
+
+def _with_prospects(found: Advice, certificate: Certificate, law: Law, m: int) -> Advice:
+    """What is likely with more tasks, and with more rollouts."""
+    assert found.threshold is not None
+    n, settings = certificate.num_tasks, {"delta": certificate.delta, "power": _OFTEN}
+    settings |= {"dtype": certificate.safety.dtype, "beta": _given(certificate)}
+    wanted, trials = max(found.safety, 1e-6), [m, *(more for more in TRIALS if more > m)]
+    each = prospects(law, trials, found.threshold, **settings)
+    of_many = each.reached(np.full(len(trials), n))
+    share, limit = law.share(found.threshold), float(each.limit()[0])
+    tasks = int(each.tasks(wanted)[0])
+    enough = [more for more, safety in zip(trials, of_many, strict=True) if safety >= wanted]
+    said = f"as estimated from these returns, a share of {floor_to(share, 2)} of such tasks reach {_at(found)}"
+    if share <= wanted:
+        said += f", and {wish_of(found.safety)} is out of reach with any number of tasks and rollouts"
+    else:
+        said += f": {_tasks(found, tasks, m, limit)}; {_rollouts(n, enough, float(of_many.max()))}"
+        if not tasks and not enough:
+            said += _both(each.tasks(wanted), trials)
+    return dataclasses.replace(
+        found,
+        limit=limit,
+        good_share=share,
+        tasks_likely=tasks or None,
+        rollouts_likely=enough[0] if enough else None,
+        text="; ".join(filter(None, [found.text, said])),
+    )
+
+
+def _at(found: Advice) -> str:
+    assert found.threshold is not None
+    return floor_figures(found.threshold)
+
+
+def _tasks(found: Advice, tasks: int, m: int, limit: float) -> str:
+    rollouts = f"{m} rollout{'s' * (m > 1)} each"
+    if tasks:
+        return f"in 9 of 10 cases {wish_of(found.safety)} needs about {tasks:,} new tasks with {rollouts}"
+    return f"ever more tasks with {rollouts} approach {floor_to(max(limit, 0.0), 2)}"
+
+
+def _rollouts(n: int, enough: list[int], most: float) -> str:
+    tasks = f"{n} new task{'s' * (n > 1)}"
+    if enough:
+        return f"{tasks} need about {enough[0]:,} rollouts each"
+    return f"{tasks} with ever more rollouts come to {floor_to(most, 2)}"
+
+
+def _both(tasks: np.ndarray, trials: list[int]) -> str:
+    """The fewest rollouts in all."""
+    good = [(int(n) * m, int(n), m) for n, m in zip(tasks, trials, strict=True) if n]
+    if not good:
+        return ""
+    _, n, m = min(good)
+    return f"; both are needed, such as {n:,} new tasks with {m} rollouts each"
+
+
+def _of_successes(levels: np.ndarray, deltas: np.ndarray) -> Most:
     """Of tasks without a failure."""
-    none, dtype = jnp.zeros_like(levels), levels.dtype
 
     def safety(n: int) -> float:
-        risk = inflate(upper_risk(none, jnp.asarray(n, dtype), deltas), levels)
-        return float(jnp.max(complement_down(risk)))
+        return float(np.max(safety_of(BINOMIAL, 0, n, levels, deltas, levels.dtype)))
 
     def tasks(wanted: float) -> int:
         risks = (1 - max(wanted, 1e-6)) * (1 - np.asarray(levels, float))

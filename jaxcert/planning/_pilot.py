@@ -6,10 +6,13 @@ from typing import Any
 import numpy as np
 
 from jaxcert._validation import as_numbers, refuse
-from jaxcert.returns._prepared import Support, split_support
+from jaxcert.planning._law import Law, estimated
+from jaxcert.returns._prepared import Support, is_successes, split_support
 
 # Tasks of an assumed distribution that one repetition draws.
 _ASSUMED_TASKS = 256
+# An assumed law is the means of so many draws by size, of which each stands for as many.
+_LAW, _LAW_SHARE = 2**14, 2**6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +39,11 @@ class Assumptions:
 
 
 class PilotReturns:
-    """Resampled tasks, each with rollouts resampled from its own: a bootstrap at two levels."""
+    """Resampled tasks, each with rollouts resampled from its own: a bootstrap at two levels.
+
+    Of returns of 0 and 1, which vary more than the tasks if they are few, rollouts are those of a success probability
+    that the task may have, by the law of all of them.
+    """
 
     is_sample = True
 
@@ -51,27 +58,43 @@ class PilotReturns:
         self.returns = array.astype(np.float32)
         self.num_tasks = array.shape[0]
         self.binary = (low, high) == (0.0, 1.0) and bool(np.all((array == 0) | (array == 1)))
+        self.known = estimated(array.sum(axis=1), array.shape[1]) if self.binary else None
+
+    @property
+    def law(self) -> Law | None:
+        """Of the success probabilities; None for other returns."""
+        return None if self.known is None else self.known.law
 
     def draw(self, rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
         """Returns [repeats, tasks, rollouts]: every pilot task once in each repetition."""
-        shape = (num_repeats, *self.returns.shape)
-        chosen = rng.integers(shape[-1], size=(*shape[:-1], num_rollouts))
-        return np.take_along_axis(np.broadcast_to(self.returns, shape), chosen, axis=-1)
+        tasks = np.broadcast_to(np.arange(self.num_tasks)[:, None], (num_repeats, self.num_tasks, 1))
+        return self.rollouts_of(rng, tasks, num_rollouts)
 
     def data_sets(self, rng: np.random.Generator, num_repeats: int, num_tasks: int, num_rollouts: int) -> np.ndarray:
         """Whole data sets [repeats, num_tasks, num_rollouts]."""
-        tasks = rng.integers(self.num_tasks, size=(num_repeats, num_tasks, 1))
-        return self.returns[tasks, rng.integers(self.returns.shape[1], size=(*tasks.shape[:2], num_rollouts))]
+        return self.rollouts_of(rng, rng.integers(self.num_tasks, size=(num_repeats, num_tasks, 1)), num_rollouts)
+
+    def rollouts_of(self, rng: np.random.Generator, tasks: np.ndarray, num_rollouts: int) -> np.ndarray:
+        """Of tasks [..., 1], [..., num_rollouts]."""
+        shape = (*tasks.shape[:-1], num_rollouts)
+        if self.known is None:
+            return self.returns[tasks, rng.integers(self.returns.shape[1], size=shape)]
+        chances, kinds = np.empty(tasks.shape), self.known.kinds[tasks]
+        for kind, below in enumerate(np.cumsum(self.known.posterior, axis=1)):
+            drawn = rng.random(int(np.sum(kinds == kind))) * below[-1]
+            chances[kinds == kind] = self.known.law.chances[np.searchsorted(below, drawn)]
+        return (rng.random(shape) < chances).astype(np.float32)
 
     def notes(self) -> list[str]:
         """What the reader has to know about plans from such a pilot."""
         n, m = self.returns.shape
         unseen = 1 - 0.1 ** (1 / n)
+        vary = f", and resampled rollouts of a task vary {100 / m:.2g} % less than new ones (variance)"
         return [
             f"planned from {n} pilot tasks with {m} rollouts each. They chose the design, so they must not enter the "
             "certificate: it needs new tasks and new rollouts",
-            f"up to {100 * unseen:.2g} % of the tasks may be of a kind that no pilot task shows (at 90 % confidence), "
-            f"and resampled rollouts of a task vary {100 / m:.2g} % less than new ones (variance)",
+            f"up to {100 * unseen:.2g} % of the tasks may be of a kind that no pilot task shows (at 90 % confidence)"
+            + ("" if self.binary else vary),
         ]
 
 
@@ -98,6 +121,14 @@ class AssumedReturns:
         self.num_tasks = _ASSUMED_TASKS
         self.binary = self.spread is None and (low, high) == (0.0, 1.0)
 
+    @property
+    def law(self) -> Law | None:
+        """Of the success probabilities; None for other returns."""
+        if not self.binary:
+            return None
+        drawn = np.sort(np.random.default_rng(0).beta(*self.shape, size=_LAW)).reshape(-1, _LAW_SHARE)
+        return Law(drawn.mean(axis=1), np.full(len(drawn), _LAW_SHARE / _LAW))
+
     def draw(self, rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
         """Returns [repeats, tasks, rollouts] of as many new tasks in each repetition."""
         return self.data_sets(rng, num_repeats, self.num_tasks, num_rollouts)
@@ -121,6 +152,12 @@ class AssumedReturns:
 Source = PilotReturns | AssumedReturns
 
 
-def source_of(pilot: Any, support: Support) -> Source:
-    """Pilot returns or assumptions, checked."""
-    return AssumedReturns(pilot, support) if isinstance(pilot, Assumptions) else PilotReturns(pilot, support)
+def source_of(pilot: Any, support: Support | None) -> Source:
+    """Pilot returns or assumptions, checked; only an array of bool has a support of its own."""
+    ends = support_of(pilot, support)
+    return AssumedReturns(pilot, ends) if isinstance(pilot, Assumptions) else PilotReturns(pilot, ends)
+
+
+def support_of(pilot: Any, support: Support | None) -> Any:
+    """The declared support, or that of successes and failures."""
+    return (0.0, 1.0) if support is None and is_successes(pilot) else support

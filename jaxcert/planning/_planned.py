@@ -8,7 +8,11 @@ from jaxcert.certificates import confidence
 from jaxcert.planning._design import DESIGNS
 from jaxcert.planning._kind import Question
 from jaxcert.planning._option import Costs, Option
+from jaxcert.planning._reachable import Reachable
 from jaxcert.planning._task_table import as_text
+
+# Probabilities below the least one that is shown are about 0.
+_LEAST, _NOTHING = 0.0005, "about 0"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,6 +29,8 @@ class Plan:
         considered: the best one for each kind of design and each number of rollouts, in their order.
         num_simulated: how many tasks were imagined.
         notes: what has to be known about them.
+        reachable: the safety that is certified in the wanted share of cases, where it is not the wanted one; with the
+            design that does so, and what ever more tasks approach.
 
     Example:
         >>> from jaxcert.planning import Assumptions, plan
@@ -42,6 +48,7 @@ class Plan:
     considered: tuple[Option, ...]
     num_simulated: int
     notes: tuple[str, ...]
+    reachable: Reachable | None = None
 
     @property
     def best(self) -> Option | None:
@@ -71,10 +78,12 @@ class Plan:
             "rollouts": [_rollouts(option) for option in rows],
             "beta": [_level(option) for option in rows],
             "cost": [f"{option.cost:,.0f}" for option in rows],
-            self.objective: [f"{_shown(option.value)} ± {_shown(option.standard_error)}" for option in rows],
+            self.objective: [self._value(option) for option in rows],
         }
         if any(option.pessimistic is not None for option in rows):
-            found["pessimistic"] = [_optional(option.pessimistic) for option in rows]
+            found["pessimistic"] = [
+                "" if option.pessimistic is None else self._shown(option.pessimistic) for option in rows
+            ]
         if any(option.num_violations is not None for option in rows):
             found["violations allowed"] = [
                 "" if option.num_violations is None else str(option.num_violations) for option in rows
@@ -99,8 +108,25 @@ class Plan:
             within = "no design considered" if self.costs.budget is None else "within the budget no design"
             said.append(f"{within} certifies anything")
         elif self.question.threshold is not None and self.question.safety is not None and self.best.value < self.power:
-            said.append(f"no design considered reaches a power of {self.power:g}")
+            highest = f"the highest is {self._shown(self.best.value)}, of {self.best.design}"
+            said.append(f"no design considered reaches a power of {self.power:g}: {highest}")
+        if self.reachable is not None:
+            said.append(f"within reach, in {self.power:.4g} of cases: {self.reachable}")
         return said
+
+    def _value(self, option: Option) -> str:
+        shown = self._shown(option.value)
+        return shown if shown == _NOTHING else f"{shown} ± {self._error(option.standard_error)}"
+
+    def _shown(self, value: float) -> str:
+        return _NOTHING if self._is_share and abs(value) < _LEAST else _figures(value)
+
+    def _error(self, value: float) -> str:
+        return "0.001" if self._is_share and value < _LEAST else _figures(value)
+
+    @property
+    def _is_share(self) -> bool:
+        return self.objective in ("power", "expected epsilon")
 
     def __str__(self) -> str:
         return "\n".join([f"Wanted: {self.wish}", as_text(self.columns()), *self.remarks()])
@@ -115,12 +141,17 @@ class Plan:
             "options": [_as_dict(option) for option in self.options],
             "considered": [_as_dict(option) for option in self.considered],
             "num_simulated": self.num_simulated,
+            "reachable": None if self.reachable is None else _reach_as_dict(self.reachable),
             "remarks": self.remarks(),
         }
 
     def to_json(self) -> str:
         """The same as strict JSON."""
         return json.dumps(_finite(self.to_dict()), allow_nan=False, ensure_ascii=False, indent=2)
+
+
+def _reach_as_dict(reach: Reachable) -> dict[str, Any]:
+    return {**reach._asdict(), "design": dataclasses.asdict(reach.design)}
 
 
 def _as_dict(option: Option) -> dict[str, Any]:
@@ -150,9 +181,5 @@ def _level(option: Option) -> str:
     return option.design.level if kind.beta_name == "beta" else f"{kind.beta_name} {option.design.level}"
 
 
-def _optional(value: float | None) -> str:
-    return "" if value is None else _shown(value)
-
-
-def _shown(value: float) -> str:
-    return f"{value:.1f}" if abs(value) >= 100 else f"{value:.3g}" if abs(value) >= 0.0005 else f"{value:.1g}"
+def _figures(value: float) -> str:
+    return f"{value:.1f}" if abs(value) >= 100 else f"{value:.3g}" if abs(value) >= _LEAST else f"{value:.1g}"

@@ -7,18 +7,13 @@ import numpy as np
 
 from jaxcert._validation import check_count, check_finite, check_open_unit
 from jaxcert.bounds._registry import BOUNDS
+from jaxcert.planning._budget_goals import HighestReturn, LeastRisk
 from jaxcert.planning._design import DESIGNS, usable
-from jaxcert.planning._goals import (
-    CheapestCertificate,
-    Goal,
-    HighestReturn,
-    LeastRisk,
-    as_row,
-)
+from jaxcert.planning._goals import CheapestCertificate, Goal, as_row
 from jaxcert.planning._joint import finished_joint, joint_options, lower_cost, most_cost
 from jaxcert.planning._kind import Kind, Question
 from jaxcert.planning._option import Costs, Option
-from jaxcert.planning._pilot import Assumptions, Source, source_of
+from jaxcert.planning._pilot import Assumptions, Source, source_of, support_of
 from jaxcert.planning._planned import Plan
 from jaxcert.planning._simulation import BATCHES, LENGTHS, Simulation
 from jaxcert.returns._prepared import Support, split_support
@@ -30,7 +25,7 @@ _SHOWN = 6
 def plan(
     pilot: chex.Array | Assumptions,
     *,
-    support: Support,
+    support: Support | None = None,
     delta: float,
     threshold: float | None = None,
     safety: float | None = None,
@@ -59,7 +54,7 @@ def plan(
 
     Args:
         pilot: returns float[n0, m0] of some tasks, at least 2 × 2; or ``Assumptions``.
-        support: (a, b), as in ``certify``.
+        support: (a, b), as in ``certify``; of a pilot of type bool it is (0, 1).
         delta: failure probability of the certificate, in (0, 1).
         threshold: B.
         safety: s in (0, 1).
@@ -86,7 +81,7 @@ def plan(
         >>> found.best.value >= 0.9, found.best.cost < 1500
         (True, True)
     """
-    question = check_question(support, delta, threshold, safety)
+    question = check_question(support_of(pilot, support), delta, threshold, safety)
     goal = _goal(question, Costs(cost_per_task, cost_per_rollout, budget), power)
     _check_rollouts(max_rollouts)
     source = source_of(pilot, support)
@@ -111,10 +106,11 @@ def plan(
         considered=tuple(sorted(options.values(), key=lambda option: (option.design.name, option.design.num_rollouts))),
         num_simulated=simulation.num_simulated,
         notes=tuple(source.notes()),
+        reachable=goal.within_reach(shown[0] if shown else None),
     )
 
 
-def check_question(support: Support, delta: float, threshold: float | None, safety: float | None) -> Question:
+def check_question(support: Support | None, delta: float, threshold: float | None, safety: float | None) -> Question:
     """What is to be certified, if that makes sense."""
     for name, value in (("delta", delta), ("threshold", threshold), ("safety", safety)):
         if value is not None and np.ndim(value):
@@ -212,9 +208,11 @@ def _coarse(simulation: Simulation) -> list[int]:
 
 
 def _try(kind: Kind, goal: Goal, simulation: Simulation, rollouts: list, around: Option | None, options: dict) -> None:
-    for m in rollouts:
-        betas = goal.betas(m, around)
-        found = goal.options(kind.name, m, betas, simulation.run(kind, m, betas))
+    threshold = goal.question.threshold
+    own = kind.levels if threshold is not None else None
+    tried = [own(m, threshold) if own and threshold is not None else goal.betas(m, around) for m in rollouts]
+    courses = [simulation.run(kind, m, betas) for m, betas in zip(rollouts, tried, strict=True)]
+    for m, found in zip(rollouts, goal.options_of(kind.name, rollouts, tried, courses), strict=True):
         known = [options[kind.name, m]] if (kind.name, m) in options else []
         if found or known:
             options[kind.name, m] = min([*found, *known], key=goal.key)

@@ -34,6 +34,10 @@ class Advice:
         num_violations: k, and how many are allowed, if it is only for their number.
         violations_allowed: see ``num_violations``.
         tasks_at_this_share: as many tasks would do if the same share of them were violations.
+        limit: what ever more tasks like these approach.
+        good_share: of successes, an estimate of the share of tasks that reach the threshold: no safety above it.
+        tasks_likely: of successes, about the number of new tasks that certify the wanted safety in nine of ten cases.
+        rollouts_likely: the same of rollouts, of as many new tasks.
         text: all of this in words.
 
     Example:
@@ -54,6 +58,10 @@ class Advice:
     num_violations: int | None = None
     violations_allowed: int | None = None
     tasks_at_this_share: int | None = None
+    limit: float | None = None
+    good_share: float | None = None
+    tasks_likely: int | None = None
+    rollouts_likely: int | None = None
     text: str = ""
 
     def __str__(self) -> str:
@@ -94,7 +102,13 @@ class Setting(NamedTuple):
 def advice_on(setting: Setting, threshold: float | None, wanted: float, k: int) -> Advice:
     """The first of: too few tasks, or rollouts, whatever the returns are; too many violations."""
     found = impossible(setting, threshold, wanted)
-    return found if found.text else _too_many(setting, found, k)
+    if not found.text:
+        return _too_many(setting, found, k)
+    if found.highest_threshold is not None or threshold is None or not k:
+        return found
+    limit = _limit(setting, k)
+    text = f"; {k} of {setting.num_tasks} are violations, and ever more tasks like these approach {floor_to(limit, 2)}"
+    return dataclasses.replace(found, num_violations=k, limit=limit, text=found.text + text)
 
 
 def impossible(setting: Setting, threshold: float | None, wanted: float) -> Advice:
@@ -149,7 +163,7 @@ def _tasks_text(setting: Setting, found: Advice) -> str:
     tasks = "1 task" if n == 1 else f"{n} tasks"
     needed = f"{found.tasks_needed:,}" if found.tasks_needed else f"more than {MOST_TASKS:,}"
     smaller = f", or a beta of at most {found.max_beta:g}" if found.max_beta else ""
-    return f"{tasks} {most}, even if none is a violation: {_wish(found.safety)} needs {needed}{smaller}"
+    return f"{tasks} {most}, even if none is a violation: {wish_of(found.safety)} needs {needed}{smaller}"
 
 
 def _with_rollouts(setting: Setting, found: Advice) -> Advice:
@@ -211,14 +225,26 @@ def _too_many(setting: Setting, found: Advice, k: int) -> Advice:
     levels = setting.level(n), setting.delta, setting.dtype
     allowed = int(most_violations(setting.method, wanted, np.asarray([n]), *levels)[0])
     more = least_true(lambda size: setting.reach(wanted, -(-k * size // n), size), np.asarray([n]), MOST_TASKS)[0]
-    text = f"{k} of {n} tasks are violations: {_wish(wanted)} allows {allowed}"
-    text += f", or as large a share of {int(more):,} tasks" if more else ", and more tasks like these do not help"
+    text = f"{k} of {n} tasks are violations: {wish_of(wanted)} allows {allowed}"
+    limit = _limit(setting, k)
+    none = f", and more tasks like these do not help (ever more of them approach {floor_to(limit, 2)})"
+    text += f", or as large a share of {int(more):,} tasks" if more else none
     text += "; a lower threshold, or more rollouts per task, makes fewer violations"
     return dataclasses.replace(
-        found, num_violations=k, violations_allowed=allowed, tasks_at_this_share=int(more) or None, text=text
+        found,
+        num_violations=k,
+        violations_allowed=allowed,
+        tasks_at_this_share=int(more) or None,
+        limit=limit,
+        text=text,
     )
 
 
-def _wish(safety: float) -> str:
+def _limit(setting: Setting, k: int) -> float:
+    """The safety that ever more tasks approach, if the same share of them are violations."""
+    return max(1 - k / setting.num_tasks / (1 - setting.beta), 0.0)
+
+
+def wish_of(safety: float) -> str:
     """In six figures: in the certificate it has been rounded up."""
     return floor_figures(safety, 6) if safety > 0 else "anything"

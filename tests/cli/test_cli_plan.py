@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -156,3 +157,49 @@ def test_a_pilot_with_columns_of_other_names(tmp_path):
     assert (status, err) == (0, "")
     np.save(tmp_path / "pilot.npy", PILOT)
     assert command("plan", tmp_path / "pilot.npy", *SUPPORT, *wish).out == out
+
+
+@pytest.fixture
+def trials(tmp_path) -> tuple[object, ...]:
+    """Four trials of each of 60 tasks, as people have them."""
+    rng = np.random.default_rng(1)
+    passed = rng.random((60, 4)) < rng.beta(9, 1, (60, 1))
+    rows = [f"{task},{trial},{int(ok)}" for (task, trial), ok in np.ndenumerate(passed)]
+    (tmp_path / "trials.csv").write_text("\n".join(["task,trial,success", *rows, ""]))
+    columns = ("--task-column", "task", "--episode-column", "trial", "--value-column", "success")
+    return tmp_path / "trials.csv", *SUPPORT, "--delta", 0.05, "--threshold", 0.5, *columns
+
+
+def test_how_many_more_tasks_is_answered_by_one_command(trials):
+    status, out, err = command("certify", *trials, "--method", "attained", "--wanted", 0.8)
+    assert (status, err) == (0, "")
+    assert re.search(r"in 9 of 10 cases 0\.8 needs about \d+ new tasks with 4 rollouts each; 60 new tasks need", out)
+    status, out, err = command("plan", *trials, "--safety", 0.8, "--max-rollouts", 16)
+    assert (status, err) == (0, "")
+    assert re.search(r"attained +\d+ +\d+ +0\.\d+ ", out)
+
+
+def test_the_table_for_successes():
+    given = ("plan", "--delta", 0.05, "--threshold", 0.5, "--design", "attained")
+    status, out, err = command(*given)
+    assert (status, err) == (0, "")
+    assert "safety   1 trial   2 trials" in out
+    assert "0.8        29         21         22" in out
+    assert "none" not in out
+
+
+def test_a_design_of_successes_can_be_locked(trials, tmp_path):
+    wish = ("--safety", 0.8, "--max-rollouts", 4, "--lock", tmp_path / "p.toml", "--design", "attained")
+    assert command("plan", *trials, *wish).status == 0
+    assert 'method = "attained"' in (tmp_path / "p.toml").read_text()
+
+
+def test_how_many_tasks_show_that_one_policy_is_better(pilot, tmp_path):
+    np.savez(tmp_path / "worse.npz", returns=0.5 * PILOT)
+    given = ("plan", pilot, "--against", tmp_path / "worse.npz", "--delta", 0.05, *SUPPORT)
+    status, out, err = command(*given, "--threshold", 0.2)
+    assert (status, err) == (0, "")
+    assert "Wanted: better by 0.2 on average" in out
+    assert "rollouts of either" in out
+    assert "expected --threshold alone" in refused(*given, "--threshold", 0.2, "--safety", 0.8)
+    assert "--threshold is not given" in refused(*given)

@@ -1,0 +1,173 @@
+"""Plans and advice for successes: with ``certify`` and simulated experiments as the judges."""
+
+import numpy as np
+import pytest
+from compilations import compilations
+from scipy import stats
+
+from jaxcert import certify, certify_safety_level
+from jaxcert.planning import Assumptions, Design, advise, check, plan, simulate, success_table
+from jaxcert.planning._law import estimated
+from jaxcert.planning._planned import Plan
+from jaxcert.planning._success_goals import prospects
+
+SKILLED = Assumptions(mean=0.9, task_spread=0.1, rollout_spread=None)
+RNG = np.random.default_rng(1)
+PASSED = RNG.random((60, 4)) < RNG.beta(9, 1, (60, 1))
+
+
+def third_failing(rate: float = 0.0) -> np.ndarray:
+    """12 tasks, of which four never succeed, or rarely."""
+    passed = np.ones((12, 20), bool)
+    passed[:4] = np.random.default_rng(0).random((4, 20)) < rate
+    return passed
+
+
+def test_the_table_is_what_certify_counts():
+    table = success_table([0.8], threshold=0.5, delta=0.05, num_rollouts=(1, 2, 4, 5, 10, 20, 50))
+    n = int(table.num_tasks[0, 2])
+    for size, enough in ((n, True), (n - 1, False)):
+        assert (certify(np.ones((size, 4), bool), 0.5, delta=0.05).safety[0] >= 0.8) == enough
+    # One trial of each task has one number that counts: the whole of delta, and the level B.
+    limit = 1 - 0.2 * 0.5
+    assert table.num_tasks[0, 0] == np.ceil(np.log(0.05) / np.log(limit))
+    assert "1 trial  2 trials" in str(table)
+
+
+def test_the_table_of_an_assumed_law_holds_in_nine_of_ten_cases():
+    table = success_table([0.8, 0.9], threshold=0.5, delta=0.05, num_rollouts=(1, 20), pilot=SKILLED)
+    assert table.num_tasks[1, 0] == 0
+    assert table.limits[0] == pytest.approx(0.8, abs=0.005)  # of one trial: 1 - 0.1 / (1 - 0.5)
+    n, rng = int(table.num_tasks[0, 1]), np.random.default_rng(0)
+    skill = rng.beta(7.2, 0.8, (400, n, 1))
+    found = np.asarray(certify(rng.random((400, n, 20)) < skill, 0.5, delta=0.05).safety)
+    assert 0.87 <= np.mean(found >= 0.8) <= 0.97
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"safeties": 1.0}, r"safeties.* is 1"),
+        ({"threshold": 1.0}, "threshold is 1"),
+        ({"num_rollouts": (0,)}, r"num_rollouts\[0\] is 0"),
+        ({"pilot": np.full((9, 3), 0.5)}, "pilot has other returns than successes and failures"),
+    ],
+)
+def test_what_the_table_refuses(change, message):
+    given = {"safeties": 0.8, "threshold": 0.5, "delta": 0.05, **change}
+    with pytest.raises(ValueError, match=message):
+        success_table(given.pop("safeties"), **given)
+
+
+def test_few_trials_do_not_make_good_tasks_look_bad():
+    rng = np.random.default_rng(0)
+    successes = rng.binomial(4, rng.beta(9, 1, 2000))
+    truth = stats.beta(9, 1).sf(0.8)
+    assert np.mean(successes / 4 >= 0.8) < truth - 0.15
+    law, posterior, kinds = estimated(successes, 4)
+    assert abs(law.share(0.8) - truth) < 0.08
+    assert posterior.shape == (5, law.chances.size)
+    np.testing.assert_allclose(posterior.sum(axis=1), 1)
+    assert np.all(np.diff(posterior @ law.chances) > 0)
+    assert np.array_equal(kinds, successes)
+
+
+def test_more_tasks_do_not_help_beyond_the_share_of_good_ones():
+    found = certify(third_failing(), 0.5, delta=0.05)
+    [advice] = advise(found, support=(0, 1), num_rollouts=20, safety=0.8)
+    assert advice.tasks_likely is None
+    assert advice.good_share == pytest.approx(2 / 3, abs=0.02)
+    assert "0.8 is out of reach with any number of tasks and rollouts" in str(advice)
+    [advice] = advise(found, support=(0, 1), num_rollouts=20, safety=0.5)
+    assert "in 9 of 10 cases 0.5 needs about" in str(advice)
+    assert "12 new tasks with ever more rollouts come to" in str(advice)
+    n, rng = advice.tasks_likely, np.random.default_rng(0)
+    skill = np.where(rng.random((200, n, 1)) < 1 / 3, 0.0, 1.0)
+    safety = np.asarray(certify(rng.random((200, n, 20)) < skill, 0.5, delta=0.05).safety)
+    assert np.mean(safety >= 0.5) >= 0.85
+
+
+def test_one_level_for_all_says_where_more_tasks_end():
+    settings = {"support": (0, 1), "delta": 0.05, "bound": "clopper_pearson"}
+    found = certify(third_failing().astype(np.float32), 0.5, method="binomial", **settings)
+    [advice] = advise(found, support=(0, 1), num_rollouts=20, safety=0.8)
+    assert advice.tasks_needed == 15
+    assert advice.limit == pytest.approx(1 - (1 / 3) / 0.95)
+    assert str(advice).endswith("4 of 12 are violations, and ever more tasks like these approach 0.64")
+
+
+def test_how_many_tasks_or_trials_is_answered_with_both_numbers():
+    found = certify(PASSED, 0.5, delta=0.05)
+    [advice] = advise(found, support=(0, 1), num_rollouts=4, safety=0.8)
+    assert advice.tasks_likely > 60
+    assert advice.rollouts_likely > 4
+    assert f"about {advice.tasks_likely:,} new tasks with 4 rollouts each" in str(advice)
+    assert f"60 new tasks need about {advice.rollouts_likely} rollouts each" in str(advice)
+    table = success_table(0.8, threshold=0.5, delta=0.05, num_rollouts=(4,), pilot=PASSED)
+    assert table.num_tasks[0, 0] == advice.tasks_likely
+    trials = advice.rollouts_likely - 1, advice.rollouts_likely
+    law = estimated(PASSED.sum(axis=1), 4).law
+    fewer, enough = prospects(law, trials, 0.5, delta=0.05, power=0.9).reached(np.full(2, 60))
+    assert fewer < 0.8 <= enough
+
+
+def test_of_unequal_numbers_of_trials_no_law_is_made_up():
+    where = np.ones((60, 4), bool)
+    where[::3, 2:] = False
+    found = certify(PASSED, 0.5, delta=0.05, where=where)
+    assert advise(found, support=(0, 1), num_rollouts=4, safety=0.8) == (None,)
+
+
+def test_before_the_trials():
+    wish = {"thresholds": 0.5, "safety": 0.8, "delta": 0.05, "support": (0, 1), "method": "attained"}
+    assert check(22, 4, **wish) == ()
+    [advice] = check(21, 4, **wish)
+    assert advice.tasks_needed == 22
+    with pytest.raises(ValueError, match="levels follow from thresholds"):
+        check(22, 4, safety=0.8, delta=0.05, method="attained")
+
+
+def test_too_few_tasks_for_a_safety_of_successes():
+    found = certify_safety_level(np.ones((3, 4), bool), 0.9, delta=0.05)
+    [advice] = advise(found, support=(0, 1), num_rollouts=4, fixed="safety")
+    n = advice.tasks_needed
+    for size, enough in ((n, True), (n - 1, False)):
+        assert (certify_safety_level(np.ones((size, 4), bool), 0.9, delta=0.05).thresholds[0] > 0) == enough
+
+
+def test_a_plan_for_successes_is_that_of_whole_experiments():
+    found = plan(PASSED, delta=0.05, threshold=0.5, safety=0.8, max_rollouts=16)
+    design = found.best.design
+    assert design.name == "attained"
+    safety = np.asarray(simulate(PASSED, design, delta=0.05, threshold=0.5, num_repeats=300).safety)
+    assert abs(np.mean(safety >= 0.8) - found.best.value) < 4 * found.best.standard_error + 0.07
+    # Cheaper than a Clopper-Pearson bound of each task.
+    other = plan(PASSED, delta=0.05, threshold=0.5, safety=0.8, max_rollouts=16, designs=("clopper_pearson",))
+    assert found.best.cost < other.best.cost
+
+
+def test_a_plan_compiles_few_programs():
+    assert compilations(lambda: plan(PASSED, delta=0.05, threshold=0.6, safety=0.8, max_rollouts=16)) <= 12
+
+
+def test_a_plan_out_of_reach_says_what_is_reachable():
+    found = plan(third_failing(), delta=0.05, threshold=0.5, safety=0.95, max_rollouts=16)
+    assert found.best.value < 1e-6
+    reach = found.reachable
+    assert 0.5 < reach.safety < reach.limit < 2 / 3 + 0.01
+    assert "within reach, in 0.9 of cases: a safety of 0.6" in str(found)
+    assert "the highest is about 0, of" in str(found)
+    assert "e-" not in str(found).split("from 4,")[0]
+    safety = np.asarray(simulate(third_failing(), reach.design, delta=0.05, threshold=0.5, num_repeats=50).safety)
+    assert np.mean(safety >= reach.safety) >= 0.75
+
+
+def test_a_budget_bounds_what_is_reachable():
+    found = plan(PASSED, delta=0.05, threshold=0.5, safety=0.8, max_rollouts=16, budget=100)
+    assert found.best.value < 0.9
+    assert isinstance(found, Plan)
+    assert found.reachable.design.num_tasks * found.reachable.design.num_rollouts <= 100
+    assert found.to_dict()["reachable"]["design"]["name"] == found.reachable.design.name
+    met = plan(PASSED, delta=0.05, threshold=0.5, safety=0.5, max_rollouts=16)
+    assert met.reachable is None
+    assert Design("attained", 10, 4, 0.5).kind.arguments == {"method": "attained"}
