@@ -157,7 +157,7 @@ def _adaptive_bridge(policy: Policy, threshold: float, key: jax.Array) -> tuple[
 
 
 def _fixed_bridge(policy: Policy, threshold: float, m: int, key: jax.Array) -> tuple[float, float]:
-    settings = {"num_tasks": 200, "num_rollouts": m, "delta": 0.01, "bound": "clopper_pearson"}
+    settings = {"num_tasks": 200, "num_rollouts": m, "delta": 0.01, "bound": "clopper_pearson", "method": "binomial"}
     return float(certify_policy(bridge_world.ENV, policy, key, threshold, **settings).certificate.epsilon[0]), m
 
 

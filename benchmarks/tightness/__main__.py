@@ -1,11 +1,12 @@
 """How much of what known performances would certify is certified from rollouts.
 
-    python -m benchmarks.tightness [--out benchmarks/results/tightness.csv]
+    python -m benchmarks.tightness [--successes] [--out benchmarks/results/tightness.csv]
 
 The performance certified on 50, 80, 90 and 95 % of new tasks (delta = 0.01) by every bound and method, as a share of
 what ``jaxcert.baselines.certify_known_performances`` certifies from the performances of the same tasks: means over
 seeds for worlds in which these are known, and the sample returns, where the average of all rollouts of a task has to
-stand in for its performance.
+stand in for its performance. With --successes: the paper's domains whose returns are 0 or 1, few and many trials, by
+one lower bound per task and by attained levels.
 """
 
 import argparse
@@ -20,11 +21,13 @@ import numpy as np
 
 import jaxcert
 from benchmarks.paper.experiment import markdown
-from benchmarks.tightness.ways import SAFETIES, Way, certified, certified_if_known, ways
-from benchmarks.tightness.worlds import WORLDS, World, draw
+from benchmarks.tightness.ways import AFTER, BEFORE, SAFETIES, Way, certified, certified_if_known, ways
+from benchmarks.tightness.worlds import SUCCESSES, WORLDS, World, draw
 
 RESULTS = Path(__file__).parents[1] / "results" / "tightness.csv"
+RESULTS_OF_SUCCESSES = RESULTS.with_stem("tightness_successes")
 SIZES = ((50, 100), (100, 300), (200, 1000))
+SIZES_OF_SUCCESSES = ((200, 10), (200, 50), (200, 1000))
 NUM_SEEDS = 40
 
 
@@ -54,10 +57,12 @@ def main(arguments: list[str] | None = None) -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--out", type=Path, default=RESULTS, help="file for the rows")
-    out = parser.parse_args(arguments).out
+    parser.add_argument("--out", type=Path, help="file for the rows")
+    parser.add_argument("--successes", action="store_true", help="the part on successes and failures alone")
+    given = parser.parse_args(arguments)
+    out = given.out or (RESULTS_OF_SUCCESSES if given.successes else RESULTS)
     rows = []
-    for found in measured():
+    for found in of_successes() if given.successes else measured():
         print("\n".join(table(found)), end="\n\n", flush=True)
         rows += found
     write(out, rows)
@@ -72,6 +77,13 @@ def measured() -> Iterator[list[Row]]:
             yield of_world(name, *size)
 
 
+def of_successes() -> Iterator[list[Row]]:
+    """The rows of one world and number of trials after another, before and after."""
+    for name in SUCCESSES:
+        for size in SIZES_OF_SUCCESSES:
+            yield of_world(name, *size, (BEFORE, AFTER))
+
+
 def of_sample(name: str) -> list[Row]:
     """From all returns of a sample, whose averages stand in for performances."""
     returns = jnp.asarray(jaxcert.sample_returns(name))[None]
@@ -80,8 +92,9 @@ def of_sample(name: str) -> list[Row]:
 
 def of_world(name: str, num_tasks: int, num_rollouts: int, chosen: Sequence[Way] | None = None) -> list[Row]:
     """Means over the seeds; in the chosen ways, by default in all that there are."""
-    known, returns = drawn(WORLDS[name], num_tasks, num_rollouts)
-    return _rows(name, known, returns, chosen or ways(binary=WORLDS[name].binary))
+    world = {**WORLDS, **SUCCESSES}[name]
+    known, returns = drawn(world, num_tasks, num_rollouts)
+    return _rows(name, known, returns, chosen or ways(binary=world.binary))
 
 
 def drawn(world: World, n: int, m: int) -> tuple[jax.Array, jax.Array]:

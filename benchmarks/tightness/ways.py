@@ -26,6 +26,8 @@ class Way(NamedTuple):
 
 _NAMES = ("betting", "clopper_pearson", "empirical_bernstein", "dkw", "hoeffding")
 SOFT, PLUG_IN = Way("betting", "soft"), Way("plug_in", "no certificate")
+# Of successes: one lower bound per task, and the levels that their numbers attain.
+BEFORE, AFTER = Way("clopper_pearson", "binomial"), Way("clopper_pearson", "attained")
 WAYS = (*(Way(name, method) for method in ("binomial", "scenario") for name in _NAMES), SOFT, PLUG_IN)
 
 

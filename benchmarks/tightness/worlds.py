@@ -1,12 +1,17 @@
 """Tasks whose performance is known, and returns of rollouts in [0, 1] on them."""
 
+import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxcert.tasks import bridge_world, simple_grid
+
+_ZONES = Path(__file__).parents[1] / "results" / "zones_tasks.csv"
 
 
 class World(NamedTuple):
@@ -50,6 +55,17 @@ def _mixed(key: jax.Array, n: int) -> jax.Array:
     return 0.9 - 0.8 * jax.random.beta(key, 2.0, 18.0, (n,))
 
 
+@functools.cache
+def _rates() -> np.ndarray:
+    """Of 400 tasks of zones: the share of 100 episodes in which the shipped policy succeeds, moved off 0 and 1."""
+    successes = np.loadtxt(_ZONES, delimiter=",", skiprows=1, usecols=2)
+    return (successes + 0.5) / 101
+
+
+def _zones(key: jax.Array, n: int) -> jax.Array:
+    return jax.random.choice(key, jnp.asarray(_rates(), jnp.result_type(float)), (n,))
+
+
 # --- returns ------------------------------------------------------------------------------------------------------
 
 
@@ -83,3 +99,7 @@ WORLDS = {
     "skewed": World(_beta(8.0, 24.0), _skewed),
     "bimodal": World(_mixed, _two_modes),
 }
+
+# Whose returns are 0 or 1: the paper's domains.
+SUCCESSES = {name: world for name, world in WORLDS.items() if world.binary}
+SUCCESSES["zones"] = World(_zones, _tosses, binary=True)

@@ -37,7 +37,7 @@ class Adaptive(NamedTuple):
     schedule: str
     slots: int | None
     deadline: float | None
-    binary: bool
+    binary: bool | None
     json: Path | None
 
 
@@ -61,8 +61,7 @@ def asked_for(
     deadline = given["deadline"]
     if deadline is not None and not 0 < deadline < math.inf:
         raise ValueError(f"--deadline is {deadline:g}; expected a positive number of seconds")
-    defaults = {"schedule": given["schedule"] or "round_robin", "binary": bool(given["binary"])}
-    return Adaptive(thresholds, delta, **{**given, **defaults})
+    return Adaptive(thresholds, delta, **{**given, "schedule": given["schedule"] or "round_robin"})
 
 
 def check_archive_path(path: Path) -> None:
@@ -141,13 +140,13 @@ def _summary(
         f"{found.source}, {kind}: {n} tasks, seed {seed}, beta {float(run.state.beta):.6g}",
         str(run),
         f"{costs['begun']:,} rollouts, {costs['mean']:.1f} per task, {each}{as_slowest if costs['slowest'] else ''}",
-        *_missed(found, run, asked),
+        *_missed(run, asked),
         *(["the deadline ended it: the same command goes on from there"] if goes_on else []),
         f"written to {out}",
     ]
 
 
-def _missed(found: Found, run: AdaptiveCertificate, asked: Adaptive) -> list[str]:
+def _missed(run: AdaptiveCertificate, asked: Adaptive) -> list[str]:
     """What became of the tasks where less than wanted is certified, and a setting that would have lost fewer."""
     state, lines = run.state, []
     passed, is_open = np.asarray(state.passed), np.asarray(state.is_open)
@@ -157,10 +156,6 @@ def _missed(found: Found, run: AdaptiveCertificate, asked: Adaptive) -> list[str
         counts = f"{passed[:, i].sum()} of {len(passed)} tasks passed, {is_open[:, i].sum()} are undecided"
         left = (~passed & ~is_open)[:, i].sum()
         lines.append(f"{as_given(asked.thresholds[i])} on less than {as_given(wanted)}: {counts}, {left} given up")
-    returns = np.asarray(run.rollout_return)[np.asarray(run.rollout_task) >= 0]
-    is_coin = found.env.support == (0, 1) and np.all(np.isin(returns, (0, 1)))
-    if is_coin and not state.is_binary and np.any(~passed & ~is_open):
-        lines.append("all returns are 0 or 1: a new run with --binary would not give up tasks that begin with a 0")
     return lines
 
 

@@ -79,7 +79,7 @@ def rollout(
         bool,
         typer.Option(
             "--binary",
-            help="Returns are 0 or 1; without it a 0 at first ends a task. Needs --max-rollouts-per-task.",
+            help="Declare that returns are 0 or 1, as is known of the shipped worlds without physics and of zones.",
         ),
     ] = False,
     slots: Annotated[

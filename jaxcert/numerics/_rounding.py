@@ -215,17 +215,21 @@ def _neighbour_jvp(side: Side, primals: tuple, tangents: tuple) -> tuple[jax.Arr
     return _neighbour(primals[0], side), tangents[0]
 
 
+# JAX 0.7 makes a custom_jvp, unlike a jit, part of the trace even where `kept_readable` computes at once.
+_compiled_neighbour = jax.jit(_neighbour, static_argnums=1, inline=True)
+
+
 def next_down(x: jax.Array, steps: int = 1) -> jax.Array:
     """The float ``steps`` below each element."""
     for _ in range(steps):
-        x = _neighbour(x, "down")
+        x = _compiled_neighbour(x, "down")
     return x
 
 
 def next_up(x: jax.Array, steps: int = 1) -> jax.Array:
     """The float ``steps`` above each element."""
     for _ in range(steps):
-        x = _neighbour(x, "up")
+        x = _compiled_neighbour(x, "up")
     return x
 
 

@@ -24,7 +24,8 @@ from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episod
 from jaxcert.rollouts._resumption import resumed
 from jaxcert.rollouts._schedules import SCHEDULES
 from jaxcert.rollouts._slots import Limits, Run, Worker, first_run, go_on
-from jaxcert.sequential._rule import Bets, Rule, Settings, prepare_rule
+from jaxcert.sequential._decision_table import MOST_ROLLOUTS
+from jaxcert.sequential._rule import Bets, Rule, Settings, prepare_rule, takes_table
 from jaxcert.sequential._sequential_certificate import certificate_of
 from jaxcert.sequential._wealth import start
 
@@ -47,7 +48,7 @@ def certify_adaptive(
     schedule: str = "round_robin",
     give_up: float | None = None,
     bets: Bets | None = None,
-    binary: bool = False,
+    binary: bool | None = None,
     max_rollouts_per_task: int | None = None,
     num_slots: int | None = None,
     max_bytes: int = 2**30,
@@ -80,8 +81,10 @@ def certify_adaptive(
         schedule: "round_robin", the open task with the fewest rollouts, or "closest", the one closest to passing.
         give_up: as in ``certify_sequential``.
         bets: as in ``certify_sequential``.
-        binary: as in ``certify_sequential``; needs ``max_rollouts_per_task``.
-        max_rollouts_per_task: the number of rollouts after which a task is left; by default there is none.
+        binary: as in ``certify_sequential``. By default what ``env.binary`` declares, unless bets are given, levels are
+            traced, or more than 2000 rollouts per task are wanted.
+        max_rollouts_per_task: the number of rollouts after which a task is left. By default there is none; of binary
+            returns it is four times the mean that ``max_rollouts`` allows, at most 2000.
         num_slots: how many rollouts run side by side, at most; by default one per task. Those under way at the end are
             not needed, so fewer slots need fewer rollouts, and more of them less time.
         max_bytes: approximate memory for the states of episodes, which limits the slots.
@@ -122,6 +125,10 @@ def certify_adaptive(
     dtype = jnp.result_type(float)
     delta, beta = prepare_levels(BINOMIAL, delta, beta, num_tasks, dtype, validate)
     thresholds = prepare_thresholds(thresholds, dtype, validate)
+    if binary is None:
+        binary = env.binary and bets is None and takes_table(max_rollouts_per_task, (thresholds, beta))
+    if binary and max_rollouts_per_task is None:
+        max_rollouts_per_task = _most_per_task(max_rollouts, num_tasks)
     limits = {"give_up": give_up, "max_rollouts_per_task": max_rollouts_per_task, "binary": binary}
     rule = prepare_rule(thresholds, beta, env.support, bets=bets, **limits)
     needed = _needed(until, num_tasks, thresholds, beta, delta, validate)
@@ -140,6 +147,11 @@ def certify_adaptive(
 
 
 # --- arguments ----------------------------------------------------------------------------------------------------
+
+
+def _most_per_task(max_rollouts: int, num_tasks: int) -> int:
+    """Four times the mean that may be spent, as far as a table reaches: few tasks need as many to be decided."""
+    return min(MOST_ROLLOUTS, 4 * -(-max_rollouts // num_tasks))
 
 
 def _needed(

@@ -7,10 +7,15 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxcert.certificates._access import OfCertificate
+from jaxcert.certificates._access import OfCertificate, holds_values
 from jaxcert.certificates._binomial import binomial_epsilon
 from jaxcert.numerics._rounding import complement_down
 from jaxcert.sequential import SequentialCertificate, SequentialState
+
+_UNDECLARED = (
+    "All returns are 0 or 1: a new run with binary=True, or of an environment that declares it, would give up fewer "
+    "tasks that fail at first."
+)
 
 
 @functools.partial(
@@ -57,6 +62,23 @@ class AdaptiveCertificate(OfCertificate):
     rollout_task: jax.Array
     rollout_return: jax.Array
     deterministic: bool | None
+
+    def __str__(self) -> str:
+        return f"{self.certificate}\n{_UNDECLARED}" if self._gave_up_successes() else str(self.certificate)
+
+    def __repr__(self) -> str:
+        binary = self.state.is_binary
+        rule = f", binary={bool(binary)}" if holds_values(self) and not binary.ndim else ""
+        return f"{type(self).__name__}({self.certificate!r}{rule})"
+
+    def _gave_up_successes(self) -> bool:
+        """Whether tasks were given up by bets that are not made for the returns, all of which are 0 or 1."""
+        state = self.state
+        if not holds_values(self) or state.is_binary.ndim or state.is_binary or (state.low, state.high) != (0, 1):
+            return False
+        returns = np.asarray(self.rollout_return)[np.asarray(self.rollout_task) >= 0]
+        was_given_up = ~np.asarray(state.passed) & ~np.asarray(state.is_open)
+        return bool(np.all(np.isin(returns, (0, 1))) and was_given_up.any())
 
     def growth(self, index: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """How the certificate grew: rollouts taken in, and the safety certified from then on.

@@ -19,7 +19,7 @@ from jaxcert.certificates._registry import METHODS
 from jaxcert.numerics._rounding import cast
 from jaxcert.returns._prepared import probability
 from jaxcert.rollouts._collect import collect
-from jaxcert.rollouts._multi_task import MultiTaskEnv
+from jaxcert.rollouts._multi_task import MultiTaskEnv, kind_of_returns
 from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, key_apart
 
 
@@ -56,7 +56,7 @@ def certify_policy(
     delta: chex.Numeric,
     beta: chex.Numeric | Literal["auto"] | None = None,
     bound: str | None = None,
-    method: str = "binomial",
+    method: str | None = None,
     max_bytes: int = 2**30,
     validate: bool = True,
 ) -> PolicyCertificate:
@@ -74,8 +74,8 @@ def certify_policy(
         num_rollouts: m per task.
         delta: as in ``certify``.
         beta: as in ``certify``.
-        bound: as in ``certify``.
-        method: as in ``certify``.
+        bound: as in ``certify``; returns that ``env.binary`` declares to be 0 or 1 count as an array of bool.
+        method: as in ``certify``, likewise.
         max_bytes: as in ``rollouts.collect``.
         validate: raise for invalid values that are concrete.
 
@@ -100,7 +100,7 @@ def certify_policy(
     Reference: as ``certify``.
     """
     budget = {"num_tasks": num_tasks, "num_rollouts": num_rollouts, "max_bytes": max_bytes}
-    bound, method = defaults(bound, method, ())
+    bound, method = defaults(bound, method, kind_of_returns(env))
     names, beta = {"bound": bound, "method": method}, usual_beta(METHODS[method], beta)
     check_settings(env, thresholds, num_tasks, num_rollouts, delta=delta, beta=beta, validate=validate, **names)
     # Rounded here as certify does: a number passed to a compiled call would be rounded to nearest.

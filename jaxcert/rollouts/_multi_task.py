@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import chex
 import jax
+import numpy as np
 
 from jaxcert._validation import check_count
 from jaxcert.rollouts._distribution_sampler import DistributionSampler, as_sampler
@@ -60,10 +61,13 @@ class MultiTaskEnv:
             step: a policy that it does not know, or an ``environment`` that was replaced. Otherwise it returns
             [n, m]: m rollouts with each key, within about so many bytes; if m is None, [n], one rollout with each.
             What belongs to a task depends on that task and its key alone.
+        binary: declares that every undiscounted return is 0 or 1, a failure or a success; another one is invalid. The
+            support is then (0, 1), ``certify_policy`` takes the levels that successes attain by default, and
+            ``certify_adaptive`` the exact rule for successes.
 
     Raises:
-        ValueError: for an episode length that is not a positive integer, a support that is not an interval, or tasks
-            that come neither from a function nor from a distribution.
+        ValueError: for an episode length that is not a positive integer, a support that is not an interval, or is not
+            that of binary returns, or tasks that come neither from a function nor from a distribution.
 
     Example:
         >>> import jax
@@ -79,12 +83,15 @@ class MultiTaskEnv:
     support: tuple[float, float]
     name: str = ""
     simulate: Callable[..., jax.Array | None] | None = None
+    binary: bool = False
 
     def __post_init__(self) -> None:
         check_count("episode_length", self.episode_length)
         if not (isinstance(self.support, tuple) and len(self.support) == 2 and self.support[0] < self.support[1]):
             raise ValueError(f"support is {self.support!r}; expected the least and the largest return, (a, b)")
         object.__setattr__(self, "support", tuple(float(end) for end in self.support))  # arrays are not hashable
+        if self.binary and self.support != (0, 1):
+            raise ValueError(f"support is {self.support}; binary returns have (0, 1)")
         object.__setattr__(self, "sample_task", as_sampler(self.sample_task))
 
     @property
@@ -100,3 +107,8 @@ class MultiTaskEnv:
         """
         check_count("num_tasks", num_tasks)
         return jax.vmap(self.sample_task)(jax.random.split(key, num_tasks))
+
+
+def kind_of_returns(env: MultiTaskEnv) -> np.ndarray:
+    """No returns at all, of type bool where all are successes or failures: by their type go bounds and methods."""
+    return np.zeros(0, bool if env.binary else float)

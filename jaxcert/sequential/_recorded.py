@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import chex
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
@@ -13,9 +14,9 @@ from jaxcert.bounds._evaluate import prepare, task_shape
 from jaxcert.certificates._arguments import choose, planned_beta, prepare_levels, prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._soft import SOFT
-from jaxcert.returns._prepared import Prepared, Support
+from jaxcert.returns._prepared import Prepared, Support, is_successes
 from jaxcert.returns.summaries import Summary
-from jaxcert.sequential._rule import Bets, Rule, Settings, prepare_rule
+from jaxcert.sequential._rule import Bets, Rule, Settings, prepare_rule, takes_table
 from jaxcert.sequential._sequential_certificate import SequentialCertificate, certificate_of
 from jaxcert.sequential._soft_certificate import soft_certificate
 from jaxcert.sequential._wealth import SequentialState, advance, start
@@ -39,7 +40,7 @@ def certify_sequential(
     where: chex.Array | None = None,
     give_up: float | None = None,
     bets: Bets | None = None,
-    binary: bool = False,
+    binary: bool | None = None,
     validate: bool = True,
 ) -> SequentialCertificate:
     r"""Certify with as many of the recorded rollouts as each task needs, in their order.
@@ -73,7 +74,9 @@ def certify_sequential(
             all at a return of a.
         binary: declares that every return is 0 or 1, before the data. The goal 1/beta is then replaced by the smallest
             wealth that tasks with J < B reach with probability beta, which is computed exactly for m rollouts and this
-            ``give_up``; the bets are 0.03, 0.08, 0.2, 0.45 and 0.9 by default. Not for traced thresholds or beta.
+            ``give_up``; the bets are 0.03, 0.08, 0.2, 0.45 and 0.9 by default. Not for traced thresholds or beta, or
+            more than 2000 rollouts per task. By default it is declared by an array of bool, where that can be done, for
+            "binomial" without bets of one's own.
         validate: raise for invalid values that are concrete; otherwise their tasks count as violations.
 
     Returns:
@@ -94,6 +97,9 @@ def certify_sequential(
     """
     if isinstance(returns, Summary):
         raise ValueError("a summary keeps no order of rollouts; expected returns [..., num_tasks, num_rollouts]")
+    if binary is None:
+        most, levels = (np.shape(returns) or (0,))[-1], (thresholds, beta, support)
+        binary = is_successes(returns) and method == BINOMIAL.name and bets is None and takes_table(most, levels)
     # These bounds ask the same of returns.
     prepared = prepare(CLOPPER_PEARSON if binary else BETTING, returns, support, where, validate, certificate=True)
     dtype = prepared.low.dtype

@@ -87,6 +87,11 @@ def _checked(bets: Any) -> tuple:
     return given
 
 
+def takes_table(max_rollouts_per_task: int | None, levels: Any) -> bool:
+    """Whether the rule for binary returns can be computed, of any number of rollouts that is not given."""
+    return (max_rollouts_per_task is None or max_rollouts_per_task <= MOST_ROLLOUTS) and is_concrete(levels)
+
+
 def _check_binary(bets: tuple, max_rollouts_per_task: int | None, support: tuple[Any, Any], levels: tuple) -> None:
     if not is_concrete(levels, support):
         raise ValueError("binary returns have a table that is computed on the host; expected arguments not traced")

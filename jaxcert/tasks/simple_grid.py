@@ -139,7 +139,7 @@ def _env(params: SimpleGridParams) -> MultiTaskEnv:
     def sample_task(key: chex.PRNGKey) -> jax.Array:
         return _sample_task(key, params)
 
-    return MultiTaskEnv(environment, sample_task, params.num_steps, (0.0, 1.0), name="simple_grid")
+    return MultiTaskEnv(environment, sample_task, params.num_steps, (0.0, 1.0), name="simple_grid", binary=True)
 
 
 def _sample_task(key: chex.PRNGKey, params: SimpleGridParams) -> jax.Array:

@@ -12,10 +12,12 @@ import numpy as np
 from jaxcert._validation import check_count
 from jaxcert.certificates import Certificate
 from jaxcert.certificates._arguments import choose, defaults
+from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._level_choice import refuse_choice
 from jaxcert.certificates._registry import COUNTING
 from jaxcert.rollouts import MultiTaskEnv, Policy, brax_policy
 from jaxcert.rollouts._certify_policy import check_settings
+from jaxcert.rollouts._multi_task import kind_of_returns
 from jaxcert.training._budget import CheckpointBudget
 from jaxcert.training._certifying import (
     Certified,
@@ -90,8 +92,8 @@ class CertificationHook:
         num_rollouts: m per task; of an adaptive hook, the mean number per task that may be spent.
         budget: how delta is spent.
         beta: as in ``certify``.
-        bound: as in ``certify``.
-        method: as in ``certify``; for safeties, one that counts lower bounds.
+        bound: as in ``certify_policy``; of an adaptive hook betting alone.
+        method: as in ``certify_policy``; for safeties, one that counts lower bounds, by default "binomial".
         deterministic: certify the mode of the policy's distribution instead of its samples.
         max_bytes: as in ``rollouts.collect``.
         adaptive: certify by ``rollouts.certify_adaptive``: each task is rolled out until it is decided. Needs
@@ -141,7 +143,7 @@ class CertificationHook:
         budget: CheckpointBudget,
         beta: float | Literal["auto"] | None = None,
         bound: str | None = None,
-        method: str = "binomial",
+        method: str | None = None,
         deterministic: bool = True,
         max_bytes: int = 2**30,
         adaptive: bool = False,
@@ -158,7 +160,10 @@ class CertificationHook:
         if self.thresholds.size + self.safeties.size == 0:
             raise ValueError("nothing to certify: give thresholds, or safeties, or both")
         self.sizes = {"num_tasks": num_tasks, "num_rollouts": num_rollouts, "max_bytes": max_bytes}
-        self.settings = {"beta": beta, "bound": defaults(bound, method, ())[0], "method": method}
+        if method is None and (adaptive or self.safeties.size):
+            method = BINOMIAL.name
+        bound, method = defaults(bound, method, () if adaptive else kind_of_returns(env))
+        self.settings = {"beta": beta, "bound": bound, "method": method}
         self.deterministic, self.stop, self.writers = deterministic, stop, tuple(writers)
         self.adaptive, self.until = adaptive, until
         self._check()

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.tightness import __main__ as tightness
 from benchmarks.tightness import ways
 from benchmarks.tightness.ways import DELTA, PLUG_IN, SAFETIES, SOFT, Way
-from benchmarks.tightness.worlds import WORLDS, draw
+from benchmarks.tightness.worlds import SUCCESSES, WORLDS, draw
 from jaxcert import binomial_epsilon, certify, certify_safety_level
 
 DOCS = Path(__file__).parents[2] / "docs" / "tightness.md"
@@ -21,8 +21,8 @@ WORLD, SIZE = "simple grid", tightness.SIZES[0]
 CHOSEN = (Way("clopper_pearson", "binomial"), Way("hoeffding", "scenario"), SOFT, PLUG_IN)
 
 
-def committed() -> list[tightness.Row]:
-    with tightness.RESULTS.open() as file:
+def committed(path: Path = tightness.RESULTS) -> list[tightness.Row]:
+    with path.open() as file:
         kinds = tightness.Row.__annotations__
         return [tightness.Row(*(kind(row[name]) for name, kind in kinds.items())) for row in csv.DictReader(file)]
 
@@ -33,13 +33,14 @@ def _as_on_the_command_line():
         yield
 
 
-@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("name", {**WORLDS, **SUCCESSES})
 def test_returns_average_to_the_performance_that_is_known(name):
-    known, returns = draw(WORLDS[name], jax.random.key(0), 6, 40_000)
+    world = {**WORLDS, **SUCCESSES}[name]
+    known, returns = draw(world, jax.random.key(0), 6, 40_000)
     assert returns.shape == (6, 40_000)
     assert float(returns.min()) >= 0
     assert float(returns.max()) <= 1
-    assert WORLDS[name].binary == (set(np.unique(returns).tolist()) <= {0.0, 1.0})
+    assert world.binary == (set(np.unique(returns).tolist()) <= {0.0, 1.0})
     error = np.asarray(returns).std(axis=1) / 200
     assert np.all(np.abs(np.asarray(returns).mean(axis=1) - np.asarray(known)) < 4.5 * error)
 
@@ -95,11 +96,24 @@ def test_on_average_less_is_certified_than_known_performances_would():
     assert [row for row in rows if row.method != PLUG_IN.method and row.certified > row.known] == []
 
 
+def test_attained_levels_say_more_of_few_trials_and_no_less_of_many():
+    rows = {(*row[:3], row.method, row.safety): row for row in committed(tightness.RESULTS_OF_SUCCESSES)}
+    assert {row[:3] for row in rows} == {(name, *size) for name in SUCCESSES for size in tightness.SIZES_OF_SUCCESSES}
+    gains = {place: rows[*place[:3], "attained", place[4]].share - row.share for place, row in rows.items()}
+    assert min(gains.values()) > -0.005
+    few = [gain for (*_, m, method, safety), gain in gains.items() if (m, method) == (10, "binomial") and safety < 0.95]
+    assert len(few) == 9
+    assert min(few) > 0.1
+    assert all(row.certified <= row.known for row in rows.values())
+
+
 def test_the_page_shows_the_committed_numbers():
     """Every line of its tables is one of the file."""
     blocks: dict[tuple, list[tightness.Row]] = {}
     for row in committed():
         blocks.setdefault(row[:3], []).append(row)
+    for row in committed(tightness.RESULTS_OF_SUCCESSES):
+        blocks.setdefault((*row[:3], "successes"), []).append(row)
     lines = {line for block in blocks.values() for line in tightness.table(block)}
     shown = re.findall(r"^\|.*\|$", DOCS.read_text(), re.MULTILINE)
     assert len(shown) > 20

@@ -390,7 +390,8 @@ def test_batches_of_rankings_and_bad_returns():
     [
         (A, {}, r"returns have shape \(20, 5\); expected \[..., num_policies, num_tasks, num_rollouts\]"),
         (A[None], {}, r"returns have shape \(1, 20, 5\)"),
-        (np.stack([A, A]), {"bound": "clopper_pearson"}, "expected one of betting, hoeffding"),
+        (np.stack([A, A]), {"bound": "clopper_pearson"}, "compares one success or failure of each policy"),
+        (np.stack([A, A]), {"bound": "dkw"}, "expected one of betting, hoeffding, clopper_pearson"),
         (np.stack([A, A]), {"support": (0, np.inf)}, "finite upper end"),
         (np.stack([A, A]), {"delta": 0.0}, "delta is 0"),
         (Histogram.empty((2, N), support=(0, 1000), num_bins=9), {}, "returns are a summary"),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from jaxcert._validation import kept_readable
 from jaxcert.numerics import _rounding
 
 FLOAT32 = np.dtype("float32")
@@ -198,6 +199,14 @@ def test_neighbours(precision, steps):
 def test_a_neighbour_has_the_derivative_of_the_value(precision):
     slope = jax.grad(lambda x: 3 * _rounding.next_up(_rounding.next_down(x), 2))(jnp.asarray(0.7, precision))
     assert float(slope) == 3
+
+
+def test_neighbours_of_constants_can_be_read_within_a_compiled_function():
+    def read(x):
+        with kept_readable(x):
+            return [float(f(jnp.asarray(x))) for f in (_rounding.next_down, _rounding.next_up, _rounding.complement_up)]
+
+    assert jax.eval_shape(lambda y: jnp.add(y, read(np.float32(2.0**-30))[2]), 1.0).shape == ()
 
 
 def complements(dtype: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -13,6 +13,7 @@ from scipy import stats
 
 from jaxcert import Status, binomial_epsilon
 from jaxcert.rollouts import MultiTaskEnv, Policy, certify_adaptive, certify_policy
+from jaxcert.rollouts._adaptive import _most_per_task
 from jaxcert.rollouts._schedules import SCHEDULES
 from jaxcert.rollouts._slots import Limits, Worker, _assign, first_run
 from jaxcert.sequential import certify_sequential
@@ -108,7 +109,7 @@ def test_the_tasks_are_those_of_certify_policy(whole):
     fixed = certify_policy(COINS, POLICY, KEY, B, num_tasks=30, num_rollouts=60, delta=0.1)
     np.testing.assert_array_equal(fixed.tasks, whole.tasks)
     assert whole.deterministic is True
-    assert str(whole) == str(whole.certificate)
+    assert str(whole).startswith(str(whole.certificate))
 
 
 def test_it_ends_when_the_wanted_safety_is_certified(whole):
@@ -283,7 +284,7 @@ def test_rollouts_that_are_taken_in_as_they_end_fail_more_often(monkeypatch):
         ({"bets": "predictable"}, "bets are 'predictable'; expected a list"),
         ({"bets": []}, r"bets are \[\]"),
         ({"binary": True, "bets": ["predictable"]}, "bets hold 'predictable', which depend on the order"),
-        ({"binary": True, "max_rollouts_per_task": None}, "binary needs a number of at most 2000"),
+        ({"binary": True, "max_rollouts_per_task": 2001}, "binary needs a number of at most 2000"),
         ({"max_rollouts_per_task": 0}, "max_rollouts_per_task is 0"),
     ],
 )
@@ -346,3 +347,55 @@ def test_many_rollouts_of_one_task_in_many_slots_do_not_overflow():
     task, numbers = _assign(SCHEDULES["round_robin"], run, jnp.ones(1, bool), limits)
     np.testing.assert_array_equal(task, np.zeros(64))
     np.testing.assert_array_equal(numbers, 2**27 + np.arange(64))
+
+
+# --- successes ----------------------------------------------------------------------------------------------------
+
+DECLARED = dataclasses.replace(COINS, binary=True)
+
+
+def test_a_declared_environment_has_the_rule_for_successes():
+    """And says so; with traced levels, bets of one's own or too many rollouts it is that for any returns."""
+    settings = {**SETTINGS, "give_up": None}
+    found = certify_adaptive(DECLARED, POLICY, KEY, B, **settings)
+    asked = certify_adaptive(COINS, POLICY, KEY, B, **settings, binary=True)
+    for ours, theirs in zip(jax.tree.leaves(found.state), jax.tree.leaves(asked.state), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert repr(found).endswith(", binary=True)")
+    assert str(found) == str(found.certificate)
+    for change in ({"binary": False}, {"bets": [0.5]}, {"max_rollouts_per_task": 2001}):
+        assert not certify_adaptive(DECLARED, POLICY, KEY, B, **{**settings, **change}).state.is_binary
+    traced = jax.eval_shape(lambda b: certify_adaptive(DECLARED, POLICY, KEY, b, **settings), jnp.float32(B))
+    assert traced.state.bets.shape == (3,)
+
+
+def test_a_limit_of_rollouts_per_task_follows_from_that_of_all():
+    settings = {**SETTINGS, "max_rollouts_per_task": None}
+    found = certify_adaptive(DECLARED, POLICY, KEY, B, **settings)
+    assert int(found.state.max_rollouts_per_task) == 268  # 4 * 67
+    assert found.state.is_binary
+    assert [_most_per_task(20, 30), _most_per_task(30, 30), _most_per_task(30_000, 30)] == [4, 4, 2000]
+
+
+def test_successes_that_nobody_declared_are_noticed(whole):
+    hint = "All returns are 0 or 1: a new run with binary=True"
+    assert hint in str(whole)
+    assert repr(whole).endswith(", binary=False)")
+    none_given_up = whole.state._replace(is_open=~whole.state.passed)
+    assert hint not in str(dataclasses.replace(whole, state=none_given_up))
+    assert hint not in str(dataclasses.replace(whole, rollout_return=0.5 * whole.rollout_return))
+
+
+def test_a_declared_environment_has_the_support_of_successes_and_no_other_returns():
+    with pytest.raises(ValueError, match=r"support is \(0.0, 2.0\); binary returns have \(0, 1\)"):
+        dataclasses.replace(DECLARED, support=(0, 2))
+    halves = dataclasses.replace(DECLARED, environment=lambda p: _Half(p), name="halves")
+    with pytest.raises(ValueError, match=r"a return of task 0 is 0\.5; expected .* and 0 or 1 if binary"):
+        certify_adaptive(halves, POLICY, KEY, B, **SETTINGS)
+
+
+class _Half(SlowCoin):
+    """Half a success."""
+
+    def step(self, state, action):
+        return super().step(state, action)._replace(reward=jnp.full_like(state.reward, 0.5), done=jnp.ones((), bool))

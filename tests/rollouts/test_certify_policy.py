@@ -129,3 +129,18 @@ def test_its_tasks_are_none_that_training_meets_from_the_same_key():
     np.testing.assert_array_equal(bits(jax.random.fold_in(KEY, 1)), bits(jax.random.split(KEY)[1]))
     met = {tuple(key) for key in np.asarray(bits(jax.random.split(KEY, 10**6)))}
     assert tuple(np.asarray(bits(key_apart(KEY)))) not in met
+
+
+@pytest.mark.parametrize("bound", [None, "clopper_pearson"])
+def test_declared_successes_have_their_method(bound):
+    """As an array of bool; any other choice is kept."""
+    declared = dataclasses.replace(COINS, binary=True)
+    found = certify_policy(declared, POLICY, KEY, 0.1, delta=0.1, bound=bound, **SIZES)
+    assert (found.certificate.method, found.certificate.bound) == ("attained", "clopper_pearson")
+    wanted = certify(np.asarray(found.returns) == 1, 0.1, delta=0.1)
+    np.testing.assert_allclose(found.certificate.safety, wanted.safety, rtol=1e-6)
+    for chosen in ({"bound": "betting"}, {"method": "binomial"}):
+        other = jax.eval_shape(
+            lambda key, c=chosen: certify_policy(declared, POLICY, key, 0.1, delta=0.1, **SIZES, **c), KEY
+        )
+        assert other.certificate.method == "binomial"

@@ -189,3 +189,22 @@ def test_a_certificate_reads_like_the_others():
     assert str(found).startswith("With confidence 0.95: on a new task")
     assert repr(found).startswith("SequentialCertificate(")
     assert "bound='sequential'" in repr(found)
+
+
+def test_an_array_of_bool_has_the_rule_for_successes():
+    """Where it can be computed, and nothing else was asked for."""
+    rng = np.random.default_rng(2)
+    successes = rng.random((30, 60)) < rng.beta(9, 1, (30, 1))
+    settings = {"delta": 0.1}
+    found = certify_sequential(successes, 0.5, **settings)
+    asked = certify_sequential(successes.astype(np.float32), 0.5, support=(0, 1), binary=True, **settings)
+    for ours, theirs in zip(jax.tree.leaves(found), jax.tree.leaves(asked), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    plain = certify_sequential(successes, 0.5, binary=False, **settings)
+    assert int(found.num_violations[0]) < int(plain.num_violations[0])
+    traced = jax.jit(lambda b: certify_sequential(successes, b, **settings))(0.5)
+    np.testing.assert_array_equal(traced.num_violations, plain.num_violations)
+    bets = {"bets": [0.25, 0.5, 1.0]}
+    np.testing.assert_array_equal(
+        certify_sequential(successes, 0.5, **settings, **bets).num_violations, plain.num_violations
+    )

@@ -1,5 +1,6 @@
 """Certificates of checkpoints: how delta is spent, what is reported, and their validity if training stops early."""
 
+import dataclasses
 import json
 import re
 import subprocess
@@ -330,3 +331,18 @@ def test_returns_never_leave_the_device(read_on_the_host):
     one(1, make_policy, jnp.float32(1))
     assert read_on_the_host
     assert max(int(np.prod(shape)) for shape in read_on_the_host) <= 2
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({"thresholds": [0.4], "safeties": ()}, ("attained", "clopper_pearson")),
+        ({"thresholds": [0.4], "safeties": [0.4]}, ("binomial", "clopper_pearson")),
+        ({"thresholds": [0.4], "safeties": (), "adaptive": True}, ("binomial", "betting")),
+        ({"thresholds": [0.4], "safeties": (), "method": "binomial"}, ("binomial", "clopper_pearson")),
+    ],
+)
+def test_declared_successes_have_their_method_where_it_applies(options, names):
+    declared = dataclasses.replace(COINS, binary=True)
+    one = CertificationHook(declared, KEY, **SIZES, budget=CheckpointBudget(0.1, num_checkpoints=2), **options)
+    assert (one.settings["method"], one.settings["bound"]) == names

@@ -43,15 +43,16 @@ def prepare_both(
     return BothPolicies(*_of_one_type(a, b))
 
 
-def prepare_policies(returns: Any, support: Any, where: Any, validate: bool) -> BothPolicies:
-    """The returns of any number of policies, each in the parts of A and of B."""
+def prepare_policies(returns: Any, support: Any, where: Any, validate: bool, *, binary: bool) -> BothPolicies:
+    """The returns of any number of policies, each in the parts of A and of B; ``binary``: whether all are 0 or 1."""
     _refuse_summary("returns", returns)
     shape = np.shape(returns)
     if len(shape) < 3 or shape[-3] < 2:
         raise ValueError(
             f"returns have shape {shape}; expected [..., num_policies, num_tasks, num_rollouts] of two policies or more"
         )
-    down = prepare(_DIFFERENCE, returns, support, where, validate, certificate=True)
+    difference = dataclasses.replace(_DIFFERENCE, binary=binary)
+    down = prepare(difference, returns, support, where, validate, certificate=True)
     return BothPolicies(down, down._replace(returns=convert(returns, down.low.dtype, "up")))
 
 

@@ -10,15 +10,19 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._bound import Bound
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import Plain, holds_values
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._figures import ceil_figures, confidence
 from jaxcert.certificates.comparisons._both_policies import BothPolicies, average_differences, prepare_policies
+from jaxcert.certificates.comparisons._discordant import all_binary, bound_between, discordant_bound
 from jaxcert.certificates.functionals._task_averages import OVER_TASKS, mean_over_tasks
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import unit_roundoff
 from jaxcert.returns._prepared import Support, probability
+
+_BOUNDS = {**OVER_TASKS, CLOPPER_PEARSON.name: CLOPPER_PEARSON}
 
 
 @jax.tree_util.register_dataclass
@@ -90,7 +94,7 @@ def certify_ranking(
     *,
     support: Support | None = None,
     delta: chex.Numeric,
-    bound: str = "betting",
+    bound: str | None = None,
     where: chex.Array | None = None,
     validate: bool = True,
 ) -> RankingCertificate:
@@ -105,11 +109,16 @@ def certify_ranking(
     half as many ways to fail: of the two directions of a pair, at most one can be claimed falsely. Two policies
     therefore cost nothing, and how many claims are made does not matter.
 
+    Of one trial per task, an array of bool with m = 1, the test is exact: only the tasks count on which exactly one of
+    two policies succeeds, and i is at least as good as j if i wins so many of them as fair coins do with a probability
+    of at most that level (McNemar's exact test).
+
     Args:
         returns: float[..., p, n, m], m rollouts of each of p policies on the same n i.i.d. tasks, in the same order.
         support: (a, b), both finite, or None for an array of bool, as in ``certify_mean_difference``.
         delta: failure probability of all claims together, in (0, 1); a scalar.
-        bound: "betting" or "hoeffding", as in ``certify_mean``.
+        bound: "betting" or "hoeffding", as in ``certify_mean``, or "clopper_pearson" for one return of 0 or 1 per task;
+            by default that for an array of bool with m = 1, betting for others.
         where: bool[..., p, n, m], which rollouts count, fixed before the data are seen; all by default. Policies with
             fewer rollouts than others are filled up and masked.
         validate: as in ``certify_mean_difference``.
@@ -118,7 +127,8 @@ def certify_ranking(
         A ``RankingCertificate`` with arrays [..., p, p].
 
     Raises:
-        ValueError: as ``certify_mean_difference``, and for fewer than two policies.
+        ValueError: as ``certify_mean_difference``, for fewer than two policies, and for "clopper_pearson" with other
+            returns than one 0 or 1 per task.
 
     Example:
         >>> import numpy as np
@@ -129,10 +139,11 @@ def certify_ranking(
         With confidence 0.99: over new tasks from the same distribution, on average,
         policy 1 is at least as good as policies 0, 2.
 
-    Reference: the page on two policies, equation (3).
+    Reference: the page on two policies, equations (3) and (4).
     """
-    chosen = choose("bound", bound, OVER_TASKS)
-    both = prepare_policies(returns, support, where, validate)
+    bound = bound_between(bound, returns)
+    chosen = choose("bound", bound, _BOUNDS)
+    both = prepare_policies(returns, support, where, validate, binary=chosen.binary)
     delta = probability("delta", delta, both.a.low.dtype, "down", validate=validate, scalar=True)
     fields, n = _ranking(chosen, both, delta), both.a.returns.shape[-2]
     return RankingCertificate(**fields, delta=delta, num_tasks=n, bound=bound)
@@ -142,8 +153,12 @@ def certify_ranking(
 def _ranking(bound: Bound, both: BothPolicies, delta: jax.Array) -> dict:
     values, width, valid = average_differences(both, crossed=True)
     p = values.shape[-2]
-    lower = mean_over_tasks(bound, values, _share(delta, p * (p - 1) // 2), -width, width)
-    lower = jnp.where(jnp.all(valid, axis=(-3, -2, -1))[..., None, None], lower, -jnp.inf)
+    level, good = _share(delta, p * (p - 1) // 2), jnp.all(valid, axis=(-3, -2, -1))
+    if bound.binary:
+        lower, good = discordant_bound(values, level), good & all_binary(both.a.returns)
+    else:
+        lower = mean_over_tasks(bound, values, level, -width, width)
+    lower = jnp.where(good[..., None, None], lower, -jnp.inf)
     itself = jnp.broadcast_to(jnp.eye(p, dtype=bool), lower.shape)
     differences = jnp.where(itself, 0, jnp.minimum(lower, 0))
     differences = jnp.where(jnp.isneginf(lower), -jnp.inf, differences)

@@ -94,7 +94,8 @@ def _env(world: World) -> MultiTaskEnv:
         return simulate_world(world, env.episode_length, *arguments) if env.environment is environment else None
 
     name = "bridge_world" if world == STANDARD else f"bridge_world of {world.num_rows} x {world.num_columns} cells"
-    return MultiTaskEnv(environment, sample_task, world.horizon, (0.0, 1.0), name=name, simulate=simulate)
+    kind = {"support": (0.0, 1.0), "binary": True}
+    return MultiTaskEnv(environment, sample_task, world.horizon, name=name, simulate=simulate, **kind)
 
 
 ENV = env()

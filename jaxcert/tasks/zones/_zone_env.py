@@ -171,7 +171,7 @@ def _env(depth: int, num_stages: Range, num_reach: Range, num_avoid: Range) -> M
         if standard
         else f"zones of {num_stages} stages in {depth} rows, {num_reach} to reach, {num_avoid} to avoid"
     )
-    return MultiTaskEnv(ZoneEnv, sample_task, EPISODE_LENGTH, (0.0, 1.0), name=name)
+    return MultiTaskEnv(ZoneEnv, sample_task, EPISODE_LENGTH, (0.0, 1.0), name=name, binary=True)
 
 
 ENV = env()
