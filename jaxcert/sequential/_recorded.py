@@ -74,7 +74,7 @@ def certify_sequential(
         binary: declares that every return is 0 or 1, before the data. The goal 1/beta is then replaced by the smallest
             wealth that tasks with J < B reach with probability beta, which is computed exactly for m rollouts and this
             ``give_up``; the bets are 0.03, 0.08, 0.2, 0.45 and 0.9 by default. Not for traced thresholds or beta.
-        validate: raise for invalid values that are concrete; otherwise their tasks count as violations.
+        validate: as in ``certify``.
 
     Returns:
         A ``SequentialCertificate`` with arrays [..., t].
