@@ -60,11 +60,13 @@ def test_a_bound_grows_with_the_returns_and_with_their_number(name):
 @pytest.mark.parametrize("name", BOUNDS)
 def test_a_bound_says_nothing_about_returns_without_a_meaning(name):
     x = returns(name, np.full(NUM_TASKS, 0.8), np.random.default_rng(2))
-    x[3, 7], x[5, 2] = np.nan, 1.5
+    x[3, 7], x[5, 2] = np.nan, np.nan
     call = jax.jit(lambda x: certify(x, 0.0, support=SUPPORT, beta=BETA, delta=DELTA, bound=name))
     found = call(x)
     assert np.flatnonzero(np.isneginf(found.lower_bounds)).tolist() == [3, 5]
     assert (int(found.num_violations[0]), int(found.status[0])) == (2, Status.INVALID_INPUT)
+    x[5, 2] = 1.5
+    assert float(call(x).epsilon[0]) == 1
     with pytest.raises(ValueError, match="task 3, rollout 7"):
         certify(x, 0.0, support=SUPPORT, delta=DELTA, bound=name)
 

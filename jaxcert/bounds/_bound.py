@@ -50,6 +50,7 @@ class Rollouts(NamedTuple):
         num_rollouts: the number that count per task, [...].
         total: the sum of x - a over them, by ``tree_sum``, [...]; 0 in an invalid task.
         valid: tasks in which every rollout that counts lies in the support, [...].
+        refuted: tasks with a rollout that counts and is a number outside the support, or infinite, [...].
         low, high: the ends of the support.
         beta: failure probability per task, [...].
     """
@@ -60,6 +61,7 @@ class Rollouts(NamedTuple):
     num_rollouts: jax.Array
     total: jax.Array
     valid: jax.Array
+    refuted: jax.Array
     low: jax.Array
     high: jax.Array
     beta: jax.Array
@@ -105,25 +107,35 @@ def rollouts(
     # XLA would broadcast a constant support to an array of its own in memory.
     low, high = jax.lax.optimization_barrier((low, high))
 
-    def excess_or_nan(x: jax.Array, mask: jax.Array | None = None) -> jax.Array:
+    def excess_or_mark(x: jax.Array, mask: jax.Array | None = None) -> jax.Array:
         fits = is_zero(x) | (x == 1) if binary else _inside(x, low, high)
-        excess = jnp.where(fits, x - low, jnp.nan)
+        # No term is below 0, so that infinity, for a return without a value, cannot become NaN, for one outside.
+        excess = jnp.where(fits, x - low, jnp.where(jnp.isnan(x), jnp.inf, jnp.nan))
         return excess if mask is None else jnp.where(mask, excess, 0)
 
     if where is None:
         count = jnp.full(x.shape[:-1], x.shape[-1], x.dtype)
-        total = tree_sum_of(excess_or_nan, x)
+        total = tree_sum_of(excess_or_mark, x)
     else:
         count = tree_sum_of(lambda mask: mask.astype(jnp.int32), where).astype(x.dtype)
-        total = tree_sum_of(excess_or_nan, x, where)
+        total = tree_sum_of(excess_or_mark, x, where)
     beta = jnp.broadcast_to(beta, x.shape[:-1])
-    # False for NaN too, which an impossible return or an overflow of the sum gives.
-    valid = (total < jnp.inf) & (count > 0)
+    # Infinity is an overflow of the sum, too. Without a support, none is refuted.
+    valid, refuted = (total < jnp.inf) & (count > 0), jnp.isnan(total) & (low < high)
     total = jnp.where(valid, total, 0)
     valid = valid & (beta > 0) & (beta < 1) & ((low == 0) & (high == 1) if binary else low < high)
     # An invalid beta would give NaN further on; the task is invalid already.
     beta = jnp.where((beta > 0) & (beta < 1), beta, 0.5)
-    return Rollouts(x, where, None, count, total, valid, low, high, beta)
+    return Rollouts(x, where, None, count, total, valid, refuted, low, high, beta)
+
+
+def usable(valid: jax.Array, refuted: jax.Array) -> jax.Array:
+    """The tasks [..., n] that a certificate may use: the valid ones; none where a return of any refutes the support.
+
+    Beyond an end that is wrong, returns may lie as far as they like, and too rarely to be seen in each task, so that it
+    would not be enough to count the task in which one was seen.
+    """
+    return valid & ~jnp.any(refuted, axis=-1, keepdims=True)
 
 
 def _inside(x: jax.Array, low: jax.Array, high: jax.Array) -> jax.Array:
@@ -138,6 +150,7 @@ class Averages(NamedTuple):
     standard_deviation: jax.Array
     num_rollouts: jax.Array
     valid: jax.Array
+    refuted: jax.Array
     low: jax.Array
     high: jax.Array
     beta: jax.Array

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete, kept_readable
-from jaxcert.bounds._bound import Averages, Bound, Ends, Rollouts, finish, rollouts
+from jaxcert.bounds._bound import Averages, Bound, Ends, Rollouts, finish, rollouts, usable
 from jaxcert.numerics._rounding import cast
 from jaxcert.numerics._summation import tree_sum_of
 from jaxcert.returns._checks import check_axes, check_sums, check_values, describe_index
@@ -111,23 +111,36 @@ def _check_counts(bound: Bound, where: Any, first: tuple[int, ...]) -> None:
         )
 
 
-def lower_bounds(bound: Bound, prepared: Prepared, beta: jax.Array) -> jax.Array:
+def task_bounds(bound: Bound, prepared: Prepared, beta: jax.Array) -> jax.Array:
+    """Lower bounds [..., n] for a certificate: -inf for all of its tasks, if a return of one refutes the support."""
+    return lower_bounds(bound, prepared, beta, together=True)
+
+
+def lower_bounds(bound: Bound, prepared: Prepared, beta: jax.Array, *, together: bool = False) -> jax.Array:
     """``evaluate``, in programs shared by all callers outside of a compiled function."""
     x, low, high, where = prepared
     if bound.solve is None:
-        return _evaluate(bound, x, beta, low, high, where)
-    arguments, ends = _arguments(bound, x, beta, low, high, where)
-    return _finished(bound.solve(*arguments), ends)
+        return _evaluate(bound, x, beta, low, high, where, together=together)
+    arguments, ends, refuted = _arguments(bound, x, beta, low, high, where)
+    return _finished(bound.solve(*arguments), ends, refuted, together=together)
 
 
 def evaluate(bound: Bound, x, beta, low, high, where) -> jax.Array:
-    """The bound on prepared arguments, without any check: bad values fail closed (-inf)."""
+    """The bound on prepared arguments, without any check: NaN where a return refutes the support, else -inf."""
     data = data_of(bound, x, beta, low, high, where)
     lower = bound.lower(data) if bound.solve is None else finish(bound.solve(*bound.lower(data)), data)
-    return jnp.where(data.num_rollouts >= bound.min_rollouts, lower, -jnp.inf)
+    return jnp.where(data.refuted, jnp.nan, jnp.where(data.num_rollouts >= bound.min_rollouts, lower, -jnp.inf))
 
 
-_evaluate = jax.jit(evaluate, static_argnums=0)
+def joined(lower: jax.Array) -> jax.Array:
+    """Lower bounds [..., n]; -inf for all tasks, if a return of one of them refutes the support: its bound is NaN."""
+    return jnp.where(usable(jnp.ones((), bool), jnp.isnan(lower)), lower, -jnp.inf)
+
+
+@functools.partial(jax.jit, static_argnums=0, static_argnames="together")
+def _evaluate(bound: Bound, x, beta, low, high, where, *, together: bool) -> jax.Array:
+    lower = evaluate(bound, x, beta, low, high, where)
+    return joined(lower) if together else lower
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -137,13 +150,16 @@ def lower_bounds_at(bound: Bound, x, low, high, where, betas) -> jax.Array:
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _arguments(bound: Bound, x, beta, low, high, where) -> tuple[tuple[jax.Array, ...], Ends]:
-    """Of the bound's ``solve`` and of ``finish``."""
+def _arguments(bound: Bound, x, beta, low, high, where) -> tuple[tuple[jax.Array, ...], Ends, jax.Array]:
+    """Of the bound's ``solve`` and of ``finish``, and which tasks refute the support."""
     data = data_of(bound, x, beta, low, high, where)
-    return bound.lower(data), Ends(data.low, data.valid & (data.num_rollouts >= bound.min_rollouts))
+    return bound.lower(data), Ends(data.low, data.valid & (data.num_rollouts >= bound.min_rollouts)), data.refuted
 
 
-_finished = jax.jit(finish)
+@functools.partial(jax.jit, static_argnames="together")
+def _finished(solved: jax.Array, ends: Ends, refuted: jax.Array, *, together: bool) -> jax.Array:
+    lower = jnp.where(refuted, jnp.nan, finish(solved, ends))
+    return joined(lower) if together else lower
 
 
 def data_of(bound: Bound, x, beta, low, high, where) -> Averages | Rollouts:
@@ -167,7 +183,8 @@ def summarised(summary: Summary, beta: jax.Array, *, binary: bool) -> Averages |
     # Beyond ``_most`` the type cannot represent every count.
     valid = valid & (count <= _most(dtype))
     beta = jnp.where((beta > 0) & (beta < 1), beta, 0.5)
-    last = valid, summary.low, summary.high, beta
+    # A summary has left out all tasks of a certificate already.
+    last = valid, jnp.zeros_like(valid), summary.low, summary.high, beta
     if isinstance(summary, Moments):
         return Averages(summary.mean_down(), summary.standard_deviation_up(), count.astype(dtype), *last)
     values = jnp.broadcast_to(summary.values, summary.counts.shape)
@@ -204,8 +221,10 @@ def _most(dtype: np.dtype) -> int:
 
 def _check_summary(bound: Bound, summary: Summary) -> None:
     count, valid = np.asarray(summary.num_rollouts), np.asarray(summary.valid)
+    if not valid.any(axis=-1).all():
+        raise ValueError("the summary met a return outside the support, or more than it counts: no task is valid")
     for bad, what in (
-        (~valid, "met a return outside the support"),
+        (~valid, "met a return that is no number, or more than it counts"),
         (count < bound.min_rollouts, f"has too few rollouts; {bound.name} needs at least {bound.min_rollouts}"),
         (
             count > _most(summary.low.dtype),

@@ -31,7 +31,7 @@ def hoeffding(
         support: (a, b), declared before the data are seen; every return lies in it.
         where: bool[..., m], which rollouts count; all by default.
         validate: raise for invalid values that are concrete; otherwise, and under a transformation, they give -inf,
-            which meets no threshold.
+            which meets no threshold; and a return outside the support, which refutes it, NaN.
 
     Returns:
         Lower bounds, float[...], never above the exact value for the rounded arguments.

@@ -90,7 +90,7 @@ def planned_beta(derive: FromReturns, beta: Any, prepared: Prepared) -> Any:
 
 
 def prepare_lower_bounds(lower_bounds: Any, validate: bool) -> jax.Array:
-    """Lower bounds [..., n] rounded down; NaN, a violation, in place of +inf."""
+    """Lower bounds [..., n] rounded down; NaN, which certifies nothing, for all tasks if one of them is NaN or +inf."""
     require_real("lower_bounds", lower_bounds)
     shape = np.shape(lower_bounds)
     if not shape or shape[-1] == 0:
@@ -99,7 +99,7 @@ def prepare_lower_bounds(lower_bounds: Any, validate: bool) -> jax.Array:
         array = np.asarray(lower_bounds, dtype=np.float64)
         refuse("lower_bounds", array, array < np.inf, "a finite number, or -inf for no bound")
     lower = cast(lower_bounds, compute_dtype(lower_bounds), "down")
-    return jnp.where(lower < jnp.inf, lower, jnp.nan)
+    return jnp.where(jnp.all(lower < jnp.inf, axis=-1, keepdims=True), lower, jnp.nan)
 
 
 def prepare_thresholds(thresholds: Any, dtype: np.dtype, validate: bool) -> jax.Array:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import chex
 
 from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._evaluate import lower_bounds, lower_bounds_at, prepare, task_shape
+from jaxcert.bounds._evaluate import joined, lower_bounds_at, prepare, task_bounds, task_shape
 from jaxcert.certificates._arguments import (
     choose,
     choose_bound,
@@ -73,8 +73,9 @@ def certify(
             lower end of the support. Or "attained", for returns of 0 and 1: the default for successes. Then
             ``num_violations`` are the tasks with too few of them, and ``lower_bounds`` those at beta, or 0.05.
         where: bool[..., n, m], which rollouts count; all by default. At least one per task.
-        validate: raise for invalid values that are concrete. Otherwise, and for traced values, they count against the
-            certificate, and the status says so.
+        validate: raise for invalid values that are concrete. Otherwise, and for traced values, a return outside the
+            support refutes it, so that nothing is certified (epsilon 1), and one that is NaN counts its task as a
+            violation. The status says so.
 
     delta, beta, thresholds and support may be traced: other values do not trigger a recompilation. With beta "auto", a
     delta that can be read is divided among the levels exactly, and a traced one by the union bound. A traced Python
@@ -123,14 +124,14 @@ def certify_prepared(
     beta = usual_beta(method, beta)
     if isinstance(beta, str | Levels):
         delta, levels = prepare_choice(method, delta, beta, n, dtype, validate)
-        lower = lower_bounds_at(per_task, *prepared, levels.betas)
+        lower = joined(lower_bounds_at(per_task, *prepared, levels.betas))
         return certify_best_level(per_task.name, method, lower, thresholds, levels, delta)
     beta = beta if derive is None else planned_beta(derive, beta, prepared)
     delta, beta = prepare_levels(method, delta, beta, n, dtype, validate)
     if derive is not None:
         derived = derive.solve(prepared, thresholds, beta, delta)
         return certify_derived(per_task.name, method, derived, thresholds, beta, delta)
-    lower = lower_bounds(per_task, prepared, beta)
+    lower = task_bounds(per_task, prepared, beta)
     return certify_given(per_task.name, method, lower, thresholds, beta, delta)
 
 
@@ -146,8 +147,8 @@ def certify_lower_bounds(
     """Certify from lower bounds that were computed elsewhere.
 
     As ``certify``, with the lower bounds computed by the caller: each L is a lower confidence bound on its own task's J
-    that fails with probability at most beta given the task, and the tasks are i.i.d. A bound that is NaN counts as a
-    violation, never as a pass.
+    that fails with probability at most beta given the task, and the tasks are i.i.d. Where a bound that is NaN cannot
+    be refused, nothing is certified: those of ``jaxcert.bounds`` say by it that a return refutes the declared support.
 
     Args:
         lower_bounds: float[..., n]; -inf where nothing is known.

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.bounds._bound import Rollouts, rollouts
+from jaxcert.bounds._bound import Rollouts, rollouts, usable
 from jaxcert.numerics._elementary import exp, log, quotient
 from jaxcert.numerics._rounding import cast_host, unit_roundoff
 from jaxcert.numerics._summation import sum_error
@@ -36,7 +36,8 @@ def evidence(prepared: Prepared, thresholds: jax.Array) -> tuple[jax.Array, jax.
     data = rollouts(x, jnp.full((), 0.5, x.dtype), low, high, where, binary=False)
     block = max(1, _BLOCK_BYTES // (x.size * x.dtype.itemsize * 2 * len(BETS)))
     columns = jax.lax.map(lambda threshold: _against(data, threshold), thresholds, batch_size=block)
-    return jnp.where(data.valid[..., None], jnp.moveaxis(columns, 0, -1), 0), data.valid
+    valid = usable(data.valid, data.refuted)
+    return jnp.where(valid[..., None], jnp.moveaxis(columns, 0, -1), 0), valid
 
 
 def _against(data: Rollouts, threshold: jax.Array) -> jax.Array:

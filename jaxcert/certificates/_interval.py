@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete
-from jaxcert.bounds._evaluate import declared_support, lower_bounds, prepare
+from jaxcert.bounds._evaluate import declared_support, prepare, task_bounds
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose, default_bound, prepare_levels, prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL
@@ -146,9 +146,9 @@ def certify_interval(
     dtype, n = prepared.low.dtype, prepared.returns.shape[-2]
     thresholds = prepare_thresholds(thresholds, dtype, validate)
     delta, beta = prepare_levels(BINOMIAL, delta, beta, n, dtype, validate)
-    lower = lower_bounds(per_task, prepared, beta)
+    lower = task_bounds(per_task, prepared, beta)
     raised = convert(returns if isinstance(returns, jax.Array) else np.asarray(returns), dtype, "up")
-    reflected = lower_bounds(per_task, _reflected(raised, prepared, binary=per_task.binary), beta)
+    reflected = task_bounds(per_task, _reflected(raised, prepared, binary=per_task.binary), beta)
     upper = _upper_bounds(reflected, lower, binary=per_task.binary)
     return interval_between(bound, lower, upper, thresholds, beta, delta)
 

@@ -7,7 +7,7 @@ import chex
 import jax
 import jax.numpy as jnp
 
-from jaxcert.bounds._evaluate import lower_bounds, prepare, task_shape
+from jaxcert.bounds._evaluate import prepare, task_bounds, task_shape
 from jaxcert.certificates._allowed_violations import Allowed, allowed_each, allowed_together
 from jaxcert.certificates._arguments import as_row, choose, choose_bound, defaults, warned
 from jaxcert.certificates._binomial import BINOMIAL
@@ -100,7 +100,7 @@ def certify_safety_level(
         allowed = allowed_together(chosen, safety, wanted, delta, beta, n, validate)
     else:
         allowed = allowed_each(chosen, wanted, rounded, beta, n, validate)
-    lower = lower_bounds(per_task, prepared, allowed.beta)
+    lower = task_bounds(per_task, prepared, allowed.beta)
     fields = _levels(chosen, wanted, lower, allowed, rounded, prepared.low, prepared.high)
     certificate = Certificate(**fields, lower_bounds=lower, beta=allowed.beta, delta=rounded, **settings)
     return warned(certificate) if validate else certificate

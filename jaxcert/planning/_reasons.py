@@ -163,7 +163,16 @@ def _tasks_text(setting: Setting, found: Advice) -> str:
     tasks = "1 task" if n == 1 else f"{n} tasks"
     needed = f"{found.tasks_needed:,}" if found.tasks_needed else f"more than {MOST_TASKS:,}"
     smaller = f", or a beta of at most {found.max_beta:g}" if found.max_beta else ""
+    needed += _default_there(setting, found.tasks_needed)
     return f"{tasks} {most}, even if none is a violation: {wish_of(found.safety)} needs {needed}{smaller}"
+
+
+def _default_there(setting: Setting, needed: int | None) -> str:
+    """The beta for which that number is enough, where beta is the default, which may have been given as a number."""
+    if not needed or not np.isnan(setting.level(needed)):
+        return ""
+    here, there = (float(setting.method.default_beta(setting.delta, n)) for n in (setting.num_tasks, needed))
+    return "" if here == there else f" with its default beta of {there:.3g} in place of {here:.3g}"
 
 
 def _with_rollouts(setting: Setting, found: Advice) -> Advice:

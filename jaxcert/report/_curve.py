@@ -15,6 +15,7 @@ from jaxcert.certificates import (
     ImprovementCertificate,
     IntervalCertificate,
     ShiftCertificate,
+    Status,
     certify_lower_bounds,
     certify_lower_bounds_band,
 )
@@ -69,6 +70,9 @@ def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Ce
 def at_bounds(certificate: Certificate, lower_bounds: Any, levels: np.ndarray) -> Certificate:
     """The certificate by the same settings of other lower bounds [n], at these thresholds."""
     curve = _CURVES[type(certificate)](certificate, lower_bounds, levels)
+    if certificate.bound != "given" and np.isneginf(lower_bounds).any():
+        # Of given bounds it is one of which nothing is known, of returns one that is invalid.
+        curve = dataclasses.replace(curve, status=jnp.full_like(curve.status, Status.INVALID_INPUT.value))
     return dataclasses.replace(curve, bound=certificate.bound)
 
 

@@ -19,7 +19,10 @@ from jaxcert.certificates import (
     WeightedCertificate,
     sentence,
 )
+from jaxcert.certificates._allowed_violations import allowed_together
+from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._level_choice import AUTO
+from jaxcert.numerics._rounding import cast_host
 from jaxcert.planning import Advice
 from jaxcert.report._assumptions import REFERENCES
 from jaxcert.report._document import certificate_document, document_text
@@ -59,7 +62,7 @@ def certificate_record(
 
     Raises:
         ValueError: the certificate is batched, or of another kind: of two policies, from both sides, of a mean; or the
-            shift of one of these.
+            shift of one of these. Some of several safety levels that hold together: their delta was divided among all.
 
     Example:
         >>> import jax.numpy as jnp
@@ -72,6 +75,7 @@ def certificate_record(
     _check_recorded(certificate)
     if certificate.safety.ndim != 1:
         raise ValueError(f"certificate is batched: safety has shape {certificate.safety.shape}, expected [t]")
+    _check_whole(certificate, support, fixed)
     return {
         "settings": _settings(certificate, support),
         "references": {
@@ -123,6 +127,25 @@ def _check_recorded(certificate: Any) -> None:
     if not isinstance(sampled, Certificate) or not sampled._recorded:
         kind = f"{'that of a shift of ' if sampled is not certificate else ''}{type(sampled).__name__}"
         raise ValueError(f"certificate has type {kind}; expected one of the safety of one policy (to_json writes any)")
+
+
+def _check_whole(certificate: Certificate, support: tuple[float, float], fixed: str) -> None:
+    """Raise ValueError for safety levels that hold together, if delta was not divided among just these."""
+    levels = _sampled(certificate)
+    if fixed != "safety" or not levels.simultaneous or isinstance(levels, BandCertificate):
+        return
+    wanted = np.asarray(levels.safety)
+    if not np.all((wanted > 0) & (wanted < 1)):
+        return
+    settings = {"delta": levels.delta, "beta": levels.beta, "num_tasks": levels.num_tasks, "validate": False}
+    count = np.asarray(allowed_together(BINOMIAL, wanted, levels.safety, **settings).num_allowed)
+    ordered, low = np.sort(levels.lower_bounds), cast_host(np.asarray(support[0], np.float64), wanted.dtype, "down")
+    reached = np.where(count > 0, np.maximum(ordered[np.maximum(count - 1, 0)], low), low)
+    if not np.array_equal(reached, levels.thresholds):
+        raise ValueError(
+            "certificate holds some of several safety levels that hold together, or was computed under jit: its "
+            "thresholds do not follow from its own levels and delta; expected all of them, outside of jit"
+        )
 
 
 def _sampled(certificate: Any) -> Any:

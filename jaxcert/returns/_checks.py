@@ -20,6 +20,12 @@ def possible(x: Any, low: Any, high: Any, binary: bool) -> Any:
     return is_zero(x) | (x == 1) if binary else at_least(x, low) & (x <= high) & jnp.isfinite(x)
 
 
+def refutes(x: Any, low: Any, high: Any, binary: bool) -> Any:
+    """Which entries show that the support is not what was declared: infinite, or numbers outside; a NaN is missing."""
+    is_number = ~(jnp if isinstance(x, jax.Array) else np).isnan(x)
+    return is_number & ~possible(x, low, high, binary)
+
+
 def check_values(
     x: Any,
     low: Any,

@@ -91,8 +91,9 @@ def certify_adaptive(
         deadline: seconds after which the run ends, at the next moment when rollouts are finished.
         progress: a function that is called about twice a second with the certificate so far.
         resume: an earlier result for the same arguments and the same key, from which to go on.
-        validate: raise for invalid values that are concrete; otherwise their tasks count as violations, and a wanted
-            safety that cannot be reached ends nothing.
+        validate: raise for invalid values that are concrete; otherwise a return that is NaN makes its task a violation,
+            one outside the support ends the run with nothing certified, and a wanted safety that cannot be reached
+            ends nothing.
 
     Returns:
         An ``AdaptiveCertificate``.

@@ -68,9 +68,9 @@ def init(
 def update(state: SequentialState, returns: chex.Array, tasks: chex.Array, *, validate: bool = True) -> SequentialState:
     """Take in finished rollouts, in the order in which they were started.
 
-    What is invalid but cannot be refused, because it is traced, counts against the certificate: a return that is not
-    finite or outside the support makes its task a violation for good, as does a task that occurs twice in one call, and
-    a number that is no task makes all tasks violations.
+    What is invalid but cannot be refused, because it is traced, counts against the certificate: a return that is NaN
+    makes its task a violation for good, as does a task that occurs twice in one call; a return outside the support,
+    which refutes it, and a number that is no task make all tasks violations.
 
     Args:
         state: of the experiment so far.

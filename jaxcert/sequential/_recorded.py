@@ -77,7 +77,7 @@ def certify_sequential(
             ``give_up``; the bets are 0.03, 0.08, 0.2, 0.45 and 0.9 by default. Not for traced thresholds or beta, or
             more than 2000 rollouts per task. By default it is declared by an array of bool, where that can be done, for
             "binomial" without bets of one's own.
-        validate: raise for invalid values that are concrete; otherwise their tasks count as violations.
+        validate: as in ``certify``.
 
     Returns:
         A ``SequentialCertificate`` with arrays [..., t].

@@ -28,7 +28,8 @@ def check_replay(state: SequentialState, task: np.ndarray, returns: np.ndarray) 
     arrays: Any = jax.tree.map(np.asarray, state)
     n = arrays.valid.size
     fits = possible(returns.astype(np.float64), float(arrays.low), float(arrays.high), bool(arrays.is_binary))
-    impossible = np.bincount(task[~fits], minlength=n) > 0
+    # One outside the support refutes it for all tasks.
+    impossible = (np.bincount(task[~fits], minlength=n) > 0) | bool(np.any(~fits & ~np.isnan(returns)))
     explained = (arrays.valid != impossible)[:, None] & (_explained(arrays, task, returns) | ~arrays.valid[:, None])
     for i, j in np.argwhere(~explained)[:1]:
         raise ValueError(

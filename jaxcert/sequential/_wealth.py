@@ -11,6 +11,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxcert.bounds._bound import usable
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import at_least, unit_roundoff
 from jaxcert.sequential._rule import Rule
@@ -26,7 +27,7 @@ class SequentialState(NamedTuple):
         wealth: of each bet, at most its exact value, float[..., n, t, bets]; ``mean_wealth`` is the evidence.
         passed: whether the mean wealth has ever reached the goal, bool[..., n, t].
         is_open: whether a task goes on at a threshold: it has neither passed nor been given up, bool[..., n, t].
-        valid: tasks whose returns were all finite and in the support, bool[..., n].
+        valid: tasks whose returns were all finite and in the support, bool[..., n]; none, once one was outside.
         num_rollouts: rollouts seen, int32[..., n]; the number of the next one.
         num_rollouts_used: rollouts seen while open, int32[..., n, t].
         sums: of X - a and of its square, for bets that are predictable, float[..., n, 2]; else [..., n, 0].
@@ -104,6 +105,7 @@ def advance(state: SequentialState, x: jax.Array, where: jax.Array) -> Sequentia
     """One more rollout, [..., n], of the tasks in ``where``."""
     possible = at_least(x, state.low) & (x <= state.high) & jnp.isfinite(x)
     possible = possible & (~state.is_binary | (x == 0) | (x == 1))
+    valid = state.valid & (possible | ~where)
     active = state.is_open & where[..., None]
     excess = _excess_down(state, jnp.where(possible, x, state.low))
     grown = state.wealth * _factors_down(state, excess)
@@ -111,7 +113,7 @@ def advance(state: SequentialState, x: jax.Array, where: jax.Array) -> Sequentia
     wealth = jnp.where(active[..., None], jnp.minimum(grown, jnp.finfo(x.dtype).max), state.wealth)
     state = state._replace(
         wealth=wealth,
-        valid=state.valid & (possible | ~where),
+        valid=usable(valid, where & ~possible & ~jnp.isnan(x)),
         num_rollouts=state.num_rollouts + where.astype(jnp.int32),
         num_rollouts_used=state.num_rollouts_used + active.astype(jnp.int32),
         sums=_with(state, excess, where),

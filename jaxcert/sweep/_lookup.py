@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert.bounds._evaluate import joined
 from jaxcert.certificates._compiled import count_violations, status_of
 from jaxcert.certificates._method import Method, Solution
 from jaxcert.certificates._registry import METHODS
@@ -68,7 +69,7 @@ def look_up(method: Method, lower, chosen, table: Solution, betas, deltas, thres
     ``lower`` holds the bounds at all distinct betas, [distinct, seeds, n]; ``chosen``, [betas, deltas], says which of
     them belongs to each of ``betas``. The other arguments are those of ``solve_tables`` and its result.
     """
-    n = lower.shape[-1]
+    n, lower = lower.shape[-1], joined(lower)
     violations = count_violations(lower, jnp.broadcast_to(thresholds, (*lower.shape[:-1], len(thresholds))))
     invalid = jnp.any(jnp.isneginf(lower), axis=-1)
 

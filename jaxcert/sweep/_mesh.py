@@ -41,7 +41,7 @@ def sharded_bounds(
     for done, (bound, each) in enumerate(zip(bounds, plan.passes, strict=True), 1):
         lower = _lower(source, each, x, where)
         # Returns on the devices are fetched only if some of them are invalid.
-        if source.validate and on_device and np.isneginf(lower).any():
+        if source.validate and on_device and not np.isfinite(lower).all():
             _check_returns(source, sharding, bound)
         progress(done, len(bounds))
         yield lower if x.ndim == 3 else lower[:, None]

@@ -104,7 +104,7 @@ def check_adaptive(
 
 
 def mean_return(found: Certified, step: int) -> float:
-    """Mean of the finite returns. One broken episode gives a warning and counts as a violation; a broken policy raises.
+    """Mean of the finite returns. An episode without a return gives a warning and a violation, a broken policy raises.
 
     Raises:
         ValueError: if no return is finite.
@@ -114,7 +114,8 @@ def mean_return(found: Certified, step: int) -> float:
         raise ValueError(f"step {step}: no return is finite: actions of the policy, or rewards, are not")
     if np.any(np.asarray(found.safety.status) == Status.INVALID_INPUT):
         warnings.warn(
-            f"step {step}: some returns are not finite or outside the support; their tasks count as violations",
+            f"step {step}: some returns are not finite or outside the support: a task with a return that is no number "
+            "counts as a violation, and a return outside certifies nothing",
             stacklevel=4,
         )
     return mean

@@ -166,9 +166,9 @@ def test_a_traced_delta_is_divided_by_the_union_bound():
         assert set(np.asarray(found.status).tolist()) == {Status.INVALID_INPUT}
 
 
-def test_invalid_returns_count_as_violations():
+def test_missing_returns_count_as_violations():
     x = returns()
-    x[3, 4], x[5, 6] = np.nan, 1.5
+    x[3, 4], x[5, 6] = np.nan, np.nan
     call = jax.jit(lambda x: certify_band(x, [0.0, 0.4], support=SUPPORT, delta=DELTA, bound="hoeffding"))
     found, fine = call(x), call(returns())
     assert np.flatnonzero(np.isneginf(found.lower_bounds)).tolist() == [3, 5]

@@ -141,12 +141,15 @@ def test_thresholds_and_levels_are_rounded_to_the_safe_side():
 # --- given lower bounds -----------------------------------------------------------------------------------------------
 
 
-def test_given_lower_bounds_count_a_nan_as_a_violation_under_jit():
-    lower = jnp.asarray([1.0, jnp.nan, 3.0, jnp.inf, -jnp.inf] * 10)
+@pytest.mark.parametrize("bad", [jnp.nan, jnp.inf])
+def test_a_given_lower_bound_that_is_none_certifies_nothing_under_jit(bad):
+    lower = jnp.asarray([1.0, bad, 3.0, 2.0, -jnp.inf] * 10)
     call = jax.jit(lambda lower: certify_lower_bounds(lower, 0.5, delta=0.1, beta=0.05))
     got = call(lower)
-    assert int(got.num_violations[0]) == 30
+    assert (int(got.num_violations[0]), float(got.epsilon[0])) == (50, 1)
     assert Status(int(got.status[0])) is Status.INVALID_INPUT
+    unknown = call(jnp.where(lower == bad, -jnp.inf, jnp.nan_to_num(lower, nan=-jnp.inf)))
+    assert Status(int(unknown.status[0])) is not Status.INVALID_INPUT
 
 
 def test_given_performances_known_exactly():

@@ -55,7 +55,7 @@ def test_a_subnormal_return_below_the_support_is_outside_it(precision, bound):
         with pytest.raises(ValueError, match="the return of task 2, rollout 7 is -"):
             certify(x, 0.5, support=SUPPORT, delta=0.1, bound=bound)
         found = certify(x, 0.5, support=SUPPORT, delta=0.1, bound=bound, validate=False)
-        np.testing.assert_array_equal(np.isneginf(found.lower_bounds), [False, False, True, False])
+        assert np.isneginf(found.lower_bounds).all()
         assert int(found.status[0]) == Status.INVALID_INPUT
     # Negative zero is 0, and what does not count may be anything.
     fine = returns.at[2, 7].set(-0.0)

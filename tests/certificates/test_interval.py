@@ -143,7 +143,7 @@ def test_a_compiled_call_says_the_same(precision):
 
 def test_invalid_returns_say_nothing_from_above():
     x = np.full((N, M), -1.0, np.float32)
-    x[3, 4], x[5, 6] = np.nan, 7.0
+    x[3, 4], x[5, 6] = np.nan, np.nan
     found = jax.jit(lambda x: call(x, 1.0, bound="hoeffding"))(x)
     assert np.flatnonzero(np.isposinf(found.upper_bounds)).tolist() == [3, 5]
     assert (int(found.num_below[0]), int(found.status[0])) == (N - 2, Status.INVALID_INPUT)

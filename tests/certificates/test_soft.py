@@ -207,10 +207,10 @@ def test_unequal_numbers_of_rollouts_and_what_is_masked():
     np.testing.assert_allclose(masked.epsilon, wanted, rtol=1e-5)
 
 
-def test_a_task_with_impossible_returns_counts_in_full():
+def test_a_task_with_missing_returns_counts_in_full():
     x = np.full((N, M), 0.9, np.float32)
     bad, worst = x.copy(), x.copy()
-    bad[3, 1], bad[7, 0], worst[[3, 7]] = np.nan, 1.5, 0.0
+    bad[3, 1], bad[7, 0], worst[[3, 7]] = np.nan, np.nan, 0.0
     found = jax.jit(lambda x: certify(x, [0.0, 0.5], **SETTINGS))(bad)
     assert found.status.tolist() == [Status.INVALID_INPUT] * 2
     assert found.num_violations.tolist() == [2, 2]

@@ -225,8 +225,14 @@ def test_invalid_values_are_named(change, message):
 
 
 def test_weights_whose_mean_is_near_1_or_may_be_chance_are_taken():
-    certify_weighted(RETURNS, 0.5, np.full(N, 1.0005), **GOOD)
-    certify_weighted(RETURNS[:3], 0.5, np.full(3, 0.2), **GOOD)
+    near = certify_weighted(RETURNS, 0.2, np.full(N, 1.0005), **GOOD)
+    ones = certify_weighted(RETURNS, 0.2, np.ones(N), **GOOD)
+    assert int(near.status[0]) == Status.CERTIFIED
+    np.testing.assert_allclose(near.safety, ones.safety, rtol=1e-3)
+    few = certify_weighted(RETURNS[:3], 0.2, np.full(3, 0.2), **GOOD)
+    assert int(few.status[0]) != Status.INVALID_INPUT
+    with pytest.raises(ValueError, match="mean"):
+        certify_weighted(RETURNS, 0.2, np.full(N, 0.001), **GOOD)
 
 
 def test_what_counts_tasks_without_weights_is_refused():

@@ -109,3 +109,13 @@ def test_a_curve_of_one_point_is_refused():
     certificate = jaxcert.certify_lower_bounds(np.arange(40, dtype=np.float32), 0.0, delta=DELTA, beta=BETA)
     with pytest.raises(ValueError, match="max_points is 1; expected at least 2"):
         step_curve(certificate, max_points=1)
+
+
+def test_a_curve_of_invalid_returns_says_so():
+    returns = np.full((40, 4), 0.9, np.float32)
+    returns[3, 1] = np.nan
+    found = jaxcert.certify(returns, 0.1, support=(0, 1), delta=DELTA, validate=False)
+    curve = step_curve(found)
+    assert curve.status.tolist() == [jaxcert.Status.INVALID_INPUT]
+    # Of given bounds, -inf is one of which nothing is known.
+    assert jaxcert.Status.INVALID_INPUT not in step_curve(make_certificate()).status.tolist()

@@ -130,3 +130,15 @@ def test_a_mean_is_not_drawn_as_a_share_of_tasks():
     for given in (mean, {"mean": mean}):
         with pytest.raises(ValueError, match="a MeanCertificate; expected those of a share of new tasks"):
             plot_certificates(given)
+
+
+def test_an_estimate_is_not_called_certified():
+    estimate = jaxcert.baselines.certify_plug_in(np.full((50, 4), 0.75, np.float32), [0.5, 0.7], delta=0.01)
+    certificate = jaxcert.certify_lower_bounds(np.full(50, 0.75), [0.5, 0.7], delta=0.01, beta=0.05)
+    alone = plot_certificates(estimate)
+    assert (alone.get_title(), alone.get_ylabel()) == ("No certificate, but as with confidence 0.99", "safety 1−ε")
+    assert list(drawn(alone)) == ["no certificate"]
+    plt.close("all")
+    both = plot_certificates({"binomial": certificate, "averages": estimate})
+    assert both.get_title() == "Confidence 0.99"
+    assert list(drawn(both)) == ["binomial", "averages (no certificate)"]

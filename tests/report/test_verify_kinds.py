@@ -68,3 +68,21 @@ def test_a_part_of_a_shift_keeps_its_part_of_the_sampled_tasks(tmp_path):
     data = read_returns(saved(tmp_path))
     write_certificates(tmp_path / "c.json", [certificate_record(found, support=(0, 1), data=data)])
     assert verify(tmp_path / "c.json", tmp_path / "returns.npz").ok
+
+
+def test_a_part_of_levels_that_hold_together_has_no_record_of_other_thresholds():
+    """They follow from the division of delta among all of them, which a record of a part does not hold."""
+    safeties, settings = [0.3, 0.5, 0.6, 0.7, 0.8], {"simultaneous": True, "support": (0, 1), "delta": 0.1}
+    levels = jaxcert.certify_safety_level(RETURNS, safeties, **settings)
+    assert len(certificate_record(levels, support=(0, 1), fixed="safety")["rows"]) == 5
+    refused = []
+    for place, safety in enumerate(safeties):
+        part = levels[place]
+        alone = jaxcert.certify_safety_level(RETURNS, safety, beta=float(levels.beta), **settings)
+        refused.append(float(alone.thresholds[0]) != float(part.thresholds[0]))
+        if refused[-1]:
+            with pytest.raises(ValueError, match="some of several safety levels that hold together"):
+                certificate_record(part, support=(0, 1), fixed="safety")
+        else:
+            assert certificate_record(part, support=(0, 1), fixed="safety")["rows"]
+    assert any(refused)

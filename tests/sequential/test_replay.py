@@ -64,7 +64,11 @@ def test_returns_that_are_almost_0_and_a_wealth_that_ends_there(rule):
 def test_returns_that_make_a_task_invalid_do_so_again():
     returns = np.full((3, 5), 0.9, np.float32)
     state, task, x = taken_in({}, returns)
-    x[task == 1] = 1.5
+    x[task == 1] = np.nan
     with pytest.raises(ValueError, match="what it says of task 1 at the threshold 0 "):
         check_replay(state, task, x)
     check_replay(state._replace(valid=jnp.asarray([True, False, True])), task, x)
+    x[task == 1] = 1.5  # refutes the support for all
+    with pytest.raises(ValueError, match="what it says of task 0 at the threshold 0 "):
+        check_replay(state._replace(valid=jnp.asarray([True, False, True])), task, x)
+    check_replay(state._replace(valid=jnp.zeros(3, bool)), task, x)

@@ -6,8 +6,7 @@ import chex
 import jax
 import jax.numpy as jnp
 
-from jaxcert.bounds._evaluate import lower_bounds as bounds_of
-from jaxcert.bounds._evaluate import prepare, task_shape
+from jaxcert.bounds._evaluate import prepare, task_bounds, task_shape
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose, default_bound, prepare_levels, prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL, inflate
@@ -81,7 +80,7 @@ def certify_anytime(
     if alpha.ndim or gamma.ndim:
         raise ValueError(f"prior has shapes {alpha.shape} and {gamma.shape}; expected scalars")
     delta, beta = prepare_levels(BINOMIAL, delta, beta, task_shape(prepared)[-1], dtype, validate)
-    lower = bounds_of(per_task, prepared, beta)
+    lower = task_bounds(per_task, prepared, beta)
     return certify_in_order(bound, lower, thresholds, beta, delta, (alpha, gamma))
 
 

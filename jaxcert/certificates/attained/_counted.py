@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxcert.bounds._bound import Ends, finish
+from jaxcert.bounds._bound import Ends, finish, usable
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._evaluate import data_of
 from jaxcert.certificates.attained._levels import LEVELS
@@ -39,7 +39,7 @@ def counted(prepared: Prepared, beta: jax.Array | None) -> Successes:
 @jax.jit
 def _arguments(x, low, high, where, beta) -> tuple[tuple[jax.Array, ...], Ends]:
     data = data_of(CLOPPER_PEARSON, x, beta, low, high, where)
-    return CLOPPER_PEARSON.lower(data), Ends(data.low, data.valid)
+    return CLOPPER_PEARSON.lower(data), Ends(data.low, usable(data.valid, data.refuted))
 
 
 @jax.jit

@@ -10,8 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete, refuse, require_real
-from jaxcert.bounds._evaluate import lower_bounds as bounds_of
-from jaxcert.bounds._evaluate import prepare, task_shape
+from jaxcert.bounds._evaluate import prepare, task_bounds, task_shape
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import (
     choose,
@@ -98,7 +97,7 @@ def certify_band(
         thresholds = prepare_thresholds(thresholds, dtype, validate)
     level = {"level": level_of(chosen, delta, n, num_smallest, dtype), "num_smallest": num_smallest}
     delta, beta = prepare_levels(chosen.method, delta, beta, n, dtype, validate)
-    lower = bounds_of(per_task, prepared, beta)
+    lower = task_bounds(per_task, prepared, beta)
     return certify_at_level(bound, chosen, lower, thresholds, **level, beta=beta, delta=delta, low=prepared.low)
 
 

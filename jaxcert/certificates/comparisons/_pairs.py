@@ -12,7 +12,7 @@ from jaxcert.bounds._evaluate import evaluate
 from jaxcert.certificates.comparisons._both_policies import BothPolicies
 from jaxcert.numerics._compensated import Sum, add, lower_end
 from jaxcert.numerics._rounding import next_down, next_up
-from jaxcert.returns._checks import describe_index, possible
+from jaxcert.returns._checks import describe_index, possible, refutes
 from jaxcert.returns._prepared import Prepared
 
 # --- as many rollouts of both: their differences, to which any bound applies ---------------------------------------
@@ -24,10 +24,12 @@ def paired_differences(both: BothPolicies) -> Prepared:
     (x, low, high, where_a), (y, _, _, where_b) = both
     least = next_down(low - high)
     good = possible(x, low, high, False) & possible(y, low, high, False)
-    # A return that is not possible leaves its task without a bound, even beside one that does not count.
-    bad = _counted(~possible(x, low, high, False), where_a) | _counted(~possible(y, low, high, False), where_b)
     differences = jnp.where(good, jnp.maximum(_minus(x, y), least), jnp.nan)
-    differences = jnp.where(jnp.any(bad, axis=-1, keepdims=True), jnp.nan, differences)
+    # A missing return leaves its task without a bound, even beside one that does not count, as one outside leaves all.
+    missing = _counted(jnp.isnan(x), where_a) | _counted(jnp.isnan(y), where_b)
+    differences = jnp.where(jnp.any(missing, axis=-1, keepdims=True), jnp.nan, differences)
+    refuted = _counted(refutes(x, low, high, False), where_a) | _counted(refutes(y, low, high, False), where_b)
+    differences = jnp.where(jnp.any(refuted, axis=(-2, -1), keepdims=True), jnp.inf, differences)
     pairs = where_a if where_b is None else where_b if where_a is None else where_a & where_b
     return Prepared(differences, least, -least, pairs)
 
@@ -46,6 +48,11 @@ def _counted(entries: jax.Array, where: jax.Array | None) -> jax.Array:
     return entries if where is None else entries & where
 
 
+def _mark(x: jax.Array) -> jax.Array:
+    """In place of an impossible return: NaN for a missing one, else infinity, which no support holds."""
+    return jnp.where(jnp.isnan(x), jnp.nan, jnp.inf)
+
+
 def _minus(x: jax.Array, y: jax.Array) -> jax.Array:
     """x - y, exact or rounded down."""
     zero = jnp.zeros_like(x)
@@ -60,8 +67,8 @@ def side_by_side(both: BothPolicies) -> Prepared:
     """The returns of A above a, and those of B below b, rounded down, in [0, b - a]: [..., n, m_a + m_b]."""
     (x, low, high, where_a), (y, _, _, where_b) = both
     width = next_up(high - low)
-    above = jnp.where(possible(x, low, high, False), jnp.maximum(next_down(x - low), 0), jnp.nan)
-    below = jnp.where(possible(y, low, high, False), jnp.maximum(next_down(high - y), 0), jnp.nan)
+    above = jnp.where(possible(x, low, high, False), jnp.maximum(next_down(x - low), 0), _mark(x))
+    below = jnp.where(possible(y, low, high, False), jnp.maximum(next_down(high - y), 0), _mark(y))
     where = None
     if where_a is not None or where_b is not None:
         masks = [jnp.ones(one.returns.shape, bool) if one.where is None else one.where for one in both]

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.bounds._betting import BETTING
-from jaxcert.bounds._evaluate import evaluate, lower_bounds, prepare, task_shape
+from jaxcert.bounds._evaluate import evaluate, prepare, task_bounds, task_shape
 from jaxcert.certificates._arguments import (
     choose,
     choose_bound,
@@ -77,9 +77,9 @@ def certify_weighted(
         method: "binomial", which counts lower bounds, or "soft", for one to five rollouts per task.
         where: bool[..., n, m], which rollouts count, as in ``certify``.
         validate: raise for invalid values that are concrete. Otherwise, and for traced values, they count against the
-            certificate: a task with an invalid return counts with its weight. With a single weight that is negative,
-            NaN or above max_weight, or an invalid max_weight, nothing is certified: a larger weight refutes the
-            declared bound, whose other tasks may not have been seen, and the others show that the weights are no
+            certificate: returns as in ``certify``, a task without a bound with its weight. With a single weight that
+            is negative, NaN or above max_weight, or an invalid max_weight, nothing is certified: a larger weight
+            refutes the declared bound, whose other tasks may not have been seen, and the others show that they are no
             density ratio (NaN is what ``task_weights`` may give where the sampled density is 0). That the weights have
             a mean near 1 is tested only if they are concrete; a mean as far from 1 as is refused has a probability
             below 1e-9.
@@ -113,7 +113,7 @@ def certify_weighted(
     beta = beta if derive is None else planned_beta(derive, beta, prepared)
     delta, beta = prepare_levels(chosen, delta, beta, tasks[-1], dtype, validate)
     if derive is None:
-        lower = lower_bounds(per_task, prepared, beta)
+        lower = task_bounds(per_task, prepared, beta)
         derived, size = _from_lower_bounds(lower, thresholds, weights, largest, beta, delta)
     else:
         derived, size = _from_evidence(prepared, thresholds, weights, largest, beta, delta)

@@ -7,6 +7,7 @@ import chex
 import numpy as np
 
 from jaxcert._validation import kind_of
+from jaxcert.baselines import PlugInEstimate
 from jaxcert.certificates import Certificate, confidence
 from jaxcert.report.plots._axes import GREY, drawing, dress, styles
 
@@ -55,12 +56,13 @@ def plot_certificates(
         if exact is not None:
             ax.plot(*exact, color="black", linewidth=0.9, label="exact S(B)")
         for (label, certificate), style in zip(named.items(), styles(), strict=False):
-            ax.plot(*_steps(certificate, left), drawstyle="steps-pre", label=label or None, **style)
+            ax.plot(*_steps(certificate, left), drawstyle="steps-pre", label=_label(label, certificate), **style)
         if points:
             ax.plot(*zip(*points, strict=True), "o", color=GREY, markersize=4, zorder=3, label="requested")
         when = "all at once" if all(one.simultaneous for one in named.values()) else "each fixed beforehand"
         heading = f"{title}: {claim}" if title else claim.capitalize()
-        dress(ax, title=heading, xlabel=f"threshold B, {when}", ylabel="certified safety 1−ε")
+        certified = "certified " if any(map(_holds, named.values())) else ""
+        dress(ax, title=heading, xlabel=f"threshold B, {when}", ylabel=f"{certified}safety 1−ε")
         ax.set_ylim(-0.02, 1.02)
     return ax
 
@@ -78,7 +80,22 @@ def _claim(certificates: Mapping[str, Certificate]) -> str:
     deltas = sorted({confidence(float(certificate.delta)) for certificate in certificates.values()})
     if len(deltas) > 1:
         raise ValueError(f"certificates have confidence {', '.join(deltas)}, expected the same for all of one plot")
-    return f"certified with confidence {deltas[0]}"
+    sound = {_holds(certificate) for certificate in certificates.values()}
+    if sound == {True}:
+        return f"certified with confidence {deltas[0]}"
+    return f"no certificate, but as with confidence {deltas[0]}" if sound == {False} else f"confidence {deltas[0]}"
+
+
+def _holds(certificate: Certificate) -> bool:
+    """Whether it is more than an estimate in the form of a certificate."""
+    return not isinstance(certificate, PlugInEstimate)
+
+
+def _label(label: str, certificate: Certificate) -> str | None:
+    """Its entry in the legend."""
+    if _holds(certificate):
+        return label or None
+    return f"{label} (no certificate)" if label else "no certificate"
 
 
 def _steps(certificate: Certificate, left: float) -> tuple[np.ndarray, np.ndarray]:

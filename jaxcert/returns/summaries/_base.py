@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxcert._validation import is_concrete, is_count, kept_readable
 from jaxcert.numerics._rounding import cast
-from jaxcert.returns._checks import check_values, possible
+from jaxcert.returns._checks import check_values, possible, refutes
 from jaxcert.returns._prepared import split_support, to_device
 
 
@@ -18,7 +18,8 @@ class Batch(NamedTuple):
     Attributes:
         x: float[..., m]; the lower end of the support where a rollout does not count.
         counted: bool[..., m].
-        valid: tasks in which every rollout that should count is a possible return, bool[...].
+        valid: tasks in which every rollout that should count is a possible return, bool[..., n]; none of them, if one
+            is a number outside the support, which refutes it.
     """
 
     x: jax.Array
@@ -80,7 +81,10 @@ def read_batch(
     x = cast(x, low.dtype, "down")
     inside = possible(x, low, high, False)
     counted = inside if where is None else inside & where
-    valid = jnp.all(inside if where is None else inside | ~where, axis=-1)
+    outside = refutes(x, low, high, False)
+    if where is not None:
+        inside, outside = inside | ~where, outside & where
+    valid = jnp.all(inside, axis=-1) & ~jnp.any(outside, axis=(-2, -1))[..., None]
     return Batch(jnp.where(counted, x, low), counted, valid)
 
 
