@@ -57,7 +57,12 @@ def _delta_each(choice: Choice, num_tasks: int, delta: float) -> float:
 def usual_beta(method: Method, beta: Any) -> Any:
     """Beta, or None, its default, for "auto" where the method chooses a level for each threshold anyway."""
     derive = method.from_returns
-    return None if derive is not None and derive.chooses and isinstance(beta, str) and beta == AUTO else beta
+    return None if derive is not None and derive.chooses and is_auto(beta) else beta
+
+
+def is_auto(beta: Any) -> bool:
+    """Whether it is the word for a level that is chosen."""
+    return isinstance(beta, str) and beta == AUTO
 
 
 def refuse_choice(beta: Any, instead: str) -> None:

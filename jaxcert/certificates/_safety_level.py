@@ -17,7 +17,9 @@ from jaxcert.certificates._level_choice import refuse_choice, usual_beta
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._registry import METHODS
 from jaxcert.certificates.attained import ATTAINED
+from jaxcert.certificates.attained._joint_levels import levels_together
 from jaxcert.certificates.attained._success_levels import success_levels
+from jaxcert.certificates.band._attained_levels import level_of_successes
 from jaxcert.numerics._rounding import complement_up
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns.summaries import Summary
@@ -85,15 +87,18 @@ def certify_safety_level(
     bound, method = defaults(bound, method, returns)
     chosen = choose("method", method, METHODS)
     per_task = choose_bound(bound, chosen)
-    beta = beta if simultaneous else usual_beta(chosen, beta)
+    beta = usual_beta(chosen, beta)
     refuse_choice(beta, "a number, or None for the largest level that costs nothing")
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)
     dtype, n = prepared.low.dtype, task_shape(prepared)[-1]
     wanted = as_row("safety", probability("safety", safety, dtype, "up", validate=validate))
     rounded = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
     settings = {"num_tasks": n, "bound": bound, "method": method, "simultaneous": simultaneous}
-    if chosen is ATTAINED and beta is None and not simultaneous:
-        return Certificate(**success_levels(prepared, wanted, rounded), **settings)
+    if chosen is ATTAINED and beta is None:
+        if not simultaneous:
+            return Certificate(**success_levels(prepared, wanted, rounded), **settings)
+        eta = level_of_successes(prepared, delta, n, None)
+        return Certificate(**levels_together(prepared, wanted, rounded, eta), **settings)
     # A given level is attained by the number of successes that decides.
     chosen = BINOMIAL if chosen is ATTAINED else chosen
     if simultaneous:
