@@ -8,7 +8,6 @@ import numpy as np
 import typer
 
 from jaxcert.certificates._arguments import defaults
-from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.cli._options import columns_of
 from jaxcert.report import Protocol, ReturnsFile
 from jaxcert.report._protocol_check import of_origin
@@ -36,8 +35,8 @@ def settled(path: Path | None, given: dict[str, Any]) -> tuple[dict[str, Any], P
     missing = [option for name, option in _NEEDED.items() if given[name] is None]
     if missing:
         raise ValueError(f"{' and '.join(missing)} missing; expected the option, or a --protocol")
-    method = given["method"] or BINOMIAL.name
-    return {**given, "bound": defaults(given["bound"], method, ())[0], "method": method}, locked
+    bound, method = defaults(given["bound"], given["method"], (), given["beta"])
+    return {**given, "bound": bound, "method": method}, locked
 
 
 def settled_columns(

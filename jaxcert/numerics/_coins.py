@@ -33,7 +33,7 @@ def coins_limit(q: jax.Array, k: jax.Array, level: jax.Array) -> jax.Array:
 
 
 def coins_suffice(q: jax.Array, k: jax.Array, factor: jax.Array, level: jax.Array) -> jax.Array:
-    """Whether P[sum of Bernoulli(factor q_i) <= k] was seen to be at most the level; arguments as above, factor down."""
+    """Whether P[sum of Bernoulli(factor q_i) <= k] <= level was seen; arguments as above, the factor rounded down."""
     if q.shape[-1] > _MOST_COINS:
         return _closed(q, k, level) <= factor
     return _few_heads(factor[..., None] * q * (1 - 2 * unit_roundoff(q.dtype)), k)[0] <= level

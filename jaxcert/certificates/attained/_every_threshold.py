@@ -78,7 +78,7 @@ def risks_by_coins(
 
 def families(num_rollouts: jax.Array) -> tuple[jax.Array, jax.Array]:
     """c of each task and family [..., n, 16], and the share of delta of each family [..., 16]."""
-    place = jnp.arange(1, NUM_NUMBERS + 1, dtype=num_rollouts.dtype) / (NUM_NUMBERS + 1)
-    m = num_rollouts[..., None]
+    m = jnp.broadcast_to(num_rollouts[..., None], (*num_rollouts.shape, NUM_NUMBERS))
+    place = (jax.lax.broadcasted_iota(m.dtype, m.shape, m.ndim - 1) + 1) / NUM_NUMBERS
     parts = jnp.full((*num_rollouts.shape[:-1], NUM_NUMBERS), 1 / NUM_NUMBERS, num_rollouts.dtype)
-    return jnp.clip(jnp.rint(place * (m + 1)), 1, m), parts
+    return jnp.ceil(place * m), parts

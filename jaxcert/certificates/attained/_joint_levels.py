@@ -26,9 +26,7 @@ from jaxcert.returns.summaries import Summary
 _HALVINGS = 30
 
 
-def levels_together(
-    prepared: Prepared, wanted: jax.Array, delta: jax.Array, level: jax.Array
-) -> dict[str, jax.Array]:
+def levels_together(prepared: Prepared, wanted: jax.Array, delta: jax.Array, level: jax.Array) -> dict[str, jax.Array]:
     """The fields of certificates at wanted safeties [t], [..., t]; ``level``: eta, for equal numbers of rollouts."""
     found, factors = counted(prepared, None), complement_down(wanted)
     if prepared.where is None and not isinstance(prepared.returns, Summary):
@@ -52,9 +50,10 @@ def _tried(count: jax.Array, factors: jax.Array, limits: jax.Array) -> tuple[jax
     The c are successes of sampled tasks: the smallest that no more violations have than each of 16 allowed numbers.
     """
     n, u = count.shape[-1], unit_roundoff(limits.dtype)
-    allowed = jnp.sum(jnp.cumprod(limits[:n] < factors[:, None], axis=-1, dtype=jnp.int32), axis=-1)
+    allowed = jnp.sum(jnp.cumprod(limits[None, :n] < factors[:, None], axis=-1, dtype=jnp.int32), axis=-1)
     place = jnp.linspace(0, 1, NUM_NUMBERS, dtype=limits.dtype)
-    k = jnp.rint(jnp.maximum(allowed - 1, 0)[:, None] * place).astype(jnp.int32)
+    last = jnp.maximum(allowed - 1, 0).astype(limits.dtype)[:, None]
+    k = jnp.rint(last * place[None]).astype(jnp.int32)
     ordered = jnp.sort(count, axis=-1)
     c = jnp.take(ordered, k, axis=-1)
     smaller = jnp.sum(ordered[..., None, None, :] < c[..., None], axis=-1, dtype=jnp.int32)

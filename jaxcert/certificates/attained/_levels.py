@@ -16,9 +16,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.numerics._batches import common_shape, elementwise, unpadded
+from jaxcert.numerics._batches import common_shape, elementwise, padded_length, unpadded
 from jaxcert.numerics._rounding import unit_roundoff
-from jaxcert.numerics._tails import tail_up, upper_tail
+from jaxcert.numerics._tails import tail_up, upper_tails
 
 # Near which levels the numbers of successes are, with the normal quantiles of 1 minus them. Docs/successes.md compares
 # them with the best number in hindsight (python -m benchmarks.attained).
@@ -73,12 +73,28 @@ def successes_at(num_rollouts: jax.Array, thresholds: jax.Array, beta: jax.Array
     return unpadded(rows, shape=shape)
 
 
-def attained(successes: jax.Array, num_rollouts: jax.Array, thresholds: jax.Array) -> jax.Array:
+def attained(successes: jax.Array, num_rollouts: Any, thresholds: jax.Array) -> jax.Array:
     """The level of c, rounded up, [...], where the others broadcast to c; 1 for a threshold that is NaN."""
-    thresholds = jnp.broadcast_to(thresholds, successes.shape)
-    level = upper_tail(successes - 1, num_rollouts, jnp.clip(thresholds, 0, 1))
+    length = padded_length(successes.size, successes, thresholds)
+    tails = upper_tails(*_tails_of(successes, num_rollouts, thresholds, length=length))
+    return _levels_of(tails, successes, thresholds)
+
+
+@functools.partial(jax.jit, static_argnames="length")
+def _tails_of(successes, num_rollouts, thresholds, *, length: int) -> tuple[jax.Array, ...]:
+    def row(values: jax.Array) -> jax.Array:
+        flat = jnp.broadcast_to(values, successes.shape).reshape(-1)
+        return jnp.pad(flat, (0, length - flat.size))
+
+    m = jnp.asarray(num_rollouts, successes.dtype)
+    return row(successes - 1), m if m.ndim == 0 else row(m), row(jnp.clip(thresholds, 0, 1))
+
+
+@jax.jit
+def _levels_of(tails, successes, thresholds) -> jax.Array:
+    thresholds, level = jnp.broadcast_to(thresholds, successes.shape), tails[: successes.size].reshape(successes.shape)
     level = jnp.where((thresholds <= 0) | (thresholds > 1), 0.0, level)
-    return jnp.where(jnp.isnan(level), 1.0, level)
+    return jnp.where(jnp.isnan(thresholds), 1.0, level)
 
 
 @jax.jit

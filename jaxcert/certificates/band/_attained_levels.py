@@ -9,10 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._arguments import divided, prepare_thresholds
+from jaxcert.certificates._arguments import divided, is_auto, prepare_thresholds
 from jaxcert.certificates._binomial import upper_risk
 from jaxcert.certificates._compiled import certify_derived
-from jaxcert.certificates._level_choice import is_auto
 from jaxcert.certificates._method import Derived, Solution
 from jaxcert.certificates.attained import ATTAINED
 from jaxcert.certificates.attained._counted import counted

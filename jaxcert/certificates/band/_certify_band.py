@@ -17,11 +17,12 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import (
     choose,
     default_bound,
+    is_auto,
     prepare_levels,
     prepare_lower_bounds,
     prepare_thresholds,
 )
-from jaxcert.certificates._level_choice import is_auto, refuse_choice
+from jaxcert.certificates._level_choice import refuse_choice
 from jaxcert.certificates.band._attained_levels import (
     ATTAINED_LEVELS,
     certify_successes,

@@ -151,7 +151,8 @@ def _tail(epsilon, lower, low, shares, beta, level, *, given: bool) -> dict[str,
 def _tail_of_curve(thresholds, epsilon, lower, low, shares, level) -> dict[str, jax.Array]:
     """The fields [..., a] from risks [..., g] at thresholds [g] in increasing order."""
     bad_task = jnp.any(jnp.isneginf(lower), axis=-1, keepdims=True)
-    return _fields(jnp.broadcast_to(thresholds, epsilon.shape), epsilon, low, shares, bad_task, bad_levels(level, level))
+    ordered = jnp.broadcast_to(thresholds, epsilon.shape)
+    return _fields(ordered, epsilon, low, shares, bad_task, bad_levels(level, level))
 
 
 def _fields(ordered, epsilon, low, shares, bad_task, bad_setting) -> dict[str, jax.Array]:
@@ -172,19 +173,24 @@ def _fields(ordered, epsilon, low, shares, bad_task, bad_setting) -> dict[str, j
 
 def _quantiles(ordered: jax.Array, low: jax.Array, risk: jax.Array, shares: jax.Array) -> jax.Array:
     """The largest lower bound at which fewer than the share are below; the lower end if there is none."""
-    count = jnp.sum(risk[..., None, :] < shares[:, None], axis=-1, dtype=jnp.int32)
-    count = jnp.broadcast_to(count, (*ordered.shape[:-1], shares.size))
+    below = risk[..., None, :] < _column(shares, risk)
+    count = jnp.broadcast_to(jnp.sum(below, axis=-1, dtype=jnp.int32), (*ordered.shape[:-1], shares.size))
     reached = jnp.take_along_axis(ordered, jnp.maximum(count - 1, 0), axis=-1)
     return jnp.where(count > 0, jnp.maximum(reached, low), low)
+
+
+def _column(shares: jax.Array, risk: jax.Array) -> jax.Array:
+    """[a] to [..., a, 1], as a risk [..., g] needs it."""
+    return shares.reshape(*(1,) * (risk.ndim - 1), -1, 1)
 
 
 def _means(ordered: jax.Array, low: jax.Array, risk: jax.Array, shares: jax.Array, valid: jax.Array) -> jax.Array:
     """The mean of the quantiles up to each share, by parts: all terms are at least 0."""
     reached = jnp.maximum(ordered, low)
     before = jnp.concatenate([jnp.broadcast_to(low, reached[..., :1].shape), reached[..., :-1]], axis=-1)
-    spare = jnp.maximum(shares[:, None] - risk[..., None, :], 0)
+    spare = jnp.maximum(_column(shares, risk) - risk[..., None, :], 0)
     steps = (reached - before)[..., None, :]
-    total = tree_sum(steps * spare)
+    total = tree_sum(steps * jnp.expand_dims(spare, range(steps.ndim - spare.ndim)))
     # Two differences, a product, a quotient that a GPU may get wrong by 2 u, and this product.
     slack = sum_error(ordered.shape[-1], total.dtype) + 8 * unit_roundoff(total.dtype)
     return finish(quotient(total, jnp.broadcast_to(shares, total.shape)) * (1 - slack), Ends(low, valid))
