@@ -7,8 +7,6 @@ With p_c the probability that a new task has fewer than c successes, the only ra
 all c: any of them may serve any threshold, even by a look at the data.
 """
 
-import functools
-
 import jax
 import jax.numpy as jnp
 

@@ -13,7 +13,7 @@ from jaxcert.certificates.attained._counted import Successes, counted
 from jaxcert.certificates.attained._every_threshold import NUM_NUMBERS, families
 from jaxcert.certificates.attained._levels import attained
 from jaxcert.certificates.attained._success_levels import fields_of_levels
-from jaxcert.certificates.attained._unequal import too_few, together
+from jaxcert.certificates.attained._unequal import together, too_few
 from jaxcert.numerics._batches import counts_from_zero
 from jaxcert.numerics._coins import coins_suffice
 from jaxcert.numerics._elementary import quotient

@@ -15,7 +15,7 @@ from jaxcert.certificates.attained._levels import attained, shares, successes_at
 from jaxcert.numerics._coins import coins_limit
 from jaxcert.numerics._rounding import complement_down, unit_roundoff
 
-# (rollouts of each task, thresholds, both [..., n]) -> (c of each task [..., n, levels], shares of delta [..., levels]).
+# (rollouts of each task, thresholds, both [..., n]) -> (their c [..., n, levels], shares of delta [..., levels]).
 Numbers = Callable[[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
 
 # Thresholds are taken in blocks of so many that the coins of a block take about 16 MB.
