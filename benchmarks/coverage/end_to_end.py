@@ -87,9 +87,9 @@ def interval(world: World, data: Data) -> np.ndarray:
     return _below(found.epsilon, world) | (np.asarray(found.safety_upper, float)[:, 0] < safe)
 
 
-def tail(world: World, data: Data, **options: Any) -> np.ndarray:
+def tail(world: World, data: Data) -> np.ndarray:
     """Quantiles and means of the worst tasks together."""
-    band = jaxcert.certify_band(data.returns[0], None, **_options(world, data, **options))
+    band = jaxcert.certify_band(data.returns[0], None, **_options(world, data))
     found = jaxcert.certify_tail(band, [0.1, SHARE, 0.6])
     shares = np.asarray(found.shares, float)
     truths = np.array([world.worst(share) for share in shares])
@@ -179,14 +179,8 @@ KINDS = (
     Kind("certify_safety_level", safety_level),
     Kind("certify_safety_level, simultaneous", _with(safety_level, several=True)),
     Kind("certify_safety_level, attained", _with(safety_level, method="attained"), binary=True),
-    Kind(
-        "certify_safety_level, attained, simultaneous",
-        _with(safety_level, several=True, method="attained"),
-        binary=True,
-    ),
     Kind("certify_interval", interval),
     Kind("certify_tail", tail),
-    Kind("certify_tail, attained_levels", _with(tail, kind="attained_levels"), binary=True),
     Kind("certify_mean", mean),
     Kind("certify_mean, hoeffding", _with(mean, bound="hoeffding")),
     Kind("certify_cvar", cvar),
