@@ -1,15 +1,18 @@
 """Successes: attained levels beside the best number of successes in hindsight, and beside the other methods.
 
-    python -m benchmarks.attained
+    python -m benchmarks.attained [--only bands|speed]
 
 Simulated tasks from several laws of success probabilities. *In hindsight* is the one number of successes c, of all m,
 with the largest mean safety over the repetitions of a law at a threshold: an upper bound on what any rule for a single
 c can reach, which no one can use. First the means over laws, thresholds and deltas by (n, m), and how often a
 certificate says nothing (less than .01) where hindsight says more than .05; then the mean safety of each method for a
-few designs.
+few designs; what all thresholds at once cost beside one that was fixed beforehand; and milliseconds of calls, which
+alternate.
 """
 
 import itertools
+import sys
+import time
 from collections.abc import Callable
 
 import jax
@@ -55,8 +58,20 @@ DESIGNS = (
 )
 
 
+# What is compared at all thresholds at once: tasks from Beta(9, 1), mean safety at these thresholds.
+BANDS, AT = ((60, 4), (200, 4), (200, 10), (200, 20), (200, 50), (200, 200), (200, 1000)), (0.6, 0.7, 0.8, 0.85)
+LARGE, MANY, TURNS = (200, 1000), 600, 60
+
+
 def main() -> None:
-    """Print both tables."""
+    """Print all tables, or one of the last two."""
+    tables = {"hindsight": _hindsight, "methods": _designs, "bands": _bands, "speed": _speed}
+    for table in [tables[sys.argv[2]]] if len(sys.argv) > 2 else tables.values():
+        table()
+        print()
+
+
+def _hindsight() -> None:
     print("| n | m | in hindsight | attained | one level, β = .05 | nothing: attained | one level |")
     print("|---|---|---|---|---|---|---|")
     for n, m in itertools.product(TASKS, ROLLOUTS):
@@ -64,9 +79,46 @@ def main() -> None:
         says = rows[:, 0] > 0.05
         nothing = [f"{np.mean(rows[says, column] < 0.01):.0%}" for column in (1, 2)]
         print(f"| {n} | {m} | {' | '.join(f'{x:.3f}' for x in rows.mean(axis=0))} | {' | '.join(nothing)} |")
-    print("\n| n × m, B, δ | attained | one level, β = .05 | auto, betting | soft |\n|---|---|---|---|---|")
+
+
+def _designs() -> None:
+    print("| n × m, B, δ | attained | one level, β = .05 | auto, betting | soft |\n|---|---|---|---|---|")
     for design in DESIGNS:
         print(f"| {'{} × {}, {:g}, {:g}'.format(*design)} | {' | '.join(f'{x:.3f}' for x in _methods(*design))} |")
+
+
+def _bands() -> None:
+    print("| n × m | " + " | ".join(f"B = {threshold:g}" for threshold in AT) + " |")
+    print("|---|" + "---|" * len(AT))
+    for n, m in BANDS:
+        x, delta = np.arange(m) < _successes("Beta(9, 1)", n, m, 24)[..., None], 0.05 if n < 200 else 0.01
+        found = [
+            jaxcert.certify(x, AT, delta=delta, validate=False),
+            jaxcert.certify_band(x, AT, delta=delta, validate=False),
+            *(jaxcert.certify_band(x, AT, delta=delta, beta=beta, validate=False) for beta in (0.05, 0.3)),
+        ]
+        rows = np.stack([np.asarray(each.safety).mean(axis=0) for each in found], axis=1)
+        print(f"| {n} × {m} | {' | '.join(' / '.join(f'{value:.2f}' for value in row) for row in rows)} |")
+
+
+def _speed() -> None:
+    """The fastest and the median of calls in turn, in milliseconds."""
+    x = jax.device_put(np.arange(LARGE[1]) < _successes("Beta(9, 1)", *LARGE, 1)[0][:, None])
+    levels, single = np.linspace(0, 1, MANY, dtype=np.float32), {"delta": 0.01, "bound": "clopper_pearson"}
+    calls: dict[str, Callable[[], object]] = {
+        "certify, attained": lambda: jaxcert.certify(x, levels, delta=0.01),
+        "certify, one level": lambda: jaxcert.certify(x, levels, method="binomial", **single),
+        "certify_band, attained levels": lambda: jaxcert.certify_band(x, levels, delta=0.01),
+        "certify_band, one level": lambda: jaxcert.certify_band(x, levels, beta=0.05, **single),
+    }
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for turn in range(TURNS + 1):
+        for name, call in calls.items():
+            start = time.perf_counter()
+            jax.block_until_ready(call())
+            times[name] += [1e3 * (time.perf_counter() - start)] if turn else []
+    for name, row in times.items():
+        print(f"{name}: {min(row):.2f} ms at least, {np.median(row):.2f} in the middle")
 
 
 def _successes(name: str, n: int, m: int, repetitions: int) -> np.ndarray:

@@ -169,6 +169,11 @@ KINDS = (
     Kind("certify, scenario, beta = 0.05", _with(certify, method="scenario", beta=BETA)),
     Kind("certify, beta auto", _with(certify, beta="auto")),
     Kind("certify_band", _with(certify, call=jaxcert.certify_band)),
+    Kind(
+        "certify_band, attained_levels",
+        _with(certify, call=jaxcert.certify_band, kind="attained_levels"),
+        binary=True,
+    ),
     Kind("certify_sequential, binomial", _with(certify, call=jaxcert.certify_sequential)),
     Kind("certify_sequential, soft", _with(certify, call=jaxcert.certify_sequential, method="soft")),
     Kind("certify_safety_level", safety_level),

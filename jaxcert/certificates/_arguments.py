@@ -19,11 +19,17 @@ from jaxcert.certificates._method import FromReturns, Method
 from jaxcert.certificates._registry import METHODS
 from jaxcert.certificates.attained import ATTAINED
 from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import cast, cast_host, compute_dtype, unit_roundoff
+from jaxcert.numerics._rounding import cast, cast_host, cast_level, compute_dtype, unit_roundoff
 from jaxcert.returns._prepared import Prepared, is_successes, probability
 from jaxcert.returns.summaries import Summary
 
 Described = TypeVar("Described")
+AUTO = "auto"
+
+
+def is_auto(beta: Any) -> bool:
+    """Whether it is the word for a level that is chosen."""
+    return isinstance(beta, str) and beta == AUTO
 
 
 def choose(kind: str, name: str, registry: dict[str, Described]) -> Described:
@@ -38,12 +44,15 @@ def default_bound(bound: str | None, returns: Any) -> str:
     return bound or (CLOPPER_PEARSON.name if is_successes(returns) else BETTING.name)
 
 
-def defaults(bound: str | None, method: str | None, returns: Any) -> tuple[str, str]:
-    """The names of bound and method; if no method is given, successes with their bound have one of their own."""
+def defaults(bound: str | None, method: str | None, returns: Any, beta: Any = None) -> tuple[str, str]:
+    """The names of bound and method; if no method is given, successes with their bound have one of their own.
+
+    So have returns of 0 and 1 for "auto": the levels among which it chooses are those that are attained.
+    """
     usual = CLOPPER_PEARSON.name if is_successes(returns) else BETTING.name
     if method is None:
-        exact = usual == CLOPPER_PEARSON.name == (bound or usual)
-        method = ATTAINED.name if exact else BINOMIAL.name
+        known = usual == CLOPPER_PEARSON.name or is_auto(beta)
+        method = ATTAINED.name if known and (bound or usual) == CLOPPER_PEARSON.name else BINOMIAL.name
     derive = choose("method", method, METHODS).from_returns
     return bound or (usual if derive is None else derive.bound.name), method
 
@@ -76,7 +85,7 @@ def divided(delta: Any, dtype: np.dtype, parts: int, exact: Callable[[float], fl
         known = float(cast_host(np.asarray(delta, np.float64), dtype, "down"))
         each = exact(known) if 0 < known < 1 else np.nan
         return jax.device_put(cast_host(np.asarray(each), dtype, "down"))
-    known, size = cast(delta, dtype, "down"), jnp.asarray(parts, dtype)
+    known, size = cast_level(delta, dtype, "down"), jnp.asarray(parts, dtype)
     return jnp.where((known > 0) & (known < 1), quotient(known, size) * (1 - 8 * unit_roundoff(dtype)), jnp.nan)
 
 

@@ -61,7 +61,8 @@ def certify(
         delta: failure probability of each certificate, in (0, 1); a scalar.
         beta: failure probability of one lower bound, in (0, 1); a scalar. By default 0.05 for "binomial" and
             delta / n for "scenario". "auto" ("binomial"): the best of three levels for each threshold, at an exactly
-            calibrated delta for each; the certificate's ``beta`` is then [..., t]. For "soft" the weight of the
+            calibrated delta for each; the certificate's ``beta`` is then [..., t]. With bound "clopper_pearson" and no
+            method, "auto" is "attained". For "soft" the weight of the
             evidence, which is the same for E = 1{L >= B} / beta; by default 1 / (1 + 5/16 m^(3/4)), from 0.76 at m = 1
             to 0.09 at m = 100. For "attained" what the level must not exceed; by default, and for "auto", the best of
             four numbers of successes. The certificate's ``beta`` is then the level that was attained, [..., t].
@@ -106,7 +107,7 @@ def certify(
     Reference: Schnitzer et al. (2026), Theorem 5.1 ("scenario"); the theory page, sections 2 ("binomial"), 9 ("soft"),
     10 ("auto") and 12 ("attained").
     """
-    bound, method = defaults(bound, method, returns)
+    bound, method = defaults(bound, method, returns, beta)
     chosen = choose("method", method, METHODS)
     per_task = choose_bound(bound, chosen)
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)

@@ -7,15 +7,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.certificates._arguments import divided
+from jaxcert.certificates._arguments import AUTO, divided, is_auto
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._compiled import bad_levels, count_violations, status_of
 from jaxcert.certificates._method import Choice, Method, Solution
 from jaxcert.numerics._batches import padded_length
 from jaxcert.numerics._rounding import complement_down
 from jaxcert.returns._prepared import probability
-
-AUTO = "auto"
 
 
 class Levels(NamedTuple):
@@ -57,7 +55,7 @@ def _delta_each(choice: Choice, num_tasks: int, delta: float) -> float:
 def usual_beta(method: Method, beta: Any) -> Any:
     """Beta, or None, its default, for "auto" where the method chooses a level for each threshold anyway."""
     derive = method.from_returns
-    return None if derive is not None and derive.chooses and isinstance(beta, str) and beta == AUTO else beta
+    return None if derive is not None and derive.chooses and is_auto(beta) else beta
 
 
 def refuse_choice(beta: Any, instead: str) -> None:

@@ -17,10 +17,15 @@ from jaxcert.certificates._level_choice import refuse_choice, usual_beta
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._registry import METHODS
 from jaxcert.certificates.attained import ATTAINED
+from jaxcert.certificates.attained._joint_levels import levels_together
 from jaxcert.certificates.attained._success_levels import success_levels
+from jaxcert.certificates.band._attained_levels import equal_rollouts, level_of_successes
 from jaxcert.numerics._rounding import complement_up
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns.summaries import Summary
+
+# Of successes: up to so many rollouts per task, one safety alone, too, has most from all numbers of successes together.
+_FEW = 6
 
 
 def certify_safety_level(
@@ -52,11 +57,13 @@ def certify_safety_level(
         beta: as in ``certify``. By default, for "binomial", the largest value that costs nothing,
             1 - U(k*; n, delta)/(1 - s) with k* as at 0.05: 0.08 at n = 200, s = 0.9, delta = 0.01. If there is no k*
             at 0.05, the largest value with k* = 0. For several safeties, the smallest of theirs. For successes, the
-            best of four levels for each safety, which share delta; ``beta`` is then [..., t]. "auto" asks for the same.
+            best of four levels for each safety, which share delta, or of all that are attained if ``simultaneous`` or
+            up to six rollouts per task; ``beta`` is then [..., t]. "auto" asks for the same.
         bound: as in ``certify``.
         method: as in ``certify``, but for "soft", which has no lower bound per task.
         where: as in ``certify``.
-        simultaneous: whether all safeties are to hold together with probability at least 1 - delta ("binomial"). Their
+        simultaneous: whether all safeties are to hold together with probability at least 1 - delta. Of successes they
+            then hold with ``certify_band``, at its levels. For "binomial", or with a beta, their
             k* are then the largest with which that probability is exact, and the default of beta the largest value
             with which it still is. The division of delta is exact if delta, beta and the safeties can be read; with
             any of them traced, it is the union bound: delta / t for each.
@@ -82,18 +89,22 @@ def certify_safety_level(
 
     Reference: the theory page, section on a fixed safety level; the page on bands for several together.
     """
-    bound, method = defaults(bound, method, returns)
+    bound, method = defaults(bound, method, returns, beta)
     chosen = choose("method", method, METHODS)
     per_task = choose_bound(bound, chosen)
-    beta = beta if simultaneous else usual_beta(chosen, beta)
+    beta = usual_beta(chosen, beta)
     refuse_choice(beta, "a number, or None for the largest level that costs nothing")
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)
     dtype, n = prepared.low.dtype, task_shape(prepared)[-1]
     wanted = as_row("safety", probability("safety", safety, dtype, "up", validate=validate))
     rounded = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
     settings = {"num_tasks": n, "bound": bound, "method": method, "simultaneous": simultaneous}
-    if chosen is ATTAINED and beta is None and not simultaneous:
-        return Certificate(**success_levels(prepared, wanted, rounded), **settings)
+    if chosen is ATTAINED and beta is None:
+        few = equal_rollouts(prepared) and prepared.returns.shape[-1] <= _FEW
+        if not (simultaneous or few):
+            return Certificate(**success_levels(prepared, wanted, rounded), **settings)
+        eta = level_of_successes(prepared, delta, n, None)
+        return Certificate(**levels_together(prepared, wanted, rounded, eta), **settings)
     # A given level is attained by the number of successes that decides.
     chosen = BINOMIAL if chosen is ATTAINED else chosen
     if simultaneous:

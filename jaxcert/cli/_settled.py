@@ -38,7 +38,7 @@ def completed(given: dict[str, Any], returns: np.ndarray) -> dict[str, Any]:
     Raises:
         ValueError: without what is needed.
     """
-    bound, method = defaults(given["bound"], given["method"], returns)
+    bound, method = defaults(given["bound"], given["method"], returns, given["beta"])
     support = declared_support(choose_bound(bound, METHODS[method]), returns, given["support"])
     needed = {"--support": support, "--delta": given["delta"]}
     if missing := [option for option, value in needed.items() if value is None]:

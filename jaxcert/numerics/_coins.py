@@ -32,6 +32,13 @@ def coins_limit(q: jax.Array, k: jax.Array, level: jax.Array) -> jax.Array:
     return _exact(q, k, level) if q.shape[-1] <= _MOST_COINS else _closed(q, k, level)
 
 
+def coins_suffice(q: jax.Array, k: jax.Array, factor: jax.Array, level: jax.Array) -> jax.Array:
+    """Whether P[sum of Bernoulli(factor q_i) <= k] <= level was seen; arguments as above, the factor rounded down."""
+    if q.shape[-1] > _MOST_COINS:
+        return _closed(q, k, level) <= factor
+    return _few_heads(factor[..., None] * q * (1 - 2 * unit_roundoff(q.dtype)), k)[0] <= level
+
+
 def _exact(q: jax.Array, k: jax.Array, level: jax.Array) -> jax.Array:
     n, u = q.shape[-1], unit_roundoff(q.dtype)
     mean, log_level = jnp.mean(q, axis=-1), log(level)

@@ -207,19 +207,14 @@ def _exp(tail: SmallerTail, side: Side) -> jax.Array:
     return jnp.maximum(value, jnp.finfo(value.dtype).tiny) if side == "up" else value
 
 
-def upper_tail(k: jax.Array, n: jax.Array, p: jax.Array) -> jax.Array:
-    """P[Bin(n, p) > k] rounded up, for arrays of one float type that broadcast; NaN for invalid arguments."""
-    shape = common_shape(num_successes=k, num_trials=n, probability=p)
-    return unpadded(elementwise(_upper_tail, shape, k, n, p), shape=shape)
-
-
 @jax.jit
-def _upper_tail(k: jax.Array, n: jax.Array, p: jax.Array) -> jax.Array:
+def upper_tails(k: jax.Array, n: jax.Array, p: jax.Array) -> jax.Array:
+    """P[Bin(n, p) > k] rounded up, for rows of one float type that broadcast; NaN for invalid arguments."""
     return in_blocks(tail_up, *jnp.broadcast_arrays(k, n, p))
 
 
 def tail_up(k: jax.Array, n: jax.Array, p: jax.Array) -> jax.Array:
-    """``upper_tail`` within a compiled function, for arrays of one shape."""
+    """``upper_tails`` within a compiled function, for arrays of one shape."""
     return _tail(k, n, p, "up", False)
 
 

@@ -22,5 +22,6 @@ REFERENCES = {
     "soft": f"{_THEORY}, section 9",
     "attained": f"{_THEORY}, section 12",
     "equal_local_levels": "jaxcert, page on all thresholds at once",
+    "attained_levels": f"{_THEORY}, section 12.4",
     "num_smallest": "jaxcert, page on all thresholds at once",
 }

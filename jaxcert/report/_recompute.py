@@ -18,6 +18,7 @@ from jaxcert.certificates import (
     certify_shift,
 )
 from jaxcert.certificates._registry import METHODS
+from jaxcert.certificates.band._attained_levels import ATTAINED_LEVELS
 from jaxcert.certificates.band._registry import BANDS
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._readers import ReturnsFile
@@ -75,7 +76,7 @@ def _certified(
     method = settings["method"]
     if settings["bound"] not in BOUNDS:  # of given lower bounds, or of rollouts one after another
         raise ValueError(f"a certificate of bound {settings['bound']!r} cannot be computed again from returns alone")
-    if method in BANDS and asked == "threshold":
+    if (method in BANDS or method == ATTAINED_LEVELS.name) and asked == "threshold":
         return certify_band(returns, fixed, kind=method, num_smallest=settings["num_smallest"], **options)
     if method == "anytime" and "prior" in settings:
         prior = tuple(np.asarray(settings["prior"], fixed.dtype))

@@ -100,7 +100,7 @@ def certify_policy(
     Reference: as ``certify``.
     """
     budget = {"num_tasks": num_tasks, "num_rollouts": num_rollouts, "max_bytes": max_bytes}
-    bound, method = defaults(bound, method, kind_of_returns(env))
+    bound, method = defaults(bound, method, kind_of_returns(env), beta)
     names, beta = {"bound": bound, "method": method}, usual_beta(METHODS[method], beta)
     check_settings(env, thresholds, num_tasks, num_rollouts, delta=delta, beta=beta, validate=validate, **names)
     # Rounded here as certify does: a number passed to a compiled call would be rounded to nearest.

@@ -162,7 +162,7 @@ class CertificationHook:
         self.sizes = {"num_tasks": num_tasks, "num_rollouts": num_rollouts, "max_bytes": max_bytes}
         if method is None and (adaptive or self.safeties.size):
             method = BINOMIAL.name
-        bound, method = defaults(bound, method, () if adaptive else kind_of_returns(env))
+        bound, method = defaults(bound, method, () if adaptive else kind_of_returns(env), beta)
         self.settings = {"beta": beta, "bound": bound, "method": method}
         self.deterministic, self.stop, self.writers = deterministic, stop, tuple(writers)
         self.adaptive, self.until = adaptive, until

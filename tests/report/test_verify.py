@@ -87,6 +87,27 @@ def test_what_was_written_is_verified(tmp_path, options):
     assert str(found) == f"verified: 1 certificate, {found.num_rows} statements; {named}"
 
 
+@pytest.mark.parametrize("masked", [False, True])
+def test_successes_at_all_thresholds_are_verified(tmp_path, masked):
+    rng = np.random.default_rng(1)
+    passed = (rng.random((20, 6)) < 0.9).astype(np.float32)
+    mask = {"where": np.arange(6) < rng.integers(5, 7, (20, 1))} if masked else {}
+    np.savez(tmp_path / "returns.npz", returns=passed, **mask)
+    data, options = read_returns(tmp_path / "returns.npz"), {**SETTINGS, "where": mask.get("where")}
+    records = [
+        certificate_record(found, support=(0, 1), data=data, fixed=fixed)
+        for fixed, found in {
+            "threshold": jaxcert.certify_band(data.returns, [0.3, 0.7], kind="attained_levels", **options),
+            "safety": jaxcert.certify_safety_level(
+                data.returns, [0.3, 0.6], method="attained", simultaneous=True, **options
+            ),
+        }.items()
+    ]
+    assert all(record["rows"][0]["safety"] > 0 for record in records)
+    write_certificates(tmp_path / "c.json", records)
+    assert verify(tmp_path / "c.json", tmp_path / "returns.npz").differences == ()
+
+
 def test_in_double_precision_without_changing_that_of_the_user(tmp_path):
     file = saved(tmp_path, dtype="float64")
     with x64_context(True):

@@ -19,7 +19,7 @@ from jaxcert.certificates._compiled import count_violations
 from jaxcert.certificates._method import Derived, FromReturns, Method, Solution
 from jaxcert.certificates.attained._counted import Successes, counted
 from jaxcert.certificates.attained._levels import attained, divided_by_levels, enough_successes
-from jaxcert.certificates.attained._unequal import unequal_risks
+from jaxcert.certificates.attained._unequal import numbers_for, unequal_risks
 from jaxcert.numerics._batches import padded_length
 from jaxcert.numerics._rounding import next_down
 from jaxcert.returns._prepared import Prepared
@@ -52,7 +52,7 @@ def _equal(found: Successes, returns: Any, thresholds: jax.Array, beta: Any, del
         found.num_successes, enough, delta, parts=parts, length=length, direct=direct
     )
     risk = upper_risk(*problems)
-    return Derived(found.lower, *_best(violations, places, risk, level, n=n))
+    return Derived(found.lower, *best_level(violations, places, risk, level, n=n))
 
 
 @functools.partial(jax.jit, static_argnames=("parts", "length", "direct"))
@@ -73,9 +73,9 @@ def _problems(count, enough, delta, *, parts: tuple[float, ...], length: int, di
 
 
 @functools.partial(jax.jit, static_argnames="n")
-def _best(violations, places, risk, level, *, n: int) -> tuple[jax.Array, Solution, jax.Array]:
+def best_level(violations, places, risk, level, *, n: int) -> tuple[jax.Array, Solution, jax.Array]:
     """Of the levels the one with the smallest risk: its violations, its solution and itself, [..., t]."""
-    return _chosen(violations, inflate(risk[places], jnp.broadcast_to(level, violations.shape)), level, n)
+    return least_risk(violations, inflate(risk[places], jnp.broadcast_to(level, violations.shape)), level, n)
 
 
 # --- masks and summaries ------------------------------------------------------------------------------------------
@@ -88,11 +88,11 @@ def _unequal(found: Successes, returns: Any, thresholds: jax.Array, beta: Any, d
 
 @jax.jit
 def _with_coins(count, num_rollouts, thresholds, beta, delta) -> tuple[jax.Array, Solution, jax.Array]:
-    violations, epsilon, level = unequal_risks(count, num_rollouts, thresholds, beta, delta)
-    return _chosen(violations, epsilon, level, count.shape[-1])
+    violations, epsilon, level = unequal_risks(count, num_rollouts, thresholds, numbers_for(beta), delta)
+    return least_risk(violations, epsilon, level, count.shape[-1])
 
 
-def _chosen(violations, epsilon, level, n: int) -> tuple[jax.Array, Solution, jax.Array]:
+def least_risk(violations, epsilon, level, n: int) -> tuple[jax.Array, Solution, jax.Array]:
     best = jnp.argmin(epsilon, axis=-1)[..., None]
     violations, epsilon, level = (
         jnp.take_along_axis(jnp.broadcast_to(each, epsilon.shape), best, axis=-1)[..., 0]

@@ -8,6 +8,7 @@ success probability below B it passes with probability at most
 No success probability is below B <= 0, and none reaches B > 1: c is then 0 or m + 1, at the level 0.
 """
 
+import functools
 from typing import Any
 
 import chex
@@ -15,9 +16,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.numerics._batches import common_shape, elementwise, unpadded
+from jaxcert.numerics._batches import common_shape, elementwise, padded_length, unpadded
 from jaxcert.numerics._rounding import unit_roundoff
-from jaxcert.numerics._tails import tail_up, upper_tail
+from jaxcert.numerics._tails import tail_up, upper_tails
 
 # Near which levels the numbers of successes are, with the normal quantiles of 1 minus them. Docs/successes.md compares
 # them with the best number in hindsight (python -m benchmarks.attained).
@@ -50,17 +51,19 @@ def divided_by_levels(enough: jax.Array, delta: jax.Array, parts: tuple[float, .
     return sets, each.at[-1].set(delta)  # all of them together
 
 
-@jax.jit
-def successes_near(num_rollouts: jax.Array, thresholds: jax.Array) -> jax.Array:
+@functools.partial(jax.jit, static_argnames="quantiles")
+def successes_near(
+    num_rollouts: jax.Array, thresholds: jax.Array, *, quantiles: tuple[float, ...] = _QUANTILES
+) -> jax.Array:
     """c near each of the levels, [...] to [..., levels]: the Cornish-Fisher quantile of Bin(m, B), rounded.
 
     Which integer is taken is a matter of tightness alone: the level of each is computed exactly.
     """
-    shape = (*jnp.broadcast_shapes(jnp.shape(num_rollouts), thresholds.shape), len(_QUANTILES))
+    shape = (*jnp.broadcast_shapes(jnp.shape(num_rollouts), thresholds.shape), len(quantiles))
     m, thresholds = (jnp.broadcast_to(each[..., None], shape) for each in (num_rollouts, thresholds))
-    z, p = jnp.broadcast_to(jnp.asarray(_QUANTILES, thresholds.dtype), shape), jnp.clip(thresholds, 0, 1)
+    z, p = jnp.broadcast_to(jnp.asarray(quantiles, thresholds.dtype), shape), jnp.clip(thresholds, 0, 1)
     quantile = m * p + z * jnp.sqrt(m * p * (1 - p)) + (1 - 2 * p) * (z * z - 1) / 6
-    return _at_the_ends(jnp.clip(jnp.rint(quantile + 0.5), 1, m), m, thresholds)
+    return at_the_ends(jnp.clip(jnp.rint(quantile + 0.5), 1, m), m, thresholds)
 
 
 def successes_at(num_rollouts: jax.Array, thresholds: jax.Array, beta: jax.Array) -> jax.Array:
@@ -70,12 +73,28 @@ def successes_at(num_rollouts: jax.Array, thresholds: jax.Array, beta: jax.Array
     return unpadded(rows, shape=shape)
 
 
-def attained(successes: jax.Array, num_rollouts: jax.Array, thresholds: jax.Array) -> jax.Array:
+def attained(successes: jax.Array, num_rollouts: Any, thresholds: jax.Array) -> jax.Array:
     """The level of c, rounded up, [...], where the others broadcast to c; 1 for a threshold that is NaN."""
-    thresholds = jnp.broadcast_to(thresholds, successes.shape)
-    level = upper_tail(successes - 1, num_rollouts, jnp.clip(thresholds, 0, 1))
+    length = padded_length(successes.size, successes, thresholds)
+    tails = upper_tails(*_tails_of(successes, num_rollouts, thresholds, length=length))
+    return _levels_of(tails, successes, thresholds)
+
+
+@functools.partial(jax.jit, static_argnames="length")
+def _tails_of(successes, num_rollouts, thresholds, *, length: int) -> tuple[jax.Array, ...]:
+    def row(values: jax.Array) -> jax.Array:
+        flat = jnp.broadcast_to(values, successes.shape).reshape(-1)
+        return jnp.pad(flat, (0, length - flat.size))
+
+    m = jnp.asarray(num_rollouts, successes.dtype)
+    return row(successes - 1), m if m.ndim == 0 else row(m), row(jnp.clip(thresholds, 0, 1))
+
+
+@jax.jit
+def _levels_of(tails, successes, thresholds) -> jax.Array:
+    thresholds, level = jnp.broadcast_to(thresholds, successes.shape), tails[: successes.size].reshape(successes.shape)
     level = jnp.where((thresholds <= 0) | (thresholds > 1), 0.0, level)
-    return jnp.where(jnp.isnan(level), 1.0, level)
+    return jnp.where(jnp.isnan(thresholds), 1.0, level)
 
 
 @jax.jit
@@ -93,9 +112,10 @@ def _least(thresholds: jax.Array, num_rollouts: jax.Array, beta: jax.Array) -> j
 
     ends = jnp.zeros_like(m), m + 1
     _, least = jax.lax.while_loop(lambda ends: jnp.any(ends[1] - ends[0] > 1), halve, ends)
-    return _at_the_ends(least, m, thresholds)
+    return at_the_ends(least, m, thresholds)
 
 
-def _at_the_ends(successes: jax.Array, num_rollouts: jax.Array, thresholds: jax.Array) -> jax.Array:
+def at_the_ends(successes: jax.Array, num_rollouts: jax.Array, thresholds: jax.Array) -> jax.Array:
+    """c, which is 0 for B <= 0 and m + 1 for B > 1."""
     inside = jnp.where(thresholds > 1, num_rollouts + 1, successes)
     return jnp.where(thresholds <= 0, 0, inside)

@@ -90,10 +90,11 @@ def _best(count, rows, wanted, betas, num_allowed, low, high, delta) -> dict[str
     at_level = jnp.take_along_axis(lower, level[..., None], axis=1)[:, 0]
     violations = n - jnp.sum(at_level >= reached[..., None], axis=-1, dtype=jnp.int32)
     reached, beta, violations = (jnp.moveaxis(each, 0, -1) for each in (reached, beta, violations))
-    return _fields(count, reached, beta, violations, wanted, low, high, delta)
+    return fields_of_levels(count, reached, beta, violations, wanted, low, high, delta)
 
 
-def _fields(count, reached, beta, violations, wanted, low, high, delta) -> dict[str, jax.Array]:
+def fields_of_levels(count, reached, beta, violations, wanted, low, high, delta) -> dict[str, jax.Array]:
+    """What certificates at wanted safeties [t] hold, from what was reached, [..., t]; -inf where nothing was."""
     n, bad_task = count.shape[-1], jnp.any(count < 0, axis=-1, keepdims=True)
     wanted = jnp.broadcast_to(wanted, reached.shape)
     good = (delta > 0) & (delta < 1) & (low == 0) & (high == 1) & (wanted > 0) & (wanted < 1)

@@ -16,8 +16,11 @@ class BandCertificate(Certificate, shifts=True, recorded=True):
         level: eta <= delta of the single limits, rounded down; that of the whole band for "dkw"; float[...].
         low: the lower end a of the support; -inf if it is not known; float[...].
         num_smallest: nothing is certified from so many violations on; None if there is no such number (static).
+        num_successes: of each task, float[..., n], -1 for one with invalid returns; None but for "attained_levels".
+        num_rollouts: of each task, float[..., n], or one number where all have as many; None as above.
 
-    Its ``method`` is the kind of the band.
+    Its ``method`` is the kind of the band. For "attained_levels" ``beta`` is the level attained at each threshold,
+    float[..., t], and ``lower_bounds`` are those at 0.05.
 
     Example:
         >>> import jax.numpy as jnp
@@ -30,3 +33,5 @@ class BandCertificate(Certificate, shifts=True, recorded=True):
     level: jax.Array
     low: jax.Array
     num_smallest: int | None = dataclasses.field(metadata={"static": True})
+    num_successes: jax.Array | None = None
+    num_rollouts: jax.Array | None = None

@@ -27,10 +27,15 @@ def level_of(band: Band, delta: Any, num_tasks: int, num_smallest: int | None, d
     return divided(delta, dtype, band.parts(last), lambda known: band.level(num_tasks, known, last))
 
 
-def _checked(band: Band, num_smallest: Any, num_tasks: int) -> int:
+def check_smallest(num_smallest: Any, num_tasks: int) -> None:
+    """Raise ValueError for a number of smallest counts that is out of range."""
     whole = isinstance(num_smallest, int | np.integer) and not isinstance(num_smallest, bool)
     if not (whole and 1 <= num_smallest <= num_tasks):
         raise ValueError(f"num_smallest is {num_smallest!r}; expected a whole number from 1 to {num_tasks}, the tasks")
+
+
+def _checked(band: Band, num_smallest: Any, num_tasks: int) -> int:
+    check_smallest(num_smallest, num_tasks)
     if not band.takes_smallest:
         raise ValueError(f"num_smallest is {num_smallest}, which has no effect with kind {band.name!r}")
     return int(num_smallest)

@@ -10,18 +10,27 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete, refuse, require_real
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._evaluate import prepare, task_bounds, task_shape
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import (
     choose,
     default_bound,
+    is_auto,
     prepare_levels,
     prepare_lower_bounds,
     prepare_thresholds,
 )
 from jaxcert.certificates._level_choice import refuse_choice
+from jaxcert.certificates.band._attained_levels import (
+    ATTAINED_LEVELS,
+    certify_successes,
+    check_settings,
+    level_of_successes,
+)
 from jaxcert.certificates.band._band_certificate import BandCertificate
 from jaxcert.certificates.band._band_steps import certify_at_level, level_of
+from jaxcert.certificates.band._equal_local_levels import EQUAL_LOCAL_LEVELS
 from jaxcert.certificates.band._registry import BANDS
 from jaxcert.numerics._rounding import cast
 from jaxcert.returns._prepared import Support, probability
@@ -36,7 +45,7 @@ def certify_band(
     delta: chex.Numeric,
     beta: chex.Numeric | None = None,
     bound: str | None = None,
-    kind: str = "equal_local_levels",
+    kind: str | None = None,
     num_smallest: int | None = None,
     where: chex.Array | None = None,
     validate: bool = True,
@@ -53,18 +62,23 @@ def certify_band(
       delta exactly: delta / 34 at n = 200, delta = 0.01.
     * "dkw": u_k = k/n + sqrt(ln(1/delta) / 2n). About a tenth narrower around k = n/2, and several times as wide at its
       ends: 0.108 in place of 0.040 at n = 200, k = 0, delta = beta = 0.01.
+    * "attained_levels", for successes: no lower bounds, but U(k_c; n, eta) / (1 - tau_B(c)) at the best number of
+      successes c, with k_c tasks that have fewer and tau_B(c) = P[Bin(m, B) >= c]. It costs little beside ``certify``,
+      since eta is delta / m, or that of "equal_local_levels" if larger.
 
     Args:
-        returns: float[..., n, m] or a summary, as in ``certify``.
+        returns: float[..., n, m], bool for successes, or a summary, as in ``certify``.
         thresholds: float[t], or a scalar for one, as they are to be reported. None for the whole curve: the sorted
-            lower bounds [..., n], where it has its steps.
+            lower bounds [..., n], where it has its steps; for "attained_levels" 0.005, 0.01, ..., 0.995.
         support: (a, b), as in ``certify``.
         delta: failure probability of all thresholds together, in (0, 1); a scalar. One that is traced, and cannot be
             read, is divided by the union bound: eta = delta / n, or delta / num_smallest.
-        beta: failure probability of one lower bound, in (0, 1); a scalar. 0.05 by default.
+        beta: failure probability of one lower bound, in (0, 1); a scalar. 0.05 by default. "attained_levels" has none:
+            the certificate's ``beta`` is then the level that was attained, [..., t].
         bound: as in ``certify``.
-        kind: "equal_local_levels" or "dkw".
-        num_smallest: K in 1..n for "equal_local_levels": fixed beforehand, only k < K violations certify anything, for
+        kind: "equal_local_levels", "dkw", or "attained_levels" for returns of 0 and 1. By default the last for
+            successes, an array of bool, without a beta or another bound, and the first for others.
+        num_smallest: K in 1..n, not for "dkw": fixed beforehand, only k < K violations certify anything, for
             an eta that is larger: delta / 6.2 for K = 20 at n = 200, delta = 0.01.
         where: as in ``certify``.
         validate: as in ``certify``.
@@ -88,17 +102,36 @@ def certify_band(
 
     Reference: the page on bands; Berk & Jones (1979), Moscovich & Nadler (2017).
     """
-    bound = default_bound(bound, returns)
-    chosen, per_task = choose("kind", kind, BANDS), choose("bound", bound, BOUNDS)
-    refuse_choice(beta, "a number, or None for 0.05")
+    kind, bound = _defaults(kind, bound, beta, returns)
+    per_task = choose("bound", bound, BOUNDS)
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)
     dtype, n = prepared.low.dtype, task_shape(prepared)[-1]
     if thresholds is not None:
         thresholds = prepare_thresholds(thresholds, dtype, validate)
+    if kind == ATTAINED_LEVELS.name:
+        eta = level_of_successes(prepared, delta, n, num_smallest)
+        delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
+        return certify_successes(prepared, thresholds, delta, eta, num_smallest)
+    chosen = choose("kind", kind, BANDS)
     level = {"level": level_of(chosen, delta, n, num_smallest, dtype), "num_smallest": num_smallest}
     delta, beta = prepare_levels(chosen.method, delta, beta, n, dtype, validate)
     lower = task_bounds(per_task, prepared, beta)
     return certify_at_level(bound, chosen, lower, thresholds, **level, beta=beta, delta=delta, low=prepared.low)
+
+
+def _defaults(kind: str | None, bound: str | None, beta: Any, returns: Any) -> tuple[str, str]:
+    """The names of kind and bound; successes have a kind of their own, unless a level or another bound is asked for."""
+    usual = default_bound(None, returns)
+    if kind is None:
+        exact = usual == CLOPPER_PEARSON.name == (bound or usual) and (beta is None or is_auto(beta))
+        kind = ATTAINED_LEVELS.name if exact else EQUAL_LOCAL_LEVELS.name
+    choose("kind", kind, BANDS | {ATTAINED_LEVELS.name: ATTAINED_LEVELS})
+    if kind == ATTAINED_LEVELS.name:
+        bound = bound or CLOPPER_PEARSON.name
+        check_settings(bound, beta)
+    else:
+        refuse_choice(beta, "a number, or None for 0.05")
+    return kind, bound or usual
 
 
 def certify_lower_bounds_band(
@@ -120,7 +153,7 @@ def certify_lower_bounds_band(
         delta: as in ``certify_band``.
         beta: failure probability of one lower bound, in [0, 1); 0 if performances are known exactly.
         low: the lower end of the support, which no performance is below; ``certify_tail`` needs it for means.
-        kind: as in ``certify_band``.
+        kind: "equal_local_levels" or "dkw", as in ``certify_band``.
         num_smallest: as in ``certify_band``.
         validate: as in ``certify``.
 
@@ -136,6 +169,8 @@ def certify_lower_bounds_band(
         >>> print(f"{curve.epsilon[0]:.4f} {curve.epsilon[20]:.4f}")
         0.0402 0.1938
     """
+    if kind == ATTAINED_LEVELS.name:
+        raise ValueError(f"kind {kind!r} counts successes, not lower bounds; expected one of {', '.join(BANDS)}")
     chosen = choose("kind", kind, BANDS)
     refuse_choice(beta, "a number: the level of the given lower bounds")
     lower = prepare_lower_bounds(lower_bounds, validate)

@@ -15,6 +15,7 @@ from jaxcert.certificates._arguments import as_row
 from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._compiled import bad_levels
 from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures, floor_to
+from jaxcert.certificates.band._attained_levels import ATTAINED_LEVELS, curve_of
 from jaxcert.certificates.band._band_certificate import BandCertificate
 from jaxcert.certificates.band._band_steps import risks
 from jaxcert.numerics._elementary import quotient
@@ -130,8 +131,11 @@ def certify_tail(
         raise ValueError(f"band has type {type(band).__name__}; expected a certificate of certify_band")
     dtype = band.level.dtype
     wanted = as_row("shares", probability("shares", shares, dtype, "down", validate=validate))
-    given = band.bound == "given"
-    fields = _tail(risks(band), band.lower_bounds, band.low, wanted, band.beta, band.level, given=given)
+    if band.method == ATTAINED_LEVELS.name:
+        fields = _tail_of_curve(*curve_of(band), band.lower_bounds, band.low, wanted, band.level)
+    else:
+        given = band.bound == "given"
+        fields = _tail(risks(band), band.lower_bounds, band.low, wanted, band.beta, band.level, given=given)
     return TailCertificate(**fields, shares=wanted, delta=band.delta)
 
 
@@ -140,10 +144,23 @@ def _tail(epsilon, lower, low, shares, beta, level, *, given: bool) -> dict[str,
     """The fields [..., a] from risks for k = 0, 1, ..., lower bounds [..., n] and shares [a]."""
     bad_task = jnp.any(jnp.isnan(lower) if given else jnp.isneginf(lower), axis=-1, keepdims=True)
     ordered = jnp.sort(jnp.where(jnp.isnan(lower), -jnp.inf, lower), axis=-1)
+    return _fields(ordered, epsilon[: lower.shape[-1]], low, shares, bad_task, bad_levels(beta, level))
+
+
+@jax.jit
+def _tail_of_curve(thresholds, epsilon, lower, low, shares, level) -> dict[str, jax.Array]:
+    """The fields [..., a] from risks [..., g] at thresholds [g] in increasing order."""
+    bad_task = jnp.any(jnp.isneginf(lower), axis=-1, keepdims=True)
+    ordered = jnp.broadcast_to(thresholds, epsilon.shape)
+    return _fields(ordered, epsilon, low, shares, bad_task, bad_levels(level, level))
+
+
+def _fields(ordered, epsilon, low, shares, bad_task, bad_setting) -> dict[str, jax.Array]:
+    """From thresholds [..., g] in increasing order and their risks, [g] or [..., g]."""
     # Increasing but for its rounding; a larger risk is safe.
-    risk = jax.lax.cummax(epsilon[: lower.shape[-1]])
+    risk = jax.lax.cummax(epsilon, axis=epsilon.ndim - 1)
     quantiles = _quantiles(ordered, low, risk, shares)
-    bad_setting = jnp.broadcast_to(bad_levels(beta, level) | ~((shares > 0) & (shares < 1)), quantiles.shape)
+    bad_setting = jnp.broadcast_to(bad_setting | ~((shares > 0) & (shares < 1)), quantiles.shape)
     # The lower end of the support is certified by definition, unless data contradict the support.
     holds = ~bad_setting & (~bad_task | (quantiles > low))
     says_nothing = jnp.where(quantiles > low, Status.CERTIFIED.value, Status.VACUOUS.value)
@@ -156,18 +173,24 @@ def _tail(epsilon, lower, low, shares, beta, level, *, given: bool) -> dict[str,
 
 def _quantiles(ordered: jax.Array, low: jax.Array, risk: jax.Array, shares: jax.Array) -> jax.Array:
     """The largest lower bound at which fewer than the share are below; the lower end if there is none."""
-    count = jnp.sum(risk[None, :] < shares[:, None], axis=-1, dtype=jnp.int32)
-    reached = jnp.take(ordered, jnp.maximum(count - 1, 0), axis=-1)
+    below = risk[..., None, :] < _column(shares, risk)
+    count = jnp.broadcast_to(jnp.sum(below, axis=-1, dtype=jnp.int32), (*ordered.shape[:-1], shares.size))
+    reached = jnp.take_along_axis(ordered, jnp.maximum(count - 1, 0), axis=-1)
     return jnp.where(count > 0, jnp.maximum(reached, low), low)
+
+
+def _column(shares: jax.Array, risk: jax.Array) -> jax.Array:
+    """[a] to [..., a, 1], as a risk [..., g] needs it."""
+    return shares.reshape(*(1,) * (risk.ndim - 1), -1, 1)
 
 
 def _means(ordered: jax.Array, low: jax.Array, risk: jax.Array, shares: jax.Array, valid: jax.Array) -> jax.Array:
     """The mean of the quantiles up to each share, by parts: all terms are at least 0."""
     reached = jnp.maximum(ordered, low)
     before = jnp.concatenate([jnp.broadcast_to(low, reached[..., :1].shape), reached[..., :-1]], axis=-1)
-    spare = jnp.maximum(shares[:, None] - risk[None, :], 0)
+    spare = jnp.maximum(_column(shares, risk) - risk[..., None, :], 0)
     steps = (reached - before)[..., None, :]
-    total = tree_sum(steps * jnp.expand_dims(spare, range(steps.ndim - 2)))
+    total = tree_sum(steps * jnp.expand_dims(spare, range(steps.ndim - spare.ndim)))
     # Two differences, a product, a quotient that a GPU may get wrong by 2 u, and this product.
     slack = sum_error(ordered.shape[-1], total.dtype) + 8 * unit_roundoff(total.dtype)
     return finish(quotient(total, jnp.broadcast_to(shares, total.shape)) * (1 - slack), Ends(low, valid))

@@ -1,0 +1,112 @@
+r"""The success probabilities certified on several given shares of new tasks, all together.
+
+.. math:: \hat B(s) = \max_c L(c; m, \beta_c), \qquad \beta_c = 1 - \frac{U(k_c; n, \eta)}{1 - s}
+
+with the Clopper-Pearson lower limit L of c successes: the largest B with tau_B(c) <= beta_c.
+"""
+
+import jax
+import jax.numpy as jnp
+
+from jaxcert.certificates._binomial import upper_risk
+from jaxcert.certificates.attained._counted import Successes, counted
+from jaxcert.certificates.attained._every_threshold import NUM_NUMBERS, families
+from jaxcert.certificates.attained._levels import attained
+from jaxcert.certificates.attained._success_levels import fields_of_levels
+from jaxcert.certificates.attained._unequal import together, too_few
+from jaxcert.numerics._batches import counts_from_zero
+from jaxcert.numerics._coins import coins_suffice
+from jaxcert.numerics._elementary import quotient
+from jaxcert.numerics._rounding import complement_down, unit_roundoff
+from jaxcert.numerics._tails import limit
+from jaxcert.returns._prepared import Prepared
+from jaxcert.returns.summaries import Summary
+
+# Halvings of [0, 1] in the search for a threshold.
+_HALVINGS = 30
+
+
+def levels_together(prepared: Prepared, wanted: jax.Array, delta: jax.Array, level: jax.Array) -> dict[str, jax.Array]:
+    """The fields of certificates at wanted safeties [t], [..., t]; ``level``: eta, for equal numbers of rollouts."""
+    found, factors = counted(prepared, None), complement_down(wanted)
+    if prepared.where is None and not isinstance(prepared.returns, Summary):
+        n, m = found.num_successes.shape[-1], jnp.asarray(prepared.returns.shape[-1], level.dtype)
+        limits = upper_risk(*counts_from_zero(n, level), level)
+        c, violations, levels = _tried(found.num_successes, factors, limits[: n + 1])
+        reached, violations, beta = _largest(limit(c, m, levels, upper=False), violations, levels)
+    else:
+        reached, violations, beta = _reached_by_coins(found, factors, delta)
+    rest = found.num_successes, reached, beta, violations, wanted, prepared.low, prepared.high, delta
+    return {"lower_bounds": found.lower, **fields_of_levels(*rest)}
+
+
+# --- as many rollouts in every task -------------------------------------------------------------------------------
+
+
+@jax.jit
+def _tried(count: jax.Array, factors: jax.Array, limits: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Some c, their violations, and the levels that they may attain, each [..., t, 16].
+
+    The c are successes of sampled tasks: the smallest that no more violations have than each of 16 allowed numbers.
+    """
+    n, u = count.shape[-1], unit_roundoff(limits.dtype)
+    allowed = jnp.sum(jnp.cumprod(limits[None, :n] < factors[:, None], axis=-1, dtype=jnp.int32), axis=-1)
+    place = jnp.linspace(0, 1, NUM_NUMBERS, dtype=limits.dtype)
+    last = jnp.maximum(allowed - 1, 0).astype(limits.dtype)[:, None]
+    k = jnp.rint(last * place[None]).astype(jnp.int32)
+    ordered = jnp.sort(count, axis=-1)
+    c = jnp.take(ordered, k, axis=-1)
+    smaller = jnp.sum(ordered[..., None, None, :] < c[..., None], axis=-1, dtype=jnp.int32)
+    # The quotient, 2 u, and the product: strictly more than the exact quotient.
+    ratio = quotient(limits[smaller], jnp.broadcast_to(factors[:, None], c.shape)) * (1 + 8 * u)
+    return c, smaller, complement_down(jnp.minimum(ratio, 1))
+
+
+@jax.jit
+def _largest(reached: jax.Array, violations: jax.Array, levels: jax.Array) -> tuple[jax.Array, ...]:
+    """At the c that certifies most; -inf where none certifies anything."""
+    best = jnp.argmax(reached, axis=-1)[..., None]
+    reached, violations, levels = (
+        jnp.take_along_axis(each, best, axis=-1)[..., 0] for each in (reached, violations, levels)
+    )
+    return jnp.where(reached > 0, reached, -jnp.inf), violations, levels
+
+
+# --- masks and summaries ------------------------------------------------------------------------------------------
+
+
+@jax.jit
+def _reached_by_coins(found: Successes, factors: jax.Array, delta: jax.Array) -> tuple[jax.Array, ...]:
+    """The largest threshold with a risk of at most each factor, its violations and largest level, [..., w].
+
+    Args:
+        found: successes of each task, and rollouts [..., n].
+        factors: wanted risks, rounded down, [w].
+        delta: a scalar.
+
+    Returns:
+        Thresholds that were verified, -inf where none was; violations; levels.
+    """
+    count, m = found.num_successes, found.num_rollouts
+    enough, parts = families(m)
+    violations = too_few(count, enough)
+    k, each = violations.astype(m.dtype), delta * together(enough, parts)
+
+    def levels_at(threshold: jax.Array) -> jax.Array:
+        return attained(enough, m[..., None], jnp.broadcast_to(threshold[..., None, :], enough.shape))
+
+    def at(factor: jax.Array) -> tuple[jax.Array, ...]:
+        def halve(_: int, ends: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+            low, high = ends
+            middle = (low + high) / 2
+            coins = jnp.moveaxis(complement_down(levels_at(middle)), -1, -2)
+            enough_heads = coins_suffice(coins, k, jnp.broadcast_to(factor, k.shape), each)
+            return jnp.where(enough_heads, middle, low), jnp.where(enough_heads, high, middle)
+
+        low, _ = jax.lax.fori_loop(0, _HALVINGS, halve, (jnp.zeros_like(k), jnp.ones_like(k)))
+        best = jnp.argmax(low, axis=-1)[..., None]
+        level = jnp.max(levels_at(low), axis=-2)
+        reached, worst, misses = (jnp.take_along_axis(x, best, axis=-1)[..., 0] for x in (low, level, violations))
+        return jnp.where(reached > 0, reached, -jnp.inf), misses, worst
+
+    return tuple(jnp.moveaxis(column, 0, -1) for column in jax.lax.map(at, factors))
