@@ -154,30 +154,35 @@ def _look_swapped_on_device(x: jax.Array, where: jax.Array | None) -> jax.Array:
 
 
 def _look_swapped(xp: ModuleType, x: Any, where: Any, eps: float) -> Any:
-    mask = xp.ones(x.shape, bool) if where is None else where
-    rows, row_spread = _variance_ratio(xp, x, mask, eps, axis=-1)
-    columns, column_spread = _variance_ratio(xp, x, mask, eps, axis=-2)
+    every = {} if where is None else {"where": where}
+    mean = xp.mean(x, axis=(-2, -1), keepdims=True, **every)
+    centred = x - mean if where is None else xp.where(where, x - mean, xp.zeros((), x.dtype))
+    total = xp.sum(xp.square(centred), axis=(-2, -1))
+    scale = xp.max(xp.abs(centred), axis=(-2, -1)) + xp.abs(mean[..., 0, 0])
+    rows, row_spread = _variance_ratio(xp, centred, where, total, scale * eps, axis=-1)
+    columns, column_spread = _variance_ratio(xp, centred, where, total, scale * eps, axis=-2)
     # About 12 standard deviations of the ratio under no effect, and more for few groups.
     far_beyond_chance = 1 + 12 * column_spread + 30 * column_spread**2
     return (columns > far_beyond_chance) & (rows < 1 + 3 * row_spread)
 
 
-def _variance_ratio(xp: ModuleType, x: Any, mask: Any, eps: float, *, axis: int) -> tuple[Any, Any]:
+def _variance_ratio(xp: ModuleType, x: Any, where: Any, total: Any, error: Any, *, axis: int) -> tuple[Any, Any]:
     """The F ratio of a one-way analysis of variance, and roughly its standard deviation if the groups do not differ.
 
     Each group lies along ``axis``. Empty groups are ignored; one or two groups count as equal.
+
+    Args:
+        x: returns minus their mean, and 0 where none counts, [..., n, m].
+        total: the sum of their squares, [...].
+        error: what rounding makes of the largest return, [...].
     """
-    x = xp.where(mask, x, xp.zeros((), x.dtype))
-    size = xp.sum(mask, axis=axis, dtype=x.dtype)
-    count = xp.sum(size, axis=-1)
+    groups = x.shape[-3 - axis]
+    size = xp.full(groups, x.shape[axis], x.dtype) if where is None else xp.sum(where, axis=axis, dtype=x.dtype)
     others = xp.maximum(xp.sum(size > 0, axis=-1, dtype=x.dtype) - 1, 1)
-    means = xp.sum(x, axis=axis) / xp.maximum(size, 1)
-    grand_mean = xp.sum(x, axis=(-2, -1)) / xp.maximum(count, 1)
-    between = xp.sum(size * xp.square(means - grand_mean[..., None]), axis=-1) / others
-    spread = xp.where(mask, x - xp.expand_dims(means, axis), xp.zeros((), x.dtype))
-    within = xp.sum(xp.square(spread), axis=(-2, -1)) / xp.maximum(count - others - 1, 1)
+    between = xp.sum(xp.square(xp.sum(x, axis=axis)) / xp.maximum(size, 1), axis=-1)
+    # The difference loses digits only where the ratio is far beyond chance.
+    within = xp.maximum(total - between, 0) / xp.maximum(xp.sum(size, axis=-1) - others - 1, 1)
     # Equal returns must not show a variance that comes from rounding alone.
-    scale = xp.max(xp.abs(x), axis=(-2, -1))
-    noise = x.shape[axis] * xp.square(8 * eps * scale)
-    ratio = between / xp.maximum(within + noise, float(jnp.finfo(x.dtype).tiny))
+    noise = x.shape[axis] * xp.square(8 * error)
+    ratio = between / others / xp.maximum(within + noise, float(jnp.finfo(x.dtype).tiny))
     return xp.where(others > 1, ratio, xp.zeros((), x.dtype)), xp.sqrt(2 / others)
