@@ -132,7 +132,9 @@ def _check_recorded(certificate: Any) -> None:
 def _check_whole(certificate: Certificate, support: tuple[float, float], fixed: str) -> None:
     """Raise ValueError for safety levels that hold together, if delta was not divided among just these."""
     levels = _sampled(certificate)
-    if fixed != "safety" or not levels.simultaneous or isinstance(levels, BandCertificate):
+    # Those of a band, or of successes at all their levels, hold in one event, whichever of them are asked for.
+    in_one_event = isinstance(levels, BandCertificate) or levels.beta.ndim
+    if fixed != "safety" or not levels.simultaneous or in_one_event:
         return
     wanted = np.asarray(levels.safety)
     if not np.all((wanted > 0) & (wanted < 1)):

@@ -30,6 +30,8 @@ WHOLE = {
     "max_weight",
     "effective_size",
     "prior",
+    "num_successes",
+    "num_rollouts",
 }
 
 
@@ -238,5 +240,6 @@ def test_many_thresholds_are_printed_briefly():
 def test_results_of_rollouts_are_printed_as_their_certificate(certificates):
     for name in ("policy", "adaptive"):
         found = certificates[name]
-        assert repr(found) == f"{type(found).__name__}({found.certificate!r})"
+        said = "" if name == "policy" else ", binary=True"
+        assert repr(found) == f"{type(found).__name__}({found.certificate!r}{said})"
         assert jax.tree.structure(found) == jax.tree.structure(jax.tree.map(lambda leaf: leaf, found))

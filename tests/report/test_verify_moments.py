@@ -51,15 +51,15 @@ def lower(found):
 def test_a_curve_made_where_tied_tasks_round_otherwise(tmp_path, monkeypatch, fix):
     """Of tasks with equal successes some are a violation there and others here."""
     data = read_returns(saved(tmp_path, RETURNS > 0.6))
-    original, rng = _certify_anytime.bounds_of, np.random.default_rng(0)
+    original, rng = _certify_anytime.task_bounds, np.random.default_rng(0)
 
     def rounded_otherwise(*arguments):
         bounds = np.asarray(original(*arguments))
         return jnp.asarray(bounds * (1 + rng.integers(-2, 3, bounds.shape) * np.float32(2.0**-23)))
 
-    monkeypatch.setattr(_certify_anytime, "bounds_of", rounded_otherwise)
+    monkeypatch.setattr(_certify_anytime, "task_bounds", rounded_otherwise)
     curve = step_curve(jaxcert.certify_anytime(data.returns, 0.5, **SETTINGS), max_points=6)
-    monkeypatch.setattr(_certify_anytime, "bounds_of", original)
+    monkeypatch.setattr(_certify_anytime, "task_bounds", original)
     here = jaxcert.certify_anytime(data.returns, curve.thresholds, **SETTINGS)
     assert not np.allclose(here.epsilon, curve.epsilon, rtol=1e-3)
     path = tmp_path / "c.json"

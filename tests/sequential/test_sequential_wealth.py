@@ -35,11 +35,11 @@ def begin(shape, threshold, support, beta, dtype, **rule) -> SequentialState:
 
 def computed_wealth(x, threshold, support, precision, **rule) -> list[float]:
     dtype = np.dtype(precision)
-    state = begin((), threshold, support, 1e-30, dtype, **rule)
+    state = begin((1,), threshold, support, 1e-30, dtype, **rule)
     found = []
     for value in x:
-        state = advance(state, jnp.asarray(value, dtype), jnp.asarray(True))
-        found.append(float(state.mean_wealth[0]))
+        state = advance(state, jnp.asarray([value], dtype), jnp.asarray([True]))
+        found.append(float(state.mean_wealth[0, 0]))
     return found
 
 
@@ -139,7 +139,7 @@ def test_a_small_width_with_the_quotient_of_a_gpu(monkeypatch):
 
 
 def test_wealth_stays_a_number():
-    state = begin((), 2e-38, (0, 1000), 0.05, np.float32)
+    state = begin((1,), 2e-38, (0, 1000), 0.05, np.float32)
     for value in (0.0, 1000.0, 0.0, 1000.0):
-        state = advance(state, jnp.float32(value), jnp.asarray(True))
+        state = advance(state, jnp.full(1, value, jnp.float32), jnp.asarray([True]))
         assert np.isfinite(np.asarray(state.wealth)).all()

@@ -78,7 +78,8 @@ def _mean_of_trials(prepared: Prepared, delta: jax.Array) -> dict:
     """Of one trial per task, [..., n, 1]: over tasks they are trials of one coin, whose bias is the mean."""
     x, low, high, where = prepared
     trials = x[..., 0] if where is None else jnp.where(where[..., 0], x[..., 0], jnp.nan)
-    mean = lower_bounds(CLOPPER_PEARSON, Prepared(trials, low, high, None), delta)
+    lower = lower_bounds(CLOPPER_PEARSON, Prepared(trials, low, high, None), delta)
+    mean = jnp.where(jnp.isnan(lower), -jnp.inf, lower)  # a trial that is neither 0 nor 1 refutes the support
     return {"mean": mean, **_whole(low), "status": mean_status(mean, low)}
 
 
