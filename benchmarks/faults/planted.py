@@ -164,8 +164,8 @@ FAULTS = (
     Fault(
         "impossible-return-taken",
         "sequential/_wealth.py",
-        "valid=state.valid & (possible | ~where)",
-        "valid=state.valid",
+        "possible = at_least(x, state.low) & (x <= state.high) & jnp.isfinite(x)",
+        "possible = at_least(x, state.low) & jnp.isfinite(x)",
     ),
     Fault(
         "one-task-too-few",
