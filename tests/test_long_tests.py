@@ -47,3 +47,8 @@ def test_a_case_is_long_with_its_test_and_its_file():
     ]
     others = ["b.py::test_d[2]", "b.py::test_e[1]", "aa.py::test_b", "b.py::test_cc"]
     assert long_ones(others + long, listed) == set(long)
+
+
+def test_they_are_marked(request):
+    items = {item.nodeid: item for item in request.session.items}
+    assert [name for name in long_ones(items, entries()) if not items[name].get_closest_marker("slow")] == []
