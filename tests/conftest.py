@@ -7,6 +7,7 @@ import jax
 import numpy as np
 import pytest
 from compilations import keep_programs, so_far, trim_programs
+from long_tests import entries, long_ones
 
 keep_programs()
 jax.config.update("jax_numpy_dtype_promotion", "strict")
@@ -20,6 +21,14 @@ hypothesis.settings.load_profile("repeatable")
 def pytest_sessionstart(session: pytest.Session) -> None:
     if not hasattr(session.config, "workerinput"):  # once, not in every process of pytest-xdist
         trim_programs()
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    found = long_ones([item.nodeid for item in items], entries())
+    for item in items:
+        if item.nodeid in found:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -42,9 +42,7 @@ def blocks(name: str) -> list[Block]:
 def files(wanted: Callable[[str], object]) -> list:
     """Those that have what is wanted, as parameters of a test."""
     names = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
-    long = "sweeps", "bridge_world", "gallery", "own_training_loop"
-    marks = dict.fromkeys([f"docs/{page}.md" for page in long], pytest.mark.slow)
-    return [pytest.param(name, marks=marks.get(name, ())) for name in names if wanted(name)]
+    return [name for name in names if wanted(name)]
 
 
 def python(name: str) -> list[str]:
@@ -52,12 +50,14 @@ def python(name: str) -> list[str]:
     return [block.text for block in blocks(name) if block.language == "python"]
 
 
-def run_python(name: str, *, with_brax: bool) -> int:
+def run_python(name: str, *, with_brax: bool, most: int | None = None) -> int:
     """Python blocks, run one after the other as in one session; a text block after one shows its output."""
     namespace, output, ran = {"__name__": "__main__"}, None, 0
     for block in blocks(name):
         if block.language == "text" and output is not None:
             assert output == block.text
+        if ran == most:
+            break
         output = None
         if block.language != "python" or (not with_brax and NEEDS_BRAX.search(block.text)):
             continue
@@ -103,9 +103,9 @@ def _with_files():
             Path("sweep.toml").write_text(block.text)
 
 
-@pytest.mark.parametrize("name", files(lambda name: True))
-def test_nothing_is_left_to_fill_in(name):
-    assert not re.findall(r"@[A-Z]+@", (ROOT / name).read_text())
+def test_nothing_is_left_to_fill_in():
+    left = {name: re.findall(r"@[A-Z]+@", (ROOT / name).read_text()) for name in files(lambda name: True)}
+    assert not any(left.values()), left
 
 
 def test_recipes_are_short():
@@ -122,6 +122,26 @@ def test_the_gallery_has_a_picture_of_every_plot():
     assert set(re.findall(r"report\.(plot_\w+)", text)) == {name for name in report.__all__ if name.startswith("plot_")}
 
 
+# Whose first block takes more than a few seconds.
+_LONG = {
+    "anytime",
+    "bridge_world",
+    "few_rollouts",
+    "gallery",
+    "own_training_loop",
+    "sweeps",
+    "task_distributions",
+    "zones",
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*are missing. certificates hold:UserWarning")  # as the page says
+@pytest.mark.parametrize("name", [name for name in files(python) if Path(name).stem not in _LONG])
+def test_the_first_example_runs(name):
+    run_python(name, with_brax=False, most=1)
+
+
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*are missing. certificates hold:UserWarning")  # as the page says
 @pytest.mark.parametrize("name", files(python))
 def test_python_runs(name):
@@ -143,7 +163,9 @@ def test_python_runs_with_brax(name):
 
 
 @pytest.mark.usefixtures("_with_files")
-@pytest.mark.parametrize("name", files(commands))
+@pytest.mark.parametrize(
+    "name", [name if name == "README.md" else pytest.param(name, marks=pytest.mark.slow) for name in files(commands)]
+)
 def test_commands_run(name):
     for words in commands(name):
         if words[0] == "train" or words[:2] in (["render", "cheetah"], ["rollout", "cheetah"]):

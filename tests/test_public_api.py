@@ -4,10 +4,9 @@ import ast
 import importlib
 import inspect
 import pkgutil
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
-
-import pytest
 
 import jaxcert
 
@@ -57,29 +56,35 @@ def _within(name: str | None, package: ModuleType) -> bool:
     return f"{name}.".startswith(f"{package.__name__}.")
 
 
-@pytest.mark.parametrize("name", PACKAGES)
-def test_all_is_what_the_package_provides(name):
-    module = importlib.import_module(name)
-    assert set(module.__all__) == provided(module)
-    assert all(hasattr(module, exported) for exported in module.__all__)
+def differences(expected: Callable[[ModuleType], Any], found: Callable[[ModuleType], Any]) -> dict[str, tuple]:
+    """By package, what it has beside what it should have."""
+    modules = [importlib.import_module(name) for name in PACKAGES]
+    pairs = {module.__name__: (found(module), expected(module)) for module in modules}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
-@pytest.mark.parametrize("name", PACKAGES)
-def test_all_is_sorted_and_without_repetition(name):
-    exported = importlib.import_module(name).__all__
-    # Constants, classes, functions.
-    assert list(exported) == sorted(set(exported), key=lambda name: (not name.isupper(), name[0].islower(), name))
+def test_all_is_what_the_package_provides():
+    assert differences(provided, lambda module: set(module.__all__)) == {}
+    assert differences(lambda module: [], lambda m: [name for name in m.__all__ if not hasattr(m, name)]) == {}
 
 
-@pytest.mark.parametrize("name", PACKAGES)
-def test_modules_within_are_private_or_exported(name):
-    package = importlib.import_module(name)
-    inside = {found.name for found in pkgutil.iter_modules(package.__path__) if not found.ispkg}
-    assert {module for module in inside if not module.startswith("_")} <= set(package.__all__)
+def test_all_is_sorted_and_without_repetition():
+    def in_order(module: ModuleType) -> list[str]:  # constants, classes, functions
+        return sorted(set(module.__all__), key=lambda name: (not name.isupper(), name[0].islower(), name))
+
+    assert differences(in_order, lambda module: list(module.__all__)) == {}
 
 
-def documented() -> list:
-    """Every public function and class, once."""
+def test_modules_within_are_private_or_exported():
+    def public(module: ModuleType) -> set[str]:
+        inside = {found.name for found in pkgutil.iter_modules(module.__path__) if not found.ispkg}
+        return {name for name in inside if not name.startswith("_")}
+
+    assert differences(public, lambda module: public(module) & set(module.__all__)) == {}
+
+
+def documented() -> dict[str, Any]:
+    """Every public function and class by its name, once."""
     found = {}
     for name in DOCUMENTED:
         module = importlib.import_module(name)
@@ -87,7 +92,7 @@ def documented() -> list:
             value = getattr(module, exported)
             if callable(value):
                 found[f"{inspect.unwrap(value).__module__}.{exported}"] = value
-    return [pytest.param(value, id=name) for name, value in sorted(found.items())]
+    return dict(sorted(found.items()))
 
 
 def parameters(value: Any) -> list[str]:
@@ -97,22 +102,31 @@ def parameters(value: Any) -> list[str]:
     return list(inspect.signature(value).parameters)
 
 
-@pytest.mark.parametrize("value", documented())
-def test_docstring_has_its_sections(value):
+def lacking(value: Any) -> list[str]:
+    """The sections that a docstring should have, and has not."""
     lines = inspect.getdoc(value).splitlines()
-    assert lines[0]
-    assert not parameters(value) or ("Attributes:" if inspect.isclass(value) else "Args:") in lines
+    needed = {"Attributes:" if inspect.isclass(value) else "Args:"} if parameters(value) else set()
     if not inspect.isclass(value):
-        assert "Example:" in lines
-        assert any(line.strip().startswith(">>> ") for line in lines)
         gives_nothing = inspect.signature(value).return_annotation is None
-        assert gives_nothing or "Returns:" in lines or inspect.unwrap(value).__module__.startswith("jaxcert.report")
+        writes = inspect.unwrap(value).__module__.startswith("jaxcert.report")
+        needed |= {"Example:"} | (set() if gives_nothing or writes else {"Returns:"})
+        if not any(line.strip().startswith(">>> ") for line in lines):
+            return ["a line of code"]
+    return sorted(needed - set(lines)) if lines[0] else ["a first line"]
 
 
-@pytest.mark.parametrize("value", documented())
-def test_every_argument_is_described(value):
+def test_docstrings_have_their_sections():
+    assert {name: found for name, value in documented().items() if (found := lacking(value))} == {}
+
+
+def undescribed(value: Any) -> list[str]:
+    """The arguments or fields that a docstring does not describe."""
     lines = inspect.getdoc(value).splitlines()
-    assert [name for name in parameters(value) if not any(_describes(line, name) for line in lines)] == []
+    return [name for name in parameters(value) if not any(_describes(line, name) for line in lines)]
+
+
+def test_every_argument_is_described():
+    assert {name: found for name, value in documented().items() if (found := undescribed(value))} == {}
 
 
 def _describes(line: str, name: str) -> bool:
@@ -121,9 +135,25 @@ def _describes(line: str, name: str) -> bool:
     return bool(colon) and name in [part.strip().lstrip("*") for part in head.split(",")]
 
 
-@pytest.mark.parametrize("value", [entry for entry in documented() if inspect.isfunction(entry.values[0])])
-def test_optional_parameters_are_keywords(value):
-    for parameter in inspect.signature(value).parameters.values():
-        optional = parameter.default is not inspect.Parameter.empty
-        # Dones are an array beside the rewards.
-        assert not optional or parameter.kind is inspect.Parameter.KEYWORD_ONLY or parameter.name == "done_t"
+def by_place(function: Callable) -> list[str]:
+    """Optional parameters that are no keywords; dones are an array beside the rewards."""
+    optional = [each for each in inspect.signature(function).parameters.values() if each.default is not each.empty]
+    return [each.name for each in optional if each.kind is not each.KEYWORD_ONLY and each.name != "done_t"]
+
+
+def test_optional_parameters_are_keywords():
+    functions = {name: value for name, value in documented().items() if inspect.isfunction(value)}
+    assert len(functions) > 100
+    assert {name: found for name, function in functions.items() if (found := by_place(function))} == {}
+
+
+def test_what_is_wrong_is_named():
+    def wrong(x, y=1):  # noqa: D417 -- that is what is wrong
+        """A first line.
+
+        Args:
+            x: a number.
+        """
+
+    assert lacking(wrong) == ["a line of code"]
+    assert undescribed(wrong) == by_place(wrong) == ["y"]

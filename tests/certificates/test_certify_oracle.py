@@ -7,6 +7,7 @@ import pytest
 from scipy import optimize, stats
 
 from jaxcert import certify
+from jaxcert.certificates._compiled import SORT_FROM, count_violations
 
 SHAPE = (2, 25, 40)
 BETA, DELTA = 0.02, 0.1
@@ -111,3 +112,17 @@ def test_levels_at_the_end_of_the_float_range_are_safe(precision):
     says_something = (np.minimum(beta, delta) >= np.finfo(precision).tiny) & (exact < 1)
     assert says_something.sum() >= 2
     np.testing.assert_array_equal(epsilon < 1, says_something)
+
+
+@pytest.mark.parametrize("count", [SORT_FROM - 1, SORT_FROM, 75])
+def test_a_bound_that_is_the_threshold_is_no_violation(count):
+    lower = np.random.default_rng(3).integers(1, 10, SHAPE[:-1]).astype(np.float32)
+    lower[0, :2] = -np.inf, np.nan
+    # Every bound, and floats beside them.
+    values = np.arange(1, 10, dtype=np.float32)
+    wanted = np.resize([-1, *values, *np.nextafter(values, 20)], (2, count))
+    wanted = np.sort(wanted.astype(np.float32))
+    expected = SHAPE[-2] - np.sum(lower[:, None, :] >= wanted[:, :, None], axis=-1)
+    found = count_violations(jnp.asarray(lower), jnp.asarray(wanted))
+    np.testing.assert_array_equal(found, expected)
+    assert len(np.unique(expected)) > 9

@@ -337,6 +337,14 @@ def test_an_order_of_four_policies():
     )
 
 
+def test_delta_is_divided_by_the_pairs():
+    found = certify_ranking(RANKED, **GOOD)
+    for i, j in ((0, 1), (1, 2)):
+        alone = certify_mean_difference(RANKED[i], RANKED[j], support=(0, 1000), delta=0.01 / 6).mean
+        assert float(alone) < 0
+        assert float(found.differences[i, j]) == pytest.approx(float(alone), rel=1e-4)
+
+
 @pytest.mark.slow
 def test_differences_are_those_of_two_policies_at_a_share_of_delta():
     found = certify_ranking(RANKED[:, :, :7], **GOOD)

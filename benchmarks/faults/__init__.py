@@ -1,0 +1,1 @@
+"""Planted faults, each of which the tests that are always run have to find."""

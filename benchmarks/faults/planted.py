@@ -1,0 +1,220 @@
+"""The faults: each is one small text put in the place of another, in one file of the package."""
+
+from typing import NamedTuple
+
+
+class Fault(NamedTuple):
+    """A fault.
+
+    Attributes:
+        name: what it is.
+        file: the file of the package in which it is planted.
+        text: what stands there, exactly once.
+        instead: what is planted in its place.
+    """
+
+    name: str
+    file: str
+    text: str
+    instead: str
+
+    @property
+    def area(self) -> str:
+        """The tests of its package, or of its module at the top."""
+        package, *module = self.file.split("/")
+        return f"tests/{package}" if module else f"tests/test{package}"
+
+
+FAULTS = (
+    Fault(
+        "sign-in-stirling",
+        "numerics/_binomial_kernel.py",
+        "- _stirling_error(inner) - _stirling_error(n - k)",
+        "- _stirling_error(inner) + _stirling_error(n - k)",
+    ),
+    Fault(
+        "closed-form-not-rounded",
+        "numerics/_binomial_limits.py",
+        "at_zero = -expm1(quotient(log_level, n)) * (1 + 12 * u)",
+        "at_zero = -expm1(quotient(log_level, n))",
+    ),
+    Fault(
+        "cast-to-nearest",
+        "numerics/_rounding.py",
+        "return _normal(jnp.where(_wrong_side(value, near, side), _towards(jnp, near, side), near), side)",
+        "return _normal(near, side)",
+    ),
+    Fault(
+        "sum-error-too-small",
+        "numerics/_summation.py",
+        "return math.ceil(math.log2(parts)), m + size - parts * size",
+        "return math.floor(math.log2(parts)), m + size - parts * size",
+    ),
+    Fault(
+        "mask-ignored",
+        "bounds/_bound.py",
+        "return excess if mask is None else jnp.where(mask, excess, 0)",
+        "return excess",
+    ),
+    Fault(
+        "two-sided-logarithm-forgotten",
+        "bounds/_empirical_bernstein.py",
+        "quotient(jnp.full_like(data.beta, 2), data.beta)",
+        "quotient(jnp.full_like(data.beta, 1), data.beta)",
+    ),
+    Fault(
+        "n-for-n-1",
+        "bounds/_bound.py",
+        "squares / jnp.maximum(data.num_rollouts - 1, 1)",
+        "squares / jnp.maximum(data.num_rollouts, 1)",
+    ),
+    Fault(
+        "beta-for-1-beta",
+        "numerics/_binomial_limits.py",
+        "at_one = -expm1(quotient(log1p(-level), n))",
+        "at_one = -expm1(quotient(log(level), n))",
+    ),
+    Fault(
+        "greater-for-at-least",
+        "certificates/_compiled.py",
+        "jax.vmap(jnp.searchsorted)(*flat)",
+        'jax.vmap(lambda a, v: jnp.searchsorted(a, v, side="right"))(*flat)',
+    ),
+    Fault(
+        "no-factor-of-beta", "certificates/_binomial.py", "jnp.minimum(risk * factor, 1.0)", "jnp.minimum(risk, 1.0)"
+    ),
+    Fault(
+        "min-for-max-of-risks",
+        "certificates/_scenario.py",
+        "jnp.maximum(printed.epsilon, sound.epsilon)",
+        "jnp.minimum(printed.epsilon, sound.epsilon)",
+    ),
+    Fault("delta-for-half-of-it", "certificates/_interval.py", "0.5 * delta, jnp.nan", "delta, jnp.nan"),
+    Fault(
+        "delta-not-divided-by-levels",
+        "certificates/_level_choice.py",
+        "method.solve(k, tasks, beta, levels.delta_each)",
+        "method.solve(k, tasks, beta, delta)",
+    ),
+    Fault(
+        "soft-risk-not-rounded",
+        "certificates/_soft.py",
+        "risk = ratio * (1 + 6 * unit_roundoff(wealth.dtype))",
+        "risk = ratio",
+    ),
+    Fault(
+        "min-for-max-over-levels",
+        "certificates/attained/_success_levels.py",
+        "level = jnp.argmax(reached, axis=1)[:, None]",
+        "level = jnp.argmin(reached, axis=1)[:, None]",
+    ),
+    Fault(
+        "one-failure-too-few",
+        "certificates/anytime/_beta_mixture.py",
+        "jnp.stack([gamma + (n - k), gamma])",
+        "jnp.stack([gamma + (n - k - 1), gamma])",
+    ),
+    Fault("crossings-off-by-one", "certificates/band/_crossing.py", "crossed = k - low + 1", "crossed = k - low"),
+    Fault(
+        "fewer-pairs", "certificates/comparisons/_ranking.py", "_share(delta, p * (p - 1) // 2)", "_share(delta, p - 1)"
+    ),
+    Fault(
+        "larger-shift-for-both",
+        "certificates/shift/_both_shifts.py",
+        "-minus(-first, second)",
+        "jnp.maximum(first, second)",
+    ),
+    Fault(
+        "margin-of-weights-subtracted",
+        "certificates/weighted/_task_weights.py",
+        "- log_p + margin * size",
+        "- log_p - margin * size",
+    ),
+    Fault(
+        "one-cap-for-all",
+        "certificates/functionals/_cvar.py",
+        "mean = finish(_above_low(lower, room, alpha), Ends(low, good))",
+        "mean = finish(_above_low(lower, room[:1], alpha), Ends(low, good))",
+    ),
+    Fault("sentence-rounded-down", "certificates/_interval.py", "and {ceil_to(upper, 4)}", "and {floor_to(upper, 4)}"),
+    Fault(
+        "rest-of-episode-forgotten",
+        "returns/_metrics.py",
+        "tail = product(weight, quotient.high)",
+        "tail = product(weight, 0 * quotient.high)",
+    ),
+    Fault(
+        "same-key-for-all-rollouts",
+        "rollouts/_slots.py",
+        "(worker.keys[jnp.maximum(task, 0)], number)",
+        "(worker.keys[jnp.maximum(task, 0)], 0 * number)",
+    ),
+    Fault(
+        "action-not-finite-unnoticed",
+        "rollouts/_stepping.py",
+        "finite=episodes.finite & (good | ~alive)",
+        "finite=episodes.finite",
+    ),
+    Fault(
+        "boldest-bet-alone",
+        "sequential/_wealth.py",
+        "return functools.reduce(jnp.add, [self.wealth[..., i] * share for i in range(num_bets)])",
+        "return functools.reduce(jnp.maximum, [self.wealth[..., i] for i in range(num_bets)])",
+    ),
+    Fault(
+        "impossible-return-taken",
+        "sequential/_wealth.py",
+        "possible = at_least(x, state.low) & (x <= state.high) & jnp.isfinite(x)",
+        "possible = at_least(x, state.low) & jnp.isfinite(x)",
+    ),
+    Fault(
+        "one-task-too-few",
+        "planning/_limits.py",
+        "return np.where(possible, good, 0)",
+        "return np.where(possible, fails, 0)",
+    ),
+    Fault(
+        "digest-not-compared",
+        "report/_verify.py",
+        'if document["digest"] != document_digest(document)',
+        'if document["digest"] is None',
+    ),
+    Fault(
+        "protocol-not-compared",
+        "report/_protocol_check.py",
+        'elif document["protocol"] != locked.digest',
+        'elif document["protocol"] == ""',
+    ),
+    Fault("exit-status-of-verify", "cli/_verify_command.py", "raise typer.Exit(1)", "raise typer.Exit(0)"),
+    Fault("file-replaced", "_files.py", "_move if replace else _place_beside", "_move"),
+    Fault(
+        "stale-chunk",
+        "sweep/_store.py",
+        "for array in (np.frombuffer(words, np.uint8), x, where)",
+        "for array in (np.frombuffer(words, np.uint8), x)",
+    ),
+    Fault(
+        "gravity-upwards",
+        "tasks/pendulum.py",
+        "- _GRAVITY / length * jnp.sin(state.angle)",
+        "+ _GRAVITY / length * jnp.sin(state.angle)",
+    ),
+    Fault(
+        "avoided-until-reached",
+        "tasks/ltl/_progression.py",
+        "kept = ~jnp.any(task.avoid & holds, axis=-1) & ~after",
+        "kept = ~after",
+    ),
+    Fault(
+        "delta-spent-twice",
+        "training/_ledger.py",
+        "if self.spent + Fraction(delta) > Fraction(budget.delta)",
+        "if Fraction(delta) > Fraction(budget.delta)",
+    ),
+    Fault(
+        "advantage-across-the-end",
+        "training/zones/_objective.py",
+        "discount = settings.discounting * (1 - done.astype(value.dtype))",
+        "discount = settings.discounting * jnp.ones_like(value)",
+    ),
+)

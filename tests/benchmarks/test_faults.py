@@ -1,0 +1,65 @@
+"""The planted faults are what they were: each stands in its place, and its area has tests."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from benchmarks.faults.__main__ import ROOT, first_failure, plant
+from benchmarks.faults.planted import FAULTS
+
+
+def test_every_fault_has_its_place_once():
+    lost = [
+        fault.name
+        for fault in FAULTS
+        if (ROOT / "jaxcert" / fault.file).read_text().count(fault.text) != 1 or fault.instead == fault.text
+    ]
+    assert not lost, "the text of these faults is not found once: give them the text that is there now"
+    assert len({fault.name for fault in FAULTS}) == len(FAULTS) >= 30
+    assert all((ROOT / fault.area).exists() for fault in FAULTS)
+
+
+def test_a_fault_whose_text_is_gone_is_refused(tmp_path):
+    fault = FAULTS[0]
+    file = tmp_path / "jaxcert" / fault.file
+    file.parent.mkdir(parents=True)
+    shutil.copy(ROOT / "jaxcert" / fault.file, file)
+    plant(fault, tmp_path)
+    assert fault.instead in file.read_text()
+    with pytest.raises(SystemExit, match=f"{fault.name}: {fault.file} has 0 times"):
+        plant(fault, tmp_path)
+
+
+def test_the_first_failure_is_named(tmp_path):
+    (tmp_path / "test_two.py").write_text("def test_one():\n    pass\n\n\ndef test_two():\n    assert 1 - 1\n")
+    assert first_failure(tmp_path, ["test_two.py"], 1) == "test_two.py::test_two"
+
+
+@pytest.mark.parametrize(
+    ("status", "printed", "found"),
+    [
+        (0, "5 passed", None),
+        (1, "FAILED tests/test_a.py::test_b[c - d] - assert [1] == [2]\n1 failed", "tests/test_a.py::test_b[c - d]"),
+        (2, "ERROR tests/test_a.py - ImportError: no\n1 error", "tests/test_a.py"),
+    ],
+)
+def test_what_pytest_ends_with(status, printed, found, monkeypatch):
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, status, printed))
+    assert first_failure(ROOT, ["tests"], 1) == found
+
+
+def test_tests_that_are_not_there_are_no_result(monkeypatch):
+    monkeypatch.setattr(
+        subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, 4, "file not found", "")
+    )
+    with pytest.raises(SystemExit, match="ended with status 4"):
+        first_failure(ROOT, ["tests"], 1)
+
+
+def test_faults_are_listed():
+    command = [sys.executable, "-m", "benchmarks.faults", "--list", "--only", FAULTS[0].name]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert listed.split()[0] == FAULTS[0].name
+    assert listed.count("\n") == 1
