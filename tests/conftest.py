@@ -29,6 +29,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid in found:
             item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.listed)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -169,7 +169,7 @@ def _look_swapped(xp: ModuleType, x: Any, where: Any, eps: float) -> Any:
 def _variance_ratio(xp: ModuleType, x: Any, where: Any, total: Any, error: Any, *, axis: int) -> tuple[Any, Any]:
     """The F ratio of a one-way analysis of variance, and roughly its standard deviation if the groups do not differ.
 
-    Each group lies along ``axis``. Empty groups are ignored; one or two groups count as equal. x are returns minus their
+    Each group lies along ``axis``. Empty groups are ignored; one or two groups count as equal. x is returns minus their
     mean, and 0 where none counts, [..., n, m]; total is the sum of their squares, and error what rounding makes of the
     largest return, [...].
     """
