@@ -134,6 +134,8 @@ def _check_whole(certificate: Certificate, support: tuple[float, float], fixed: 
     levels = _sampled(certificate)
     if fixed != "safety" or not levels.simultaneous or isinstance(levels, BandCertificate):
         return
+    if levels.beta.ndim:  # of successes: the levels that they attain hold together, whichever safeties are asked for
+        return
     wanted = np.asarray(levels.safety)
     if not np.all((wanted > 0) & (wanted < 1)):
         return
