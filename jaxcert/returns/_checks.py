@@ -169,12 +169,9 @@ def _look_swapped(xp: ModuleType, x: Any, where: Any, eps: float) -> Any:
 def _variance_ratio(xp: ModuleType, x: Any, where: Any, total: Any, error: Any, *, axis: int) -> tuple[Any, Any]:
     """The F ratio of a one-way analysis of variance, and roughly its standard deviation if the groups do not differ.
 
-    Each group lies along ``axis``. Empty groups are ignored; one or two groups count as equal.
-
-    Args:
-        x: returns minus their mean, and 0 where none counts, [..., n, m].
-        total: the sum of their squares, [...].
-        error: what rounding makes of the largest return, [...].
+    Each group lies along ``axis``. Empty groups are ignored; one or two groups count as equal. Of returns ``x`` minus
+    their mean, [..., n, m], 0 where none counts, with the ``total`` of their squares, [...], and the rounding ``error``
+    of the largest, [...].
     """
     groups = x.shape[-3 - axis]
     size = xp.full(groups, x.shape[axis], x.dtype) if where is None else xp.sum(where, axis=axis, dtype=x.dtype)
