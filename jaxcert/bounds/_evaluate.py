@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import is_concrete, kept_readable
+from jaxcert._validation import is_concrete, kept_readable, require_real
 from jaxcert.bounds._bound import Averages, Bound, Ends, Rollouts, finish, rollouts, usable
 from jaxcert.numerics._rounding import cast
 from jaxcert.numerics._summation import tree_sum_of
@@ -44,6 +44,7 @@ def prepare(
     if isinstance(x, Summary):
         with kept_readable(x):
             return prepare_summary(bound, x, support, where, validate)
+    require_real("returns", x)  # before a support is missed that these returns would not need
     ends = bound_support(bound, declared_support(bound, x, support))
     prepared = to_device(x, *ends, where, binary=bound.binary, certificate=certificate)
     num_rollouts = prepared.returns.shape[-1]

@@ -42,9 +42,10 @@ class Certificate(ByThreshold):
         epsilon: certified risk, float[..., t].
         num_violations: k, tasks whose lower bound is not at least B; of a soft count, tasks with evidence of at most 1
             against J < B, which count in full or more; of "attained", tasks with too few successes; int32[..., t].
-        lower_bounds: per-task lower bounds, float[..., n]; -inf for a task with invalid returns. With beta "auto" those
-            at the smallest level, although ``num_violations`` counts at the chosen one. Of a soft count, the lower end
-            of the support, which is all that it says of a single task.
+        lower_bounds: per-task lower bounds, float[..., n]; -inf for a task with a return that is NaN, and for all tasks
+            if one has a return outside the support. With beta "auto" those at the smallest level, although
+            ``num_violations`` counts at the chosen one. Of a soft count, the lower end of the support, which is all
+            that it says of a single task.
         num_valid: K of the scenario certificate (0: none); n - k for the others, int32[..., t].
         status: codes of ``Status``, int32[..., t].
         beta: failure probability of each lower bound, or the weight of the evidence in a soft count, float[...]; with

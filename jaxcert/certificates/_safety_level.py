@@ -17,9 +17,10 @@ from jaxcert.certificates._level_choice import refuse_choice, usual_beta
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._registry import METHODS
 from jaxcert.certificates.attained import ATTAINED
+from jaxcert.certificates.attained._counted import equal_rollouts
 from jaxcert.certificates.attained._joint_levels import levels_together
 from jaxcert.certificates.attained._success_levels import success_levels
-from jaxcert.certificates.band._attained_levels import equal_rollouts, level_of_successes
+from jaxcert.certificates.band._attained_levels import level_of_successes
 from jaxcert.numerics._rounding import complement_up
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns.summaries import Summary

@@ -37,8 +37,9 @@ def certify_file(
         typer.Argument(
             metavar="FILE",
             help=".npz with an array 'returns' [num_tasks, num_rollouts] (and a boolean array 'where'), .npy with that "
-            "array, or .parquet, .csv or .csv.gz with the columns task_id, episode_id, total_return. Returns of bool, "
-            "or a column of true/false, yes/no, pass/fail or success/failure, are successes.",
+            "array, or .parquet, .csv or .csv.gz with the columns task_id, episode_id, total_return, or such as task, "
+            "trial, success. Returns of bool, or a column of true/false, yes/no, pass/fail or success/failure, are "
+            "successes.",
         ),
     ],
     support: Annotated[

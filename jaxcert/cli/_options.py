@@ -18,19 +18,24 @@ Strict = Annotated[
 ]
 TaskColumn = Annotated[
     str | None,
-    typer.Option("--task-column", metavar="NAME", help="Column of the tasks, in a table; by default task_id."),
+    typer.Option("--task-column", metavar="NAME", help="Column of the tasks, in a table; by default task_id or task."),
 ]
 EpisodeColumn = Annotated[
     str | None,
     typer.Option(
         "--episode-column",
         metavar="NAME",
-        help="Column of the episodes, in a table; by default episode_id, '' if it has none.",
+        help="Column of the episodes, in a table; by default episode_id, or episode, trial, rollout or attempt; '' if "
+        "it has none.",
     ),
 ]
 ValueColumn = Annotated[
     str | None,
-    typer.Option("--value-column", metavar="NAME", help="Column of the returns, in a table; by default total_return."),
+    typer.Option(
+        "--value-column",
+        metavar="NAME",
+        help="Column of the returns, in a table; by default total_return, or return, score, success or passed.",
+    ),
 ]
 Stochastic = Annotated[
     bool, typer.Option("--stochastic", help="Sample actions instead of taking the mode of their distribution.")

@@ -31,6 +31,7 @@ from jaxcert.planning._pilot import support_of
 from jaxcert.report import ReturnsFile, check_figure_path, plot_plan, read_returns
 
 _SAFETIES = [0.8, 0.9, 0.95, 0.99]
+_NO_SUPPORT = "--support is not given; expected the smallest and the largest possible return, 0 1 for successes"
 
 
 def plan_file(
@@ -98,19 +99,19 @@ def plan_file(
     check_new(json, plot, force=force)
     check_new(lock, force=False)
     if pilot is None and assume is None:
-        of_successes = threshold is not None and design == [ATTAINED.name]
-        _refuse_for_a_table(threshold=None if of_successes else threshold, budget=budget, plot=plot, lock=lock)
+        _refuse_for_a_table(budget=budget, plot=plot, lock=lock, against=against)
         safeties = np.asarray(safety or _SAFETIES)
-        if of_successes:
-            assert threshold is not None
+        if threshold is not None and design == [ATTAINED.name]:
             table = success_table(safeties, threshold=threshold, delta=delta)
         else:
+            _refuse_for_a_table(threshold=threshold)
             table = task_table(safeties, delta=delta, beta=beta, max_violations=max_violations)
         _write(json, table.to_dict(), replace=force)
         _print_table(table)
         return
     if against is not None:
-        _refuse_for_two(safety=safety, budget=budget, plot=plot, lock=lock, assume=assume, design=design)
+        others = {"safety": safety, "budget": budget, "plot": plot, "lock": lock, "assume": assume, "design": design}
+        _refuse_for_two(**others, beta=beta)
         assert pilot is not None
         columns = columns_of(task_column, episode_column, value_column)
         _plan_two(
@@ -134,7 +135,7 @@ def plan_file(
         show("reading")
         known = _known(pilot, assume, **columns_of(task_column, episode_column, value_column))
         if support_of(known, support) is None:
-            raise ValueError("--support is not given; expected the smallest and the largest possible return")
+            raise ValueError(_NO_SUPPORT)
         show("planning")
         found = plan(known, support=support or (0, 1), delta=delta, **settings)
         written = Writing()
@@ -175,7 +176,7 @@ def _plan_two(
         raise ValueError("--threshold is not given; expected the wanted difference of the two policies")
     a, b = align_tasks(*(_complete(file, read_returns(file, **columns)) for file in files))
     if support_of(a.returns, rest["support"]) is None:
-        raise ValueError("--support is not given; expected the smallest and the largest possible return")
+        raise ValueError(_NO_SUPPORT)
     with _console.warnings_on_stderr():
         found = plan_difference(a.returns, b.returns, margin, **rest)
     _write(json, found.to_dict(), replace=force)

@@ -42,7 +42,8 @@ def completed(given: dict[str, Any], returns: np.ndarray) -> dict[str, Any]:
     support = declared_support(choose_bound(bound, METHODS[method]), returns, given["support"])
     needed = {"--support": support, "--delta": given["delta"]}
     if missing := [option for option, value in needed.items() if value is None]:
-        raise ValueError(f"{' and '.join(missing)} missing; expected the option, or a --protocol")
+        hint = " (successes written as 0 and 1 need none with --method attained)" if support is None else ""
+        raise ValueError(f"{' and '.join(missing)} missing; expected the option, or a --protocol{hint}")
     return {**given, "support": support, "bound": bound, "method": method}
 
 

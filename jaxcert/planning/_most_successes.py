@@ -95,7 +95,7 @@ def _with_prospects(found: Advice, certificate: Certificate, law: Law, m: int) -
     if share <= wanted:
         said += f", and {wish_of(found.safety)} is out of reach with any number of tasks and rollouts"
     else:
-        said += f": {_tasks(found, tasks, m, limit)}; {_rollouts(n, enough, float(of_many.max()))}"
+        said += f": {_tasks(found, tasks, m, limit)}{_rollouts(n, enough, float(of_many.max()), is_choice=tasks > 0)}"
         if not tasks and not enough:
             said += _both(each.tasks(wanted), trials)
     return dataclasses.replace(
@@ -120,11 +120,13 @@ def _tasks(found: Advice, tasks: int, m: int, limit: float) -> str:
     return f"ever more tasks with {rollouts} approach {floor_to(max(limit, 0.0), 2)}"
 
 
-def _rollouts(n: int, enough: list[int], most: float) -> str:
+def _rollouts(n: int, enough: list[int], most: float, *, is_choice: bool) -> str:
     tasks = f"{n} new task{'s' * (n > 1)}"
+    if enough and is_choice:
+        return f", or {tasks} with about {enough[0]:,} rollouts each"
     if enough:
-        return f"{tasks} need about {enough[0]:,} rollouts each"
-    return f"{tasks} with ever more rollouts come to {floor_to(most, 2)}"
+        return f"; {tasks} need about {enough[0]:,} rollouts each"
+    return f"; {tasks} with ever more rollouts come to {floor_to(most, 2)}"
 
 
 def _both(tasks: np.ndarray, trials: list[int]) -> str:

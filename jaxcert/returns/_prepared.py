@@ -116,7 +116,9 @@ def split_support(support: Any) -> tuple[Any, Any]:
     try:
         low, high = support
     except TypeError:
-        raise ValueError(f"support is {support!r}; expected a pair (a, b) that holds every possible return") from None
+        hint = "; successes need none as an array of bool" if support is None else ""
+        expected = "expected a pair (a, b) that holds every possible return"
+        raise ValueError(f"support is {support!r}; {expected}{hint}") from None
     except ValueError:
         raise ValueError(f"support has {len(support)} entries; expected a pair (a, b)") from None
     for end in (low, high):

@@ -85,14 +85,12 @@ def certify_adaptive(
             traced, or more than 2000 rollouts per task are wanted.
         max_rollouts_per_task: the number of rollouts after which a task is left. By default there is none; of binary
             returns it is four times the mean that ``max_rollouts`` allows, at most 2000.
-        num_slots: how many rollouts run side by side, at most; by default one per task. Those under way at the end are
-            not needed, so fewer slots need fewer rollouts, and more of them less time.
+        num_slots: how many rollouts run side by side, at most; by default one per task. Fewer waste fewer at the end.
         max_bytes: approximate memory for the states of episodes, which limits the slots.
         deadline: seconds after which the run ends, at the next moment when rollouts are finished.
         progress: a function that is called about twice a second with the certificate so far.
         resume: an earlier result for the same arguments and the same key, from which to go on.
-        validate: raise for invalid values that are concrete; otherwise a return that is NaN makes its task a violation,
-            one outside the support ends the run with nothing certified, and a wanted safety that cannot be reached
+        validate: as in ``certify``; a return outside the support ends the run, a wanted safety that cannot be reached
             ends nothing.
 
     Returns:

@@ -3,14 +3,13 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import chex
 import jax
 import numpy as np
 
 from jaxcert._validation import check_count
-from jaxcert.certificates import Certificate
 from jaxcert.certificates._arguments import choose, defaults
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._level_choice import refuse_choice
@@ -19,6 +18,7 @@ from jaxcert.rollouts import MultiTaskEnv, Policy, brax_policy
 from jaxcert.rollouts._certify_policy import check_settings
 from jaxcert.rollouts._multi_task import kind_of_returns
 from jaxcert.training._budget import CheckpointBudget
+from jaxcert.training._certified_checkpoint import Checkpoint, Reached
 from jaxcert.training._certifying import (
     Certified,
     check_adaptive,
@@ -31,47 +31,6 @@ from jaxcert.training._certifying import (
 from jaxcert.training._ledger import Ledger, digest
 
 Scalars = Mapping[str, float]
-
-
-class Checkpoint(NamedTuple):
-    """The certificates at one point of training.
-
-    Attributes:
-        number: the number of the checkpoint, from 1.
-        step: the environment steps so far, as counted by the training.
-        delta: failure probability of each of its certificates.
-        safety: the certificate at the thresholds, or None if there are none.
-        performance: the certificate at the wanted safeties, or None if there are none.
-        mean_return: mean over tasks and rollouts; not a certificate. Of an adaptive one, the mean of the first rollouts
-            of tasks, since later ones were asked for because of those before; NaN if there are none.
-        seconds: time for rollouts and certificates.
-        params: parameters of the policy.
-        num_started: rollouts that began, in all.
-    """
-
-    number: int
-    step: int
-    delta: float
-    safety: Certificate | None
-    performance: Certificate | None
-    mean_return: float
-    seconds: float
-    params: Any
-    num_started: int
-
-
-class Reached(Exception):  # noqa: N818 -- no error: training ends as it was meant to
-    """Training is over: a wanted certificate was reached.
-
-    Attributes:
-        checkpoint: the checkpoint that reached it.
-        make_policy: the function from its parameters to a policy.
-    """
-
-    def __init__(self, checkpoint: Checkpoint, make_policy: Callable[..., Any]) -> None:
-        super().__init__(f"the wanted certificate was reached at step {checkpoint.step}")
-        self.checkpoint = checkpoint
-        self.make_policy = make_policy
 
 
 class CertificationHook:

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxcert.rollouts._multi_task import MultiTaskEnv
+from jaxcert.training._certified_checkpoint import Checkpoint, Reached
 from jaxcert.training._checkpoints import check_folder
-from jaxcert.training._hook import CertificationHook, Checkpoint, Reached
+from jaxcert.training._hook import CertificationHook
 from jaxcert.training._registry import TRAINERS
 from jaxcert.training._settings import PPOSettings
 from jaxcert.training.zones import ZonesSettings

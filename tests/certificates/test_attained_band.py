@@ -177,6 +177,7 @@ def test_the_tail_of_successes_is_below_that_of_all_thresholds():
         assert mean >= np.mean(curve) - 2e-3
     one = certify_tail(certify_band(x, None, delta=0.05, beta=0.05), [0.3, 0.6])
     assert np.all(np.asarray(tail.cvar) > np.asarray(one.cvar))
+    assert "the probability of success on the worst 0.3" in str(tail)
 
 
 # --- what people have ---------------------------------------------------------------------------------------------

@@ -72,6 +72,20 @@ def test_every_call_takes_successes_without_a_support(name):
         call(X.astype(np.float32))
 
 
+@pytest.mark.parametrize("name", ["certify", "mean", "difference"])
+def test_a_container_is_refused_for_what_it_is(name):
+    """Not for the support that its successes do not need."""
+    with pytest.raises(ValueError, match=r"the arrays data\.returns and where=data\.where"):
+        CALLS[name](jaxcert.from_lists(X.tolist()))
+
+
+def test_a_difference_of_successes_speaks_of_them():
+    of_successes = "the probability of success of policy A minus that of policy B is at least"
+    assert of_successes in str(CALLS["difference"](X))
+    numbers = CALLS["difference"](X.astype(np.float32), support=(0, 1))
+    assert "the expected return of policy A minus that of policy B is at least" in str(numbers)
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -81,7 +95,6 @@ def test_every_call_takes_successes_without_a_support(name):
         (lambda: Grid(thresholds=0.5, methods="attained"), "methods of the grid holds 'attained'"),
         (lambda: step_curve(certify(X, 0.5, **DELTA)), "certificate has a beta for each threshold"),
         (lambda: step_curve(certify(X, 0.5, beta=0.1, **DELTA)), "attained levels follow from successes"),
-        (lambda: certify_safety_level(X, [0.5, 0.8], beta="auto", simultaneous=True, **DELTA), "beta is 'auto'"),
         (lambda: Protocol(support=(0, 1), thresholds=[0.5], bound="dkw", method="attained", num_tasks=9, num_rollouts=9,
                           **DELTA), "bound is 'dkw', which has no effect with method 'attained'"),
     ],
@@ -114,7 +127,7 @@ def test_too_few_tasks_even_if_every_trial_succeeds(m, threshold, beta):
     assert _all_succeed(n, m, threshold, beta=beta) >= 0.8 > _all_succeed(n - 1, m, threshold, beta=beta)
     assert advice.max_safety == pytest.approx(_all_succeed(8, m, threshold, beta=beta), abs=1e-6)
     assert str(advice).startswith(f"8 tasks with {m} rollout")
-    assert str(advice).endswith(f"whatever the returns are: 0.8 needs {n}")
+    assert f" at most, whatever the returns are: 0.8 needs {n}" in str(advice)
     assert advise(found, support=(0, 1), safety=0.8) == (None,)
 
 
@@ -130,7 +143,9 @@ def test_advice_beyond_what_successes_can_show():
     assert "can certify nothing" in str(advice)
     few = certify_safety_level(X[:4], 0.9, **DELTA)
     assert misses(few, fixed="safety").tolist() == [True]
-    assert advise(few, support=(0, 1), num_rollouts=10, fixed="safety") == (None,)
+    (advice,) = advise(few, support=(0, 1), num_rollouts=10, fixed="safety")
+    assert advice is not None
+    assert advice.tasks_needed == 42
 
 
 # --- files --------------------------------------------------------------------------------------------------------

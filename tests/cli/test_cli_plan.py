@@ -72,6 +72,8 @@ def test_a_plan_from_assumptions(tmp_path):
         (["--delta", 0.1, "--safety", 1], "safeties[0] is 1; expected a probability"),
         (["--delta", 0.1, "--threshold", 1], "--threshold needs PILOT or --assume"),
         (["--delta", 0.1, "--plot", "x.png"], "--plot needs PILOT or --assume"),
+        (["--delta", 0.1, "--against", "pilot.npz"], "--against needs PILOT or --assume"),
+        (["pilot.npz", "--delta", 0.1, "--against", "pilot.npz", "--beta", 0.1], "--beta is given with --against"),
         (["pilot.npz", "--delta", 0.1], "--support is not given"),
         (["pilot.npz", "--delta", 0.1, *SUPPORT], "neither threshold nor safety"),
         (["pilot.npz", "--delta", 0.1, *SUPPORT, "--safety", 0.8], "no budget is given"),
@@ -173,7 +175,7 @@ def trials(tmp_path) -> tuple[object, ...]:
 def test_how_many_more_tasks_is_answered_by_one_command(trials):
     status, out, err = command("certify", *trials, "--method", "attained", "--wanted", 0.8)
     assert (status, err) == (0, "")
-    assert re.search(r"in 9 of 10 cases 0\.8 needs about \d+ new tasks with 4 rollouts each; 60 new tasks need", out)
+    assert re.search(r"in 9 of 10 cases 0\.8 needs about \d+ new tasks with 4 rollouts each, or 60 new tasks with", out)
     status, out, err = command("plan", *trials, "--safety", 0.8, "--max-rollouts", 16)
     assert (status, err) == (0, "")
     assert re.search(r"attained +\d+ +\d+ +0\.\d+ ", out)

@@ -61,7 +61,9 @@ def test_the_whole_way_from_a_protocol_to_a_page(trials, tmp_path):
 
 def test_zeros_and_ones_are_numbers_unless_the_method_says_so(tmp_path):
     file = write(tmp_path / "trials.csv", int)
-    assert "--support missing" in refused("certify", file, *DELTA, *HALF)
+    message = refused("certify", file, *DELTA, *HALF)
+    assert "--support missing" in message
+    assert "successes written as 0 and 1 need none with --method attained" in message
     hinted = command("certify", file, *DELTA, *HALF, "--support", 0, 1)
     assert "method binomial" in hinted.out
     assert 'method="attained" (--method attained), which is the default for successes' in hinted.err
@@ -74,6 +76,7 @@ def test_delta_is_missing(trials):
     message = refused("certify", trials, *HALF)
     assert "--delta missing" in message
     assert "--support" not in message
+    assert "attained" not in message
 
 
 def test_a_protocol_that_leaves_columns_open_is_kept_by_the_one_that_can_be_meant(trials, tmp_path):
@@ -94,4 +97,6 @@ def test_a_plan_from_successes_needs_no_support(trials, tmp_path, monkeypatch):
     monkeypatch.setattr(_plan_command, "plan", refuse)
     assert "planned from bool in (0, 1)" in refused("plan", trials, *DELTA, *HALF, "--safety", 0.8)
     numbers = write(tmp_path / "n.csv", int)
-    assert "--support is not given" in refused("plan", numbers, *DELTA, *HALF, "--safety", 0.8)
+    message = refused("plan", numbers, *DELTA, *HALF, "--safety", 0.8)
+    assert "--support is not given" in message
+    assert "0 1 for successes" in message

@@ -102,7 +102,7 @@ def test_how_many_tasks_or_trials_is_answered_with_both_numbers():
     assert advice.tasks_likely > 60
     assert advice.rollouts_likely > 4
     assert f"about {advice.tasks_likely:,} new tasks with 4 rollouts each" in str(advice)
-    assert f"60 new tasks need about {advice.rollouts_likely} rollouts each" in str(advice)
+    assert f", or 60 new tasks with about {advice.rollouts_likely} rollouts each" in str(advice)
     table = success_table(0.8, threshold=0.5, delta=0.05, num_rollouts=(4,), pilot=PASSED)
     assert table.num_tasks[0, 0] == advice.tasks_likely
     trials = advice.rollouts_likely - 1, advice.rollouts_likely

@@ -17,21 +17,19 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._binomial import inflate, upper_risk
 from jaxcert.certificates._compiled import count_violations
 from jaxcert.certificates._method import Derived, FromReturns, Method, Solution
-from jaxcert.certificates.attained._counted import Successes, counted
+from jaxcert.certificates.attained._counted import Successes, counted, equal_rollouts
 from jaxcert.certificates.attained._levels import attained, divided_by_levels, enough_successes
 from jaxcert.certificates.attained._unequal import numbers_for, unequal_risks
 from jaxcert.numerics._batches import padded_length
 from jaxcert.numerics._rounding import next_down
 from jaxcert.returns._prepared import Prepared
-from jaxcert.returns.summaries import Summary
 
 
 def _solve(prepared: Prepared, thresholds: jax.Array, beta: Any, delta: jax.Array) -> Derived:
     # A share of an invalid delta might be a valid one.
     delta = jnp.where((delta > 0) & (delta < 1), delta, jnp.nan)
     found = counted(prepared, beta)
-    equal = prepared.where is None and not isinstance(prepared.returns, Summary)
-    solve = _equal if equal else _unequal
+    solve = _equal if equal_rollouts(prepared) else _unequal
     derived = solve(found, prepared.returns, thresholds, beta, delta)
     return derived if beta is None else derived._replace(levels=None)
 

@@ -10,6 +10,7 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._evaluate import data_of
 from jaxcert.certificates.attained._levels import LEVELS
 from jaxcert.returns._prepared import Prepared
+from jaxcert.returns.summaries import Summary
 
 # The last step of the bound, which has one: (successes, rollouts, level) to lower bounds.
 lower_bounds_of: Any = CLOPPER_PEARSON.solve
@@ -27,6 +28,11 @@ class Successes(NamedTuple):
     num_successes: jax.Array
     num_rollouts: jax.Array
     lower: jax.Array
+
+
+def equal_rollouts(prepared: Prepared) -> bool:
+    """Whether all tasks are known to have as many rollouts as there is room for."""
+    return prepared.where is None and not isinstance(prepared.returns, Summary)
 
 
 def counted(prepared: Prepared, beta: jax.Array | None) -> Successes:

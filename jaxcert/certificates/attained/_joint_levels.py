@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.certificates._binomial import upper_risk
-from jaxcert.certificates.attained._counted import Successes, counted
+from jaxcert.certificates.attained._counted import Successes, counted, equal_rollouts
 from jaxcert.certificates.attained._every_threshold import NUM_NUMBERS, families
 from jaxcert.certificates.attained._levels import attained
 from jaxcert.certificates.attained._success_levels import fields_of_levels
@@ -20,7 +20,6 @@ from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, unit_roundoff
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._prepared import Prepared
-from jaxcert.returns.summaries import Summary
 
 # Halvings of [0, 1] in the search for a threshold.
 _HALVINGS = 30
@@ -29,7 +28,7 @@ _HALVINGS = 30
 def levels_together(prepared: Prepared, wanted: jax.Array, delta: jax.Array, level: jax.Array) -> dict[str, jax.Array]:
     """The fields of certificates at wanted safeties [t], [..., t]; ``level``: eta, for equal numbers of rollouts."""
     found, factors = counted(prepared, None), complement_down(wanted)
-    if prepared.where is None and not isinstance(prepared.returns, Summary):
+    if equal_rollouts(prepared):
         n, m = found.num_successes.shape[-1], jnp.asarray(prepared.returns.shape[-1], level.dtype)
         limits = upper_risk(*counts_from_zero(n, level), level)
         c, violations, levels = _tried(found.num_successes, factors, limits[: n + 1])

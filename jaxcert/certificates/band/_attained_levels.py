@@ -14,14 +14,13 @@ from jaxcert.certificates._binomial import upper_risk
 from jaxcert.certificates._compiled import certify_derived
 from jaxcert.certificates._method import Derived, Solution
 from jaxcert.certificates.attained import ATTAINED
-from jaxcert.certificates.attained._counted import counted
+from jaxcert.certificates.attained._counted import counted, equal_rollouts
 from jaxcert.certificates.attained._every_threshold import NUM_NUMBERS, risks_by_coins, risks_everywhere
 from jaxcert.certificates.band._band_certificate import BandCertificate
 from jaxcert.certificates.band._band_steps import check_smallest
 from jaxcert.certificates.band._local_level import local_level
 from jaxcert.numerics._batches import counts_from_zero
 from jaxcert.returns._prepared import Prepared
-from jaxcert.returns.summaries import Summary
 
 ATTAINED_LEVELS = dataclasses.replace(ATTAINED, name="attained_levels")
 # The thresholds of a whole curve, and of quantiles and means of the worst tasks.
@@ -46,11 +45,6 @@ def attained_level(
         return max(math.nextafter(known / num_rollouts, 0.0), local_level(num_tasks, known, last))
 
     return divided(delta, dtype, min(num_rollouts, last + 1), exact)
-
-
-def equal_rollouts(prepared: Prepared) -> bool:
-    """Whether all tasks are known to have as many rollouts as there is room for."""
-    return prepared.where is None and not isinstance(prepared.returns, Summary)
 
 
 def certify_successes(

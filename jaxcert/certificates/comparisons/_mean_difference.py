@@ -8,13 +8,15 @@ import jax.numpy as jnp
 
 from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._arguments import choose
+from jaxcert.certificates._certificate import EXPECTED_RETURN, PROBABILITY_OF_SUCCESS
 from jaxcert.certificates.comparisons._both_policies import BothPolicies, average_differences, prepare_both
 from jaxcert.certificates.functionals._mean_certificate import MeanCertificate, mean_status
 from jaxcert.certificates.functionals._task_averages import OVER_TASKS, mean_over_tasks
-from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._prepared import Support, is_successes, probability
 
 # What a comparison is about, in words.
-DIFFERENCE = "expected return of policy A minus that of policy B"
+DIFFERENCE = f"{EXPECTED_RETURN} of policy A minus that of policy B"
+DIFFERENCE_OF_SUCCESSES = f"{PROBABILITY_OF_SUCCESS} of policy A minus that of policy B"
 
 
 def certify_mean_difference(
@@ -73,7 +75,8 @@ def certify_mean_difference(
     both = prepare_both(returns_a, returns_b, support, where_a, where_b, validate)
     delta = probability("delta", delta, both.a.low.dtype, "down", validate=validate, scalar=True)
     fields, n = _mean_difference(chosen, both, delta), both.a.returns.shape[-2]
-    return MeanCertificate(**fields, delta=delta, num_tasks=n, bound=bound, quantity=DIFFERENCE)
+    quantity = DIFFERENCE_OF_SUCCESSES if is_successes(returns_a) and is_successes(returns_b) else DIFFERENCE
+    return MeanCertificate(**fields, delta=delta, num_tasks=n, bound=bound, quantity=quantity)
 
 
 @functools.partial(jax.jit, static_argnums=0)
