@@ -136,8 +136,6 @@ def _check_whole(certificate: Certificate, support: tuple[float, float], fixed: 
     in_one_event = isinstance(levels, BandCertificate) or levels.beta.ndim
     if fixed != "safety" or not levels.simultaneous or in_one_event:
         return
-    if levels.beta.ndim:  # of successes: the levels that they attain hold together, whichever safeties are asked for
-        return
     wanted = np.asarray(levels.safety)
     if not np.all((wanted > 0) & (wanted < 1)):
         return
