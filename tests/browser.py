@@ -72,13 +72,18 @@ def visit(page: Path, folder: Path, *options: str) -> Visit:
 
 
 def needed_widths(page: Path, folder: Path, widths: Sequence[int]) -> list[int]:
-    """The width that a page needs on screens of these widths, of which a window of its own may not be so narrow."""
+    """The width that a page needs on screens of these widths, of which a window of its own may not be so narrow.
+
+    With what is seen only when a part of it is scrolled to the side.
+    """
     text = html.escape(page.read_text(encoding="utf-8"))
     frames = "".join(
         f'<iframe width="{width}" height="800" frameborder="0" srcdoc="{text}"></iframe>' for width in widths
     )
     script = (
-        "<script>onload = () => { document.title = Array.from(frames, f => f.document.documentElement.scrollWidth) }"
+        "<script>const most = parts => Math.max(0, ...Array.from(parts, e => e.scrollWidth - e.clientWidth));"
+        "onload = () => { document.title = Array.from(frames, f => f.document.documentElement.scrollWidth"
+        " + most(f.document.querySelectorAll('div, pre'))) }"
     )
     around = folder / "around.html"
     around.write_text(f"<!doctype html><title></title>{frames}{script}</script>", encoding="utf-8")

@@ -52,7 +52,7 @@ def lock_protocol(
     ] = None,
 ) -> None:
     """Lock the settings of an experiment in PROTOCOL, before its data."""
-    given = {"support": support, "delta": delta, "bound": bound, "method": method}
+    given = {"support": support, "delta": delta, "bound": bound, "method": method, "beta": beta}
     protocol = Protocol(
         support=completed(given, np.zeros(0))["support"],
         delta=delta,

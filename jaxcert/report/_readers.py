@@ -26,7 +26,8 @@ class ReturnsFile(Returns):
         path: the file.
         sha256: the SHA-256 of its content, in hexadecimal digits.
         columns: which columns of a table were read; None for a file of arrays.
-        usual_columns: which are read if none is named, of a table in which these are there.
+        usual_columns: which columns of a table are read if none is named; "" in place of one where several could be
+            meant.
     """
 
     path: Path
@@ -114,8 +115,9 @@ def read_returns(
             raise ValueError(f"{path}: {_MAYBE_CUT}; expected a line ending")
         warnings.warn(f"{path}: {_MAYBE_CUT}", UserWarning, stacklevel=2)
     check_missing(found, strict=strict, place=f"{path}: ")
-    digest, read = hashlib.sha256(content).hexdigest(), None if names is None else columns.in_table(names)
-    return ReturnsFile(found.returns, found.where, found.tasks, path, digest, read, _usual(names))
+    digest = hashlib.sha256(content).hexdigest()
+    read, usual = (None, None) if names is None else (columns.in_table(names), Columns.unnamed_in(names))
+    return ReturnsFile(found.returns, found.where, found.tasks, path, digest, read, usual)
 
 
 def _read(kind: str, content: bytes, columns: Columns) -> tuple[Returns, list[str] | None]:
@@ -125,10 +127,3 @@ def _read(kind: str, content: bytes, columns: Columns) -> tuple[Returns, list[st
     if columns != Columns():
         raise ValueError(f"has arrays and no columns {', '.join(map(str, columns))}; expected a table for these")
     return _ARRAYS[kind](content), None
-
-
-def _usual(names: list[str] | None) -> Columns | None:
-    try:
-        return None if names is None else Columns().in_table(names)
-    except ValueError:  # several could be meant
-        return None

@@ -38,18 +38,30 @@ class Columns(NamedTuple):
         """
         return Columns(*map(functools.partial(_in_table, names), self, Columns(), _OTHER_NAMES))
 
+    @staticmethod
+    def unnamed_in(names: list[Any]) -> "Columns":
+        """The columns of a table that are read if none is named; "" for one in whose place several could be meant."""
+        found = map(functools.partial(_meant, names), Columns(), _OTHER_NAMES)
+        return Columns(*("" if len(each) > 1 else each[0] for each in found))
+
 
 # In place of the usual names, in upper or lower case. Few: what is read without being named must be what was meant.
 _OTHER_NAMES = ("task",), ("episode", "trial", "rollout", "attempt"), ("return", "score", "success", "passed")
 
 
 def _in_table(names: list[Any], wanted: Any, usual: str | None, others: tuple[str, ...]) -> Any:
-    if wanted != usual or wanted in names:
+    if wanted != usual:
         return wanted
-    found = [name for name in names if str(name).strip().lower() in others]
+    found = _meant(names, usual, others)
     if len(found) > 1:
         raise ValueError(f"has no column {usual}, and {' and '.join(map(repr, found))}; expected one of these by name")
-    return found[0] if found else wanted
+    return found[0]
+
+
+def _meant(names: list[Any], usual: str | None, others: tuple[str, ...]) -> list[Any]:
+    """Which columns of a table may be meant by a usual name: that one, where no other can be."""
+    found = [name for name in names if str(name).strip().lower() in others]
+    return [usual] if usual in names or not found else found
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

@@ -12,6 +12,7 @@ import numpy as np
 from jaxcert._contents import content_of, parsed
 from jaxcert._files import read_arrays, write_whole
 from jaxcert._validation import is_concrete
+from jaxcert.certificates import Certificate
 from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
 from jaxcert.rollouts._task_columns import task_columns
 from jaxcert.sequential import SequentialState
@@ -23,7 +24,14 @@ _FORMAT = "jaxcert-adaptive-1"
 _STATE, _TASKS = "state_", "task_"
 _COUNTS = ("num_started", "num_unfinished")
 _LOG = ("rollout_task", "rollout_return")
-_FIELDS = (*(f"{_STATE}{name}" for name in SequentialState._fields), "delta", "passed_after", *_COUNTS, *_LOG)
+# Of the certificate, for others to read: they follow from the rest.
+_FIGURES = ("thresholds", "safety", "epsilon", "num_violations")
+_FIELDS = (
+    *(f"{_STATE}{name}" for name in SequentialState._fields),
+    *("delta", "passed_after", "rollout_number", *_COUNTS, *_LOG, *_FIGURES),
+)
+# In units of the rounding: risks were found to differ by up to 15 of them between devices.
+_ROUNDING = 32
 
 
 def save_adaptive(
@@ -79,8 +87,8 @@ def save_adaptive(
         "deterministic": found.deterministic,
         "facts": dict(facts or {}),
     }
-    figures = {name: np.asarray(getattr(certificate, name)) for name in ("safety", "epsilon", "num_violations")}
-    others = {"thresholds": np.asarray(certificate.thresholds), "rollout_number": _numbers(task), **figures}
+    figures = {name: np.asarray(getattr(certificate, name)) for name in _FIGURES}
+    others = {"rollout_number": _numbers(task), **figures}
     tasks = {f"{_TASKS}{name}": column for name, column in task_columns(found.tasks).items()}
     _check_tasks(tasks, found.state)
     everything: dict[str, Any] = {**arrays, **others, **tasks, "about": np.array(json.dumps(about, allow_nan=False))}
@@ -92,9 +100,10 @@ def save_adaptive(
 def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:
     """Read a run that ``save_adaptive`` wrote, for ``certify_adaptive(..., resume=)``; nothing is ever unpickled.
 
-    Wealth and decisions are computed again from the rollouts in the log, and a state that says more, or something else,
-    is refused. That finds damage and careless changes. It cannot find a forgery: whoever makes up the rollouts can
-    write the state that they give.
+    Wealth and decisions are computed again from the rollouts in the log, and the figures of the certificate from these;
+    a state that says more, or something else, is refused, and so are other figures. That finds damage and careless
+    changes. It cannot find a forgery: whoever makes up the rollouts can write the state that they give. The sentences
+    are not read.
 
     Args:
         path: the file.
@@ -121,10 +130,13 @@ def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:
         tasks = {name: column for name, column in arrays.items() if name.startswith(_TASKS)}
         _check_tasks(tasks, state)
         check_replay(state, arrays["rollout_task"], arrays["rollout_return"])
+        certificate = certificate_of(state, jnp.asarray(arrays["delta"]))
+        _check_figures(arrays, certificate)
+        _check_passed_after(arrays, state)
     except ValueError as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from error
     return AdaptiveCertificate(
-        certificate=certificate_of(state, jnp.asarray(arrays["delta"])),
+        certificate=certificate,
         state=state,
         tasks={name.removeprefix(_TASKS): column for name, column in tasks.items()},
         **{name: jnp.asarray(arrays[name]) for name in ("passed_after", *_COUNTS, *_LOG)},
@@ -204,6 +216,26 @@ def _check(arrays: Mapping[str, np.ndarray]) -> SequentialState:
     if not _is_possible(arrays, state):
         raise ValueError("holds numbers that no adaptive run gives")
     return state
+
+
+def _check_figures(arrays: Mapping[str, np.ndarray], certificate: Certificate) -> None:
+    """Raise ValueError for figures that are not those of the certificate, up to rounding."""
+    room = _ROUNDING * float(np.finfo(certificate.epsilon.dtype).eps) / 2
+    given: dict[str, Any] = {name: np.asarray(getattr(certificate, name)) for name in _FIGURES}
+    for name, found in {**given, "rollout_number": _numbers(arrays["rollout_task"])}.items():
+        size = room if name in ("safety", "epsilon") else 0.0
+        if arrays[name].shape != found.shape or not np.allclose(arrays[name], found, rtol=0, atol=size):
+            raise ValueError(f"array {name!r} is not what the rollouts in its log give; it was altered or damaged")
+
+
+def _check_passed_after(arrays: Mapping[str, np.ndarray], state: SequentialState) -> None:
+    """Raise ValueError for a task that is said to have passed before the last rollout that it needed was taken in."""
+    task, used = arrays["rollout_task"], np.asarray(state.num_rollouts_used)
+    order = np.argsort(task, kind="stable")
+    before = np.searchsorted(task[order], np.arange(len(used)))[:, None]
+    taken_in = np.append(0, order + 1)[np.where(used > 0, before + used, 0)]
+    if np.any(arrays["passed_after"] < np.where(state.passed, taken_in, 0)):
+        raise ValueError("array 'passed_after' is earlier than the rollouts in its log; it was altered or damaged")
 
 
 def _check_tasks(tasks: Mapping[str, np.ndarray], state: SequentialState) -> None:

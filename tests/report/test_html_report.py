@@ -76,6 +76,13 @@ def test_nothing_is_cut_off_on_a_phone(tmp_path):
     assert needed_widths(page, tmp_path, widths) == widths
 
 
+def test_no_column_is_off_the_screen_of_a_phone(tmp_path, certificate):
+    """Of the widest table: as of successes, each threshold has a level of its own."""
+    of_each = {"thresholds": np.array([0.02564102, 0.5641025]), "beta": np.array([0.343751, 0.420176])}
+    widths = [320, 390, 540]
+    assert needed_widths(write(tmp_path, dataclasses.replace(certificate, **of_each)), tmp_path, widths) == widths
+
+
 def test_a_page_that_is_cut_off_would_tell(tmp_path):
     page = tmp_path / "bad.html"
     page.write_text(f"<h1>{LONG}</h1>")

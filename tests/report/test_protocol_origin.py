@@ -96,6 +96,18 @@ def test_a_column_of_returns_that_is_not_locked_is_the_default_one(tmp_path):
     assert kept(tmp_path, LOCKED, suffix="csv").ok
 
 
+def test_one_column_is_locked_and_the_others_are_as_usual(tmp_path):
+    """Of two columns that could be the returns one is locked; no other could be that of the tasks."""
+    two_columns(tmp_path)
+    file = tmp_path / "returns.csv"
+    file.write_text(file.read_text().replace("task_id,episode_id,total_return,score", "task,trial,success,score"))
+    assert kept(tmp_path, dataclasses.replace(LOCKED, value_column="success"), suffix="csv", value="success").ok
+    (tmp_path / "p.toml").unlink()
+    left_open = kept(tmp_path, LOCKED, suffix="csv", value="success").differences
+    expected = "expected one that is read without being named, or value_column locked"
+    assert left_open == (f"certificate 1: value_column is success, the protocol locks no value_column; {expected}",)
+
+
 def test_an_invented_protocol_is_told(tmp_path):
     kept(tmp_path, LOCKED)
     altered(tmp_path / "c.json", lambda document: document.update(protocol="abcd" * 16))

@@ -136,7 +136,7 @@ def test_several_columns_that_could_be_meant_are_refused_unless_named(tmp_path):
         read_returns(path)
     data = read_returns(path, value="score")
     assert data.returns.tolist() == [[0.5, 0.25]]
-    assert data.usual_columns is None
+    assert data.usual_columns == ("task", "trial", "")
     path.write_text("task,trial,success,total_return\na,0,yes,0.5\na,1,no,0.25\n")
     assert read_returns(path).columns == ("task", "trial", "total_return")
     assert read_returns(path, value="success").usual_columns == ("task", "trial", "total_return")
