@@ -62,7 +62,7 @@ def certificate_record(
 
     Raises:
         ValueError: the certificate is batched, or of another kind: of two policies, from both sides, of a mean; or the
-            shift of one of these. Some of several safety levels that hold together: their delta was divided among all.
+            shift of one of these. Some of several safety levels that hold together, if delta was divided among all.
 
     Example:
         >>> import jax.numpy as jnp
@@ -132,7 +132,9 @@ def _check_recorded(certificate: Any) -> None:
 def _check_whole(certificate: Certificate, support: tuple[float, float], fixed: str) -> None:
     """Raise ValueError for safety levels that hold together, if delta was not divided among just these."""
     levels = _sampled(certificate)
-    if fixed != "safety" or not levels.simultaneous or isinstance(levels, BandCertificate):
+    # Of successes with levels of their own, delta was not divided among the safeties.
+    apart = isinstance(levels, BandCertificate) or levels.beta.ndim
+    if fixed != "safety" or not levels.simultaneous or apart:
         return
     wanted = np.asarray(levels.safety)
     if not np.all((wanted > 0) & (wanted < 1)):
