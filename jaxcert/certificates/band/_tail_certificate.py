@@ -40,6 +40,7 @@ class TailCertificate(ByThreshold):
             the support is not known.
         status: codes of ``Status``, int32[..., a].
         delta: failure probability of everything together, float[...].
+        quantity: what J is, in words (static).
 
     Example:
         >>> import jax.numpy as jnp
@@ -55,6 +56,7 @@ class TailCertificate(ByThreshold):
     cvar: jax.Array
     status: jax.Array
     delta: jax.Array
+    quantity: str = dataclasses.field(metadata={"static": True})
 
     _per_threshold = ("shares", "quantiles", "cvar", "status")
 
@@ -85,7 +87,7 @@ def _sentence(certificate: TailCertificate, index: int) -> str:
     note = "" if status is Status.CERTIFIED else f" ({status.advice})"
     average = f"on the worst {ceil_figures(share)} of tasks is at least {floor_figures(mean)} on average, and "
     return (
-        f"{start}: the expected return {average if mean > -np.inf else ''}on a new task "
+        f"{start}: the {certificate.quantity} {average if mean > -np.inf else ''}on a new task "
         f"{'' if mean > -np.inf else 'is '}at least {floor_figures(quantile)} with probability at least "
         f"{floor_to(1 - share, 4)}.{note}"
     )
@@ -136,7 +138,7 @@ def certify_tail(
     else:
         given = band.bound == "given"
         fields = _tail(risks(band), band.lower_bounds, band.low, wanted, band.beta, band.level, given=given)
-    return TailCertificate(**fields, shares=wanted, delta=band.delta)
+    return TailCertificate(**fields, shares=wanted, delta=band.delta, quantity=band._quantity)
 
 
 @functools.partial(jax.jit, static_argnames="given")
