@@ -172,9 +172,12 @@ def _variance_ratio(xp: ModuleType, x: Any, where: Any, total: Any, error: Any, 
     Each group lies along ``axis``. Empty groups are ignored; one or two groups count as equal.
 
     Args:
+        xp: the module that computes, of NumPy or JAX.
         x: returns minus their mean, and 0 where none counts, [..., n, m].
+        where: which returns count, or None if all do.
         total: the sum of their squares, [...].
         error: what rounding makes of the largest return, [...].
+        axis: -1 for tasks as groups, -2 for rollouts.
     """
     groups = x.shape[-3 - axis]
     size = xp.full(groups, x.shape[axis], x.dtype) if where is None else xp.sum(where, axis=axis, dtype=x.dtype)
