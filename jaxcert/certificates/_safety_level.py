@@ -26,7 +26,7 @@ from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns.summaries import Summary
 
 # Of successes: up to so many rollouts per task, one safety alone, too, has most from all numbers of successes together.
-_FEW = 6
+FEW = 6
 
 
 def certify_safety_level(
@@ -101,7 +101,7 @@ def certify_safety_level(
     rounded = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
     settings = {"num_tasks": n, "bound": bound, "method": method, "simultaneous": simultaneous}
     if chosen is ATTAINED and beta is None:
-        few = equal_rollouts(prepared) and prepared.returns.shape[-1] <= _FEW
+        few = equal_rollouts(prepared) and prepared.returns.shape[-1] <= FEW
         if not (simultaneous or few):
             return Certificate(**success_levels(prepared, wanted, rounded), **settings)
         eta = level_of_successes(prepared, delta, n, None)

@@ -7,7 +7,9 @@ import numpy as np
 
 from jaxcert.certificates import Certificate, floor_figures, floor_to
 from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._safety_level import FEW
 from jaxcert.certificates.attained._levels import LEVELS, shares
+from jaxcert.certificates.band._attained_levels import attained_level
 from jaxcert.numerics import binomial_cdf
 from jaxcert.planning._law import Law, estimated
 from jaxcert.planning._limits import MOST_TASKS, on_rows, safety_of
@@ -48,9 +50,15 @@ def advice_before(num_tasks: int, num_rollouts: int, threshold: float, wanted: f
 
 def advice_on_level(certificate: Certificate, num_rollouts: int, safety: float) -> Advice | None:
     """That there are too few tasks to certify anything at a wanted safety."""
-    parts = np.asarray(shares(num_rollouts), np.float64)
-    deltas = (parts * float(certificate.delta)).astype(certificate.safety.dtype)
-    most = _of_successes(np.full_like(deltas, _TINY), deltas)
+    given, dtype = _given(certificate), certificate.safety.dtype
+    if given is not None:
+        most = _of_successes(np.asarray([given]), np.asarray([certificate.delta]))
+    elif num_rollouts <= FEW and _law_of(certificate, num_rollouts) is not None:
+        most = _of_all_numbers(num_rollouts, float(certificate.delta), dtype)
+    else:
+        parts = np.asarray(shares(num_rollouts), np.float64)
+        deltas = (parts * float(certificate.delta)).astype(dtype)
+        most = _of_successes(np.full_like(deltas, _TINY), deltas)
     return advice_by(most, certificate.num_tasks, "", None, safety)
 
 
@@ -136,6 +144,17 @@ def _both(tasks: np.ndarray, trials: list[int]) -> str:
         return ""
     _, n, m = min(good)
     return f"; both are needed, such as {n:,} new tasks with {m} rollouts each"
+
+
+def _of_all_numbers(num_rollouts: int, delta: float, dtype: Any) -> Most:
+    """Of tasks without a failure, where all numbers of successes count together: the level depends on n."""
+
+    def safety(n: int) -> float:
+        eta = attained_level(delta, n, num_rollouts, None, dtype)
+        return float(safety_of(BINOMIAL, 0, n, _TINY, eta, dtype))
+
+    start = _of_successes(np.asarray([_TINY], dtype), np.asarray([delta / num_rollouts], dtype))
+    return Most(safety, start.tasks)
 
 
 def _of_successes(levels: np.ndarray, deltas: np.ndarray) -> Most:

@@ -62,7 +62,7 @@ def certificate_record(
 
     Raises:
         ValueError: the certificate is batched, or of another kind: of two policies, from both sides, of a mean; or the
-            shift of one of these. Some of several safety levels that hold together: their delta was divided among all.
+            shift of one of these. Some of several safety levels that hold together, if delta was divided among all.
 
     Example:
         >>> import jax.numpy as jnp

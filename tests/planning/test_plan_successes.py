@@ -135,6 +135,17 @@ def test_too_few_tasks_for_a_safety_of_successes():
         assert (certify_safety_level(np.ones((size, 4), bool), 0.9, delta=0.05).thresholds[0] > 0) == enough
 
 
+@pytest.mark.parametrize("beta", [None, 0.2])
+def test_the_most_that_few_rollouts_certify_is_that_of_their_own_levels(beta):
+    """Few rollouts count at all numbers of successes together, and a given level alone with all of delta."""
+
+    def level(safety: float):
+        return certify_safety_level(np.ones((3, 4), bool), safety, delta=0.05, beta=beta)
+
+    [advice] = advise(level(0.9), support=(0, 1), num_rollouts=4, fixed="safety")
+    assert [float(level(advice.max_safety + step).thresholds[0]) > 0 for step in (-1e-3, 1e-3)] == [True, False]
+
+
 def test_a_plan_for_successes_is_that_of_whole_experiments():
     found = plan(PASSED, delta=0.05, threshold=0.5, safety=0.8, max_rollouts=16)
     design = found.best.design

@@ -1,5 +1,6 @@
 """Plots of sweeps, bounds, performances, plans and training; sizes, and colours for every kind of vision."""
 
+import dataclasses
 import itertools
 from typing import NamedTuple
 
@@ -62,6 +63,19 @@ def test_a_band_says_that_its_points_hold_together():
     returns = np.full((40, 20), 0.9, np.float32)
     band = jaxcert.certify_band(returns, [0.2, 0.5], support=(0, 1), delta=0.05)
     assert plot_certificates(band).get_xlabel() == "threshold B, all at once"
+
+
+def test_a_curve_says_of_which_tasks_and_policies_it_is():
+    one = make_certificate()
+    fields = {field.name: getattr(one, field.name) for field in dataclasses.fields(one)}
+    shifted = jaxcert.certify_shift(one, divergence="ratio", radius=2.0)
+    weighted = jaxcert.WeightedCertificate(**fields, max_weight=one.delta, effective_size=one.delta)
+    axes = plot_certificates({"A": shifted, "": weighted, "B": one})
+    assert [line.get_label() for line in axes.lines] == ["A (shifted tasks)", "reweighted tasks", "B"]
+    assert axes.get_xlabel().startswith("threshold B,")
+    axes = plot_certificates(jaxcert.ImprovementCertificate(**fields))
+    assert axes.lines[0].get_label() == "policy A minus B"
+    assert axes.get_xlabel() == "margin c, each fixed beforehand"
 
 
 def test_a_sweep_has_a_curve_and_a_band_for_every_setting(swept):

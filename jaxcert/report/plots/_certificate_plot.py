@@ -8,7 +8,13 @@ import numpy as np
 
 from jaxcert._validation import kind_of
 from jaxcert.baselines import PlugInEstimate
-from jaxcert.certificates import Certificate, confidence
+from jaxcert.certificates import (
+    Certificate,
+    ImprovementCertificate,
+    ShiftCertificate,
+    WeightedCertificate,
+    confidence,
+)
 from jaxcert.report.plots._axes import GREY, drawing, dress, styles
 
 
@@ -62,7 +68,8 @@ def plot_certificates(
         when = "all at once" if all(one.simultaneous for one in named.values()) else "each fixed beforehand"
         heading = f"{title}: {claim}" if title else claim.capitalize()
         certified = "certified " if any(map(_holds, named.values())) else ""
-        dress(ax, title=heading, xlabel=f"threshold B, {when}", ylabel=f"{certified}safety 1−ε")
+        level = "margin c" if all(isinstance(one, ImprovementCertificate) for one in named.values()) else "threshold B"
+        dress(ax, title=heading, xlabel=f"{level}, {when}", ylabel=f"{certified}safety 1−ε")
         ax.set_ylim(-0.02, 1.02)
     return ax
 
@@ -86,16 +93,25 @@ def _claim(certificates: Mapping[str, Certificate]) -> str:
     return f"no certificate, but as with confidence {deltas[0]}" if sound == {False} else f"confidence {deltas[0]}"
 
 
+_OTHER = {
+    ShiftCertificate: "shifted tasks",
+    WeightedCertificate: "reweighted tasks",
+    ImprovementCertificate: "policy A minus B",
+}
+
+
 def _holds(certificate: Certificate) -> bool:
     """Whether it is more than an estimate in the form of a certificate."""
     return not isinstance(certificate, PlugInEstimate)
 
 
 def _label(label: str, certificate: Certificate) -> str | None:
-    """Its entry in the legend."""
-    if _holds(certificate):
-        return label or None
-    return f"{label} (no certificate)" if label else "no certificate"
+    """Its entry in the legend, which says if the curve is none of one policy on tasks like the sampled ones."""
+    if not _holds(certificate):
+        note = "no certificate"
+    else:
+        note = next((words for kind, words in _OTHER.items() if isinstance(certificate, kind)), "")
+    return " ".join(filter(None, [label, f"({note})" if label and note else note])) or None
 
 
 def _steps(certificate: Certificate, left: float) -> tuple[np.ndarray, np.ndarray]:
