@@ -173,12 +173,15 @@ def _variance_ratio(xp: ModuleType, x: Any, where: Any, total: Any, error: Any, 
     mean, and 0 where none counts, [..., n, m]; total is the sum of their squares, and error what rounding makes of the
     largest return, [...].
     """
-    groups = x.shape[-3 - axis]
-    size = xp.full(groups, x.shape[axis], x.dtype) if where is None else xp.sum(where, axis=axis, dtype=x.dtype)
-    others = xp.maximum(xp.sum(size > 0, axis=-1, dtype=x.dtype) - 1, 1)
+    if where is None:
+        size, others, count = x.shape[axis], max(x.shape[-3 - axis] - 1, 1), x.shape[-2] * x.shape[-1]
+    else:
+        size = xp.sum(where, axis=axis, dtype=x.dtype)
+        others = xp.maximum(xp.sum(size > 0, axis=-1, dtype=x.dtype) - 1, 1)
+        count = xp.sum(size, axis=-1)
     between = xp.sum(xp.square(xp.sum(x, axis=axis)) / xp.maximum(size, 1), axis=-1)
     # The difference loses digits only where the ratio is far beyond chance.
-    within = xp.maximum(total - between, 0) / xp.maximum(xp.sum(size, axis=-1) - others - 1, 1)
+    within = xp.maximum(total - between, 0) / xp.maximum(count - others - 1, 1)
     # Equal returns must not show a variance that comes from rounding alone.
     noise = x.shape[axis] * xp.square(8 * error)
     ratio = between / others / xp.maximum(within + noise, float(jnp.finfo(x.dtype).tiny))
