@@ -44,7 +44,8 @@ def prepare(
     if isinstance(x, Summary):
         with kept_readable(x):
             return prepare_summary(bound, x, support, where, validate)
-    require_real("returns", x)  # before a support is missed that these returns would not need
+    if support is None:
+        require_real("returns", x)  # before a support is missed that other returns would not need
     ends = bound_support(bound, declared_support(bound, x, support))
     prepared = to_device(x, *ends, where, binary=bound.binary, certificate=certificate)
     num_rollouts = prepared.returns.shape[-1]

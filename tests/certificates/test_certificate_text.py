@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from jaxcert import Status, certify_lower_bounds
+from jaxcert import Status, certify, certify_lower_bounds
 from jaxcert.certificates import confidence, floor_to, sentence
 
 LOWER = np.arange(200, dtype=np.float32)
@@ -120,8 +120,9 @@ def test_no_advice_where_none_is_needed(threshold):
     assert ("nothing is certified" in text) == (threshold == 500)
 
 
-def test_an_invalid_bound_is_noted_beside_what_is_still_certified():
-    lower = jnp.asarray(LOWER).at[199].set(jnp.nan)
-    certificate = certify_lower_bounds(lower, 10.0, delta=0.1, beta=0.05, validate=False)
+def test_a_missing_return_is_noted_beside_what_is_still_certified():
+    returns = np.ones((60, 20), np.float32)
+    returns[59, 3] = np.nan
+    certificate = certify(returns, 0.3, support=(0, 1), delta=0.05, validate=False)
     assert Status.INVALID_INPUT.advice in str(certificate)
     assert float(certificate.safety[0]) > 0.8

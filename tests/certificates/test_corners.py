@@ -90,7 +90,7 @@ def test_summaries_keep_subnormal_numbers_on_their_side(precision, make):
     bad = jnp.ones((5, 30), precision).at[3, 4].set(-small / 2)
     with pytest.raises(ValueError, match="the return of task 3, rollout 4 is -"):
         summary.update(bad)
-    np.testing.assert_array_equal(summary.update(bad, validate=False).valid, [True, True, True, False, True])
+    assert not np.any(summary.update(bad, validate=False).valid)
     below = make(support=(-small / 2, 1.0), dtype=precision)
     assert float(below.low) == -small
     found = certify(below.update(jnp.full((5, 30), -small / 2, precision)), 0.0, delta=0.1, bound=bound)
