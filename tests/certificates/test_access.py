@@ -159,7 +159,7 @@ def test_the_kinds_of_certificate_without_thresholds():
     ranking = jaxcert.certify_ranking(np.stack([RETURNS, RETURNS * 0.2]), **SETTINGS)
     assert json.loads(ranking.to_json())["order"] == np.asarray(ranking.order).tolist()
     tail = jaxcert.certify_tail(jaxcert.certify_band(RETURNS, None, **SETTINGS), [0.1, 0.3])
-    assert list(tail.to_frame().columns) == ["share", "quantile", "cvar", "status", "delta"]
+    assert list(tail.to_frame().columns) == ["share", "quantile", "cvar", "status", "delta", "quantity"]
     assert tail.to_frame().share.tolist() == [0.1, 0.3]
     assert str(tail.at(0.3)) == str(tail).splitlines()[1]
     with pytest.raises(ValueError, match=r"0.2 is none of the 2 shares; near ones are 0.1, 0.3"):
