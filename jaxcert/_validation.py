@@ -10,11 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 
 
+def is_traced(value: Any) -> bool:
+    """Whether a value stands for one that is known only when the compiled function runs."""
+    return isinstance(value, jax.core.Tracer)
+
+
 def is_concrete(*values: Any) -> bool:
     """Whether every array can be read here: no tracer, and no array distributed over several processes."""
     return not any(
-        isinstance(v, jax.core.Tracer) or (isinstance(v, jax.Array) and not v.is_fully_addressable)
-        for v in jax.tree.leaves(values)
+        is_traced(v) or (isinstance(v, jax.Array) and not v.is_fully_addressable) for v in jax.tree.leaves(values)
     )
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import jax
 import platformdirs
-from jax.experimental.compilation_cache import compilation_cache
 
 # The least recently used programs are deleted first; a `jaxcert certify` takes about 1 MB.
 _MAX_BYTES = 2**28
@@ -74,7 +73,16 @@ def emptied_after(warning: str) -> bool:
 def _set(values: dict[str, Any]) -> None:
     for name, value in values.items():
         jax.config.update(name, value)
-    compilation_cache.reset_cache()  # JAX reads the settings only once
+    read_again()
+
+
+def read_again() -> None:
+    """Let JAX read the settings of its cache, which it otherwise does once."""
+    # No release promises this function; where it is gone, the settings that were read first stay.
+    with contextlib.suppress(ImportError, AttributeError):
+        from jax.experimental.compilation_cache import compilation_cache
+
+        compilation_cache.reset_cache()
 
 
 def _writable(path: Path) -> bool:

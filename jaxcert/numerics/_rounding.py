@@ -6,12 +6,11 @@ from typing import Any, Literal, get_args
 
 import chex
 import jax
-import jax.core
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
 
-from jaxcert._validation import kept_readable
+from jaxcert._validation import is_traced, kept_readable
 
 Side = Literal["down", "up", "nearest"]
 
@@ -72,14 +71,14 @@ def _cast(value: Any, dtype: np.dtype, side: Side, whole: bool) -> jax.Array:
     if side == "nearest":
         return value.astype(dtype)
     # Concrete arrays may be weakly typed, too, as those of `jnp.full` are; they are taken as they are.
-    was_number = isinstance(value, jax.core.Tracer) and value.dtype == np.float32 and getattr(value, "weak_type", False)
+    was_number = is_traced(value) and value.dtype == np.float32 and getattr(value, "weak_type", False)
     return _cast_on_device(value, dtype, side, whole, was_number)
 
 
 def cast_level(value: Any, dtype: Any, side: Side) -> jax.Array:
     """``cast`` for a probability; a traced one outside (0, 1) stays outside, so that it still fails closed."""
     rounded = cast(value, dtype, side)
-    if side == "nearest" or not isinstance(value, jax.core.Tracer):
+    if side == "nearest" or not is_traced(value):
         return rounded
     plain = value.astype(dtype)
     return jnp.where((plain > 0) & (plain < 1), rounded, plain)

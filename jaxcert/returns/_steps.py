@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.core import Tracer
 from jax.typing import ArrayLike
 
+from jaxcert._validation import is_traced
 from jaxcert.numerics import _compensated
 from jaxcert.numerics._rounding import Side, cast
 
@@ -41,7 +41,7 @@ def as_scalar(
     dtype = jnp.result_type(float)
     if jnp.shape(value) != ():
         raise ValueError(f"{name} must be a scalar, got shape {jnp.shape(value)}")
-    if not isinstance(value, Tracer) and not valid(np.asarray(value, dtype=dtype)):
+    if not is_traced(value) and not valid(np.asarray(value, dtype=dtype)):
         raise ValueError(f"{name} must be {expected}, got {value}")
     scalar = cast(value, dtype, side)
     return jnp.where(valid(scalar), scalar, jnp.nan)

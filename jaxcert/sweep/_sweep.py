@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.core
 from jax.sharding import NamedSharding
 
+from jaxcert._validation import is_traced
 from jaxcert.returns._prepared import Support, split_support
 from jaxcert.sweep._chunked import Source, chunked_bounds
 from jaxcert.sweep._grid import Grid
@@ -79,7 +79,7 @@ def sweep(
         array([[0.907, 0.803],
                [0.976, 0.904]], dtype=float32)
     """
-    if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((returns, where, *split_support(support)))):
+    if any(is_traced(leaf) for leaf in jax.tree.leaves((returns, where, *split_support(support)))):
         raise ValueError("sweep takes values that can be read; inside jit, vmap or grad use certify")
     if checkpoint is not None and not os.fspath(checkpoint):
         raise ValueError("checkpoint is empty; expected the name of a folder")

@@ -69,10 +69,10 @@ def test_a_folder_that_cannot_be_made_is_done_without(returns, tmp_path):
 def without_a_cache():
     before = jax.config.jax_compilation_cache_dir
     jax.config.update("jax_compilation_cache_dir", None)
-    _cache.compilation_cache.reset_cache()
+    _cache.read_again()
     yield
     jax.config.update("jax_compilation_cache_dir", before)
-    _cache.compilation_cache.reset_cache()
+    _cache.read_again()
 
 
 @pytest.mark.usefixtures("without_a_cache")

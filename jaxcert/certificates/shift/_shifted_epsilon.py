@@ -5,11 +5,10 @@ from typing import Any
 
 import chex
 import jax
-import jax.core
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
+from jaxcert._validation import as_numbers, is_concrete, is_traced, refuse, require_real
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates.shift._divergence import Divergence
 from jaxcert.certificates.shift._registry import DIVERGENCES
@@ -88,7 +87,7 @@ def bounded(
         require_real(name, value)
     rounded = cast(value, dtype, "up")
     # A traced number may have been moved by one float, out of the range or into it.
-    plain = value.astype(dtype) if isinstance(value, jax.core.Tracer) else rounded
+    plain = value.astype(dtype) if is_traced(value) else rounded
     return _kept(rounded, plain, least=least, largest=largest)
 
 
