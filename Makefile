@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 .PHONY: demo test test-all lint docs notebooks benchmark clean
 
 demo: $(STAMP)
-	$(BIN)/jaxcert demo
+	$(BIN)/jaxcert demo --force
 
 # Compiled programs are kept from one run to the next, in ~/.cache/jaxcert/tests (tests/compilations.py), at most 1 GB;
 # JAX_ENABLE_COMPILATION_CACHE=false does without.

@@ -15,6 +15,7 @@ from jaxcert.cli import _console, _tables
 from jaxcert.cli._cases import NAMES, Case, load_case
 from jaxcert.cli._options import Quiet
 from jaxcert.cli._plots import write_plot
+from jaxcert.cli._settled import Force, Writing, check_new
 from jaxcert.report import check_figure_path, plot_certificates
 
 _SAFETY = 0.9
@@ -35,10 +36,12 @@ class _Certified(NamedTuple):
 
 def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the plots.")] = Path("jaxcert-demo"),
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Certify an example with a known answer, then two trained policies, each in two ways."""
-    files = _files(out)
+    files, written = _files(out), Writing()
+    check_new(*files, force=force)
     with warnings.catch_warnings(), _console.progress(quiet) as show:
         warnings.simplefilter("ignore", UserWarning)  # about the paper's beta; the explanation mentions it
         cases = [load_case(name) for name in NAMES]
@@ -47,7 +50,8 @@ def demo(
         figures = [_figure(*pair) for pair in zip(cases, results, strict=True)]
     out.mkdir(exist_ok=True)
     for file, figure in zip(files, figures, strict=True):
-        write_plot(file, figure)
+        written.attempt(write_plot, file, figure, replace=force)
+    written.check()
     _print(_console.output(), cases, results, [] if quiet else files)
 
 

@@ -13,6 +13,8 @@ from jaxcert.returns._prepared import Support, is_successes, split_support
 _ASSUMED_TASKS = 256
 # An assumed law is the means of so many draws by size, of which each stands for as many.
 _LAW, _LAW_SHARE = 2**14, 2**6
+# In units of the support: smaller ones are none in single precision, and their squares may be none in any.
+_LEAST_SPREAD = 1e-8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,12 +113,12 @@ class AssumedReturns:
         mean, spread = (assumed.mean - low) / self.width, assumed.task_spread / self.width
         if not 0 < mean < 1:
             raise ValueError(f"mean is {assumed.mean:g}; expected a number inside the support ({low:g}, {high:g})")
-        if not 0 < max(spread, 0.0) ** 2 < mean * (1 - mean):
-            most = self.width * np.sqrt(mean * (1 - mean))
+        most = self.width * np.sqrt(mean * (1 - mean))
+        if not 0 < assumed.task_spread < most:
             raise ValueError(f"task_spread is {assumed.task_spread:g}; expected more than 0 and less than {most:.4g}")
         if self.spread is not None and not 0 < self.spread < np.inf:
             raise ValueError(f"rollout_spread is {self.spread:g}; expected a positive number, or None")
-        size = mean * (1 - mean) / spread**2 - 1
+        size = mean * (1 - mean) / max(spread, _LEAST_SPREAD) ** 2 - 1
         self.shape = mean * size, (1 - mean) * size
         self.num_tasks = _ASSUMED_TASKS
         self.binary = self.spread is None and (low, high) == (0.0, 1.0)
@@ -139,7 +141,7 @@ class AssumedReturns:
         shape = (num_repeats, num_tasks, num_rollouts)
         unit = (rng.random(shape) < j).astype(np.float64)
         if self.spread is not None:
-            size = j * (1 - j) / (self.spread / self.width) ** 2 - 1
+            size = j * (1 - j) / float(np.clip(self.spread / self.width, _LEAST_SPREAD, 1)) ** 2 - 1
             successes, failures = np.maximum(size * j, 1e-9), np.maximum(size * (1 - j), 1e-9)
             unit = np.where(size > 1e-3, rng.beta(successes, failures, size=shape), unit)
         return np.minimum(self.low + self.width * unit, self.low + self.width).astype(np.float32)

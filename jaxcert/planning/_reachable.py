@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxcert.planning._design import Design
-from jaxcert.planning._limits import safety_in
+from jaxcert.planning._limits import MOST_TASKS, safety_in
 from jaxcert.planning._option import Costs
 
 # Tasks of a design without a budget.
@@ -51,7 +51,9 @@ def reachable(tried: list[Tried], costs: Costs, power: float, delta: float) -> R
     names = [(one.name, one.num_rollouts) for one in tried for _ in one.betas]
     betas, missing = (np.concatenate(rows) for rows in ([t.betas for t in tried], [1 - t.passing for t in tried]))
     unit = costs.of_task(np.concatenate([one.rollouts for one in tried]))
-    n = np.full(len(unit), _MANY) if costs.budget is None else (costs.budget / unit * (1 + 1e-9)).astype(int)
+    n = np.full(len(unit), _MANY)
+    if costs.budget is not None:
+        n = np.minimum(costs.budget / unit * (1 + 1e-9), MOST_TASKS).astype(int)
     found = np.where(n > 0, safety_in(power, missing, np.maximum(n, 1), betas, delta), 0)
     best = int(np.argmax(found))
     if found[best] <= 0:

@@ -5,6 +5,7 @@ import gzip
 import io
 import re
 import zlib
+from collections.abc import Iterator
 from typing import Any
 
 from jaxcert._extras import import_extra
@@ -67,12 +68,17 @@ def _header(content: bytes, columns: Columns) -> tuple[str, list[str]]:
     start = content[:_LONGEST_HEADER].decode("utf-8-sig", "replace")
     wanted = {name for name in columns if name}
     try:
-        names = {mark: next(lines.reader(io.StringIO(start, newline=""), delimiter=mark), []) for mark in _DELIMITERS}
+        names = {mark: _first_row(lines.reader(io.StringIO(start, newline=""), delimiter=mark)) for mark in _DELIMITERS}
     except lines.Error as error:
         too_long = "too long for those of a table of returns"
         raise ValueError(f"its first line cannot be read as names of columns, {too_long} ({error})") from error
     mark = max(_DELIMITERS, key=lambda mark: (len(wanted.intersection(names[mark])), len(set(names[mark]))))
     return mark, [*wanted, *names[mark]]
+
+
+def _first_row(rows: Iterator[list[str]]) -> list[str]:
+    """That of the names: empty lines before it do not count, as elsewhere in a table."""
+    return next(filter(None, rows), [])
 
 
 def _with_trimmed(table: Any, *names: str | None) -> Any:

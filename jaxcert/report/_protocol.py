@@ -80,7 +80,7 @@ class Protocol:
 
     def __post_init__(self) -> None:
         for name in ("support", "thresholds", "safeties"):
-            object.__setattr__(self, name, tuple(_number(name, value) for value in getattr(self, name)))
+            object.__setattr__(self, name, _numbers(name, getattr(self, name)))
         if len(self.support) != 2 or not self.support[0] < self.support[1] or math.isinf(self.support[0]):
             raise ValueError(f"support is {self.support}; expected the least and the largest return, (a, b)")
         if bool(self.thresholds) == bool(self.safeties):
@@ -175,6 +175,13 @@ class Protocol:
         return {name: value for name, value in entries.items() if value is not None and value != []}
 
 
+def _numbers(name: str, values: Any) -> tuple[float, ...]:
+    """Numbers of a list, which text and tables are none of, also empty ones."""
+    if isinstance(values, str | bytes | Mapping):
+        raise ValueError(f"{name} is {values!r:.40}; expected a list of numbers")
+    return tuple(_number(name, value) for value in values)
+
+
 def _number(name: str, value: Any) -> float:
     """A number that is one, and not text or a truth value, which other readers would not take for one."""
     if np.ndim(value) or np.asarray(value).dtype.kind not in "iuf":
@@ -184,8 +191,8 @@ def _number(name: str, value: Any) -> float:
 
 def _bound_of(bound: str | None, method: str) -> str:
     """The name of the bound, or ValueError for names that are unknown or do not go together."""
-    if bound == "":
-        raise ValueError("bound is ''; expected a name, or none for that of the method")
+    if bound is not None and not (isinstance(bound, str) and bound):
+        raise ValueError(f"bound is {bound!r:.40}; expected a name, or none for that of the method")
     return choose_bound(defaults(bound, method, ())[0], METHODS[method]).name
 
 

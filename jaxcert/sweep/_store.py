@@ -65,7 +65,7 @@ class Store:
         if lower is None or lower.shape != (len(each.betas), seeds.stop - seeds.start, tasks.stop - tasks.start):
             lower = compute()
             content = io.BytesIO()
-            np.savez(content, digest=np.asarray(digest), lower=lower)
+            np.savez(content, digest=np.asarray(digest), lower=lower, checksum=np.asarray(_checksum(digest, lower)))
             write_whole(path, content.getvalue())
         return lower
 
@@ -84,9 +84,9 @@ class Store:
 
 
 def _load(path: Path, digest: str) -> np.ndarray | None:
-    """Lower bounds from a file, or None if there is none or it is damaged; ValueError if they are other ones."""
+    """Lower bounds from a file; None if there is none, or not as it was written; ValueError if they are other ones."""
     try:
-        arrays = read_arrays(path.read_bytes(), ["digest", "lower"])
+        arrays = read_arrays(path.read_bytes(), ["digest", "lower", "checksum"])
     except (OSError, ValueError):
         return None
     if str(arrays["digest"]) != digest:
@@ -95,7 +95,16 @@ def _load(path: Path, digest: str) -> np.ndarray | None:
             "started with (nothing was changed)"
         )
     lower = arrays["lower"]
-    return lower if lower.dtype.kind == "f" and not np.isnan(lower).any() else None
+    if lower.dtype.kind != "f" or np.isnan(lower).any():
+        return None
+    return lower if str(arrays["checksum"]) == _checksum(digest, lower) else None
+
+
+def _checksum(digest: str, lower: np.ndarray) -> str:
+    """A hash of lower bounds, with what they were computed from."""
+    state = hashlib.blake2b(f"{digest}{lower.dtype}{lower.shape}".encode(), digest_size=16)
+    state.update(np.ascontiguousarray(lower).tobytes())
+    return state.hexdigest()
 
 
 def _check_settings(path: Path, wanted: dict[str, Any]) -> None:

@@ -190,7 +190,7 @@ class CertificationHook:
             "deterministic": self.deterministic,
             "num_tasks": self.sizes["num_tasks"],
             "num_rollouts": self.sizes["num_rollouts"],
-            "support": [float(end) for end in self.env.support],
+            "support": [float(end) if np.isfinite(end) else None for end in self.env.support],
             "adaptive": self.adaptive,
             **self.settings,
             "beta": beta if beta is None or isinstance(beta, str) else float(beta),

@@ -9,10 +9,16 @@ from jaxcert._contents import parsed
 
 # The last entry of each line.
 _CHAIN = "chain"
-# How each line begins; and what completes one that was cut short within a name, a value or a list, or after it.
+# How each line begins; and what completes one that was cut short within a name or before it, or within a value or after
+# it, which may be text, a number, a word or a list of these.
 _HEAD = b'{"number": '
-_WITHIN = (b'": 0}', b": 0}", b"0}", b"}", b'"}', b"0]}", b"]}", b'"]}', b' "a": 0}')
-_ENDS = (*_WITHIN, *(word[i:] + b"}" for word in (b"true", b"false", b"null") for i in range(1, len(word))))
+_ESCAPED = (b'"', b'n"', *(b"0" * i + b'"' for i in range(1, 5)))
+_WORDS = tuple(word[i:] for word in (b"true", b"false", b"null") for i in range(1, len(word)))
+_ENDS = (
+    *(text + b": 0}" for text in (b"", *_ESCAPED)),
+    b' "a": 0}',
+    *(value + end for value in (b"", b"0", *_ESCAPED, *_WORDS) for end in (b"}", b"]}")),
+)
 
 
 def line_of(entry: Mapping[str, Any], chains: list[str]) -> tuple[str, str]:

@@ -100,6 +100,13 @@ def test_in_a_batch_and_under_jit_only_that_entry_is_refused(method):
         assert np.asarray(found.status)[:, 0].tolist() == [0, Status.INVALID_INPUT, found.status[2, 0], 0]
 
 
+@pytest.mark.parametrize("method", ["binomial", "soft"])
+def test_weights_alone_certify_nothing(method):
+    """Those of the sampled tasks have a mean of 0.7 here, which says that the others weigh more, and no more."""
+    found = jaxcert.certify_weighted(LOW, [0.1], np.full(N, 0.7), max_weight=1.5, method=method, **OPTIONS)
+    assert (float(found.safety[0]), float(found.epsilon[0])) == (0, 1)
+
+
 def test_what_is_masked_refutes_nothing():
     where = np.ones((N, M), bool)
     where[3, 1] = False

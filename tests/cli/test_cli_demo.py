@@ -46,8 +46,26 @@ def test_the_grid_beside_the_truth(tmp_path, grid_in_the_default_way_only):
     assert (tmp_path / "plots" / "simple_grid.png").read_bytes().startswith(PNG)
     assert f"plot: {tmp_path / 'plots' / 'simple_grid.png'}" in out
 
-    quiet = command("demo", "--out", tmp_path / "plots", "--quiet")
+    plot = tmp_path / "plots" / "simple_grid.png"
+    plot.write_text("another's")
+    assert f"{plot}: exists; expected a new file, or --force to replace it" in refused("demo", "--out", plot.parent)
+    assert plot.read_text() == "another's"
+    quiet = command("demo", "--out", plot.parent, "--force", "--quiet")
     assert quiet.out == out[: out.index("plot: ")]
+    assert plot.read_bytes().startswith(PNG)
+
+
+def test_a_plot_that_appears_meanwhile_stays(tmp_path, monkeypatch, grid_in_the_default_way_only):
+    plot, draw = tmp_path / "simple_grid.png", _demo_command.plot_certificates
+
+    def appears(*arguments, **options):
+        plot.write_text("another's")
+        return draw(*arguments, **options)
+
+    monkeypatch.setattr(_demo_command, "plot_certificates", appears)
+    status, _, err = command("demo", "--out", tmp_path)
+    assert (status, plot.read_text()) == (2, "another's")
+    assert f"{plot}: exists by now, and is not replaced; what was written is in {tmp_path / 'simple_grid.1.png'}" in err
 
 
 def test_the_cases_are_those_of_the_paper():

@@ -1,12 +1,16 @@
 """Plans: against simulations of whole experiments, exact cases, and what is refused."""
 
 import json
+import math
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from jaxcert.planning import Assumptions, Design, plan, power_curve, simulate
+from jaxcert.planning._option import Costs
+from jaxcert.planning._pilot import source_of
+from jaxcert.planning._reachable import Tried, reachable
 
 SUPPORT = (0.0, 1.0)
 ASSUMED = Assumptions(mean=0.8, task_spread=0.06, rollout_spread=0.1)
@@ -138,6 +142,25 @@ def test_a_plan_as_text_and_as_json(cheapest):
     assert str(cheapest.best.design).startswith(str(cheapest.best.design.num_tasks))
 
 
+@pytest.mark.parametrize("spread", [1e-320, 1e-170, 1e-9, 0.1, 1e9, 1e308])
+def test_a_spread_of_any_size_gives_returns(spread):
+    """Its square is not a number of every type."""
+    rng = np.random.default_rng(0)
+    within = source_of(Assumptions(0.5, 0.05, spread), SUPPORT).draw(rng, 4, 50).std(axis=-1).mean()
+    assert 0.45 < within < 0.5 if spread > 1 else math.isclose(within, spread, rel_tol=0.1, abs_tol=1e-6)
+    if spread < 1:
+        among = source_of(Assumptions(0.5, spread, 1e-3), SUPPORT).draw(rng, 4, 50).mean(axis=-1).std()
+        assert math.isclose(among, spread, rel_tol=0.1, abs_tol=1e-3)
+
+
+def test_of_a_budget_without_end_something_is_within_reach():
+    tried = Tried("betting", 4, np.array([0.05]), np.array([0.9]), np.array([4.0]))
+    found = reachable([tried], Costs(0.0, 1.0, 1e308), power=0.9, delta=0.05)
+    assert found is not None
+    assert found.design.num_tasks == 10**6
+    assert 0.89 < found.safety < found.limit < 0.9
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -146,6 +169,7 @@ def test_a_plan_as_text_and_as_json(cheapest):
         ({"pilot": PILOT + 1}, r"pilot\[0, 0\] is .*; expected a return in the support"),
         ({"pilot": Assumptions(2.0, 0.1, 0.1)}, "mean is 2; expected a number inside the support"),
         ({"pilot": Assumptions(0.5, 0.6, 0.1)}, "task_spread is 0.6; expected more than 0 and less than 0.5"),
+        ({"pilot": Assumptions(0.5, 1e308, 0.1)}, r"task_spread is 1e\+308; expected more than 0 and less than 0.5"),
         ({"pilot": Assumptions(0.5, 0.1, -1.0)}, "rollout_spread is -1"),
         ({"pilot": Assumptions(0.5, -0.1, 0.1)}, "task_spread is -0.1; expected more than 0 and less than 0.5"),
         ({"pilot": Assumptions(0.5, np.nan, 0.1)}, "task_spread is nan"),

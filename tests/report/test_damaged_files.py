@@ -140,6 +140,15 @@ def test_every_kind_of_line_ending(tmp_path, ending):
     np.testing.assert_array_equal(read_returns(path).returns, X)
 
 
+@pytest.mark.parametrize("start", ["\n", "\r\n\r\n", "\ufeff\n"])
+def test_empty_lines_before_the_names_do_not_count(tmp_path, start):
+    """Columns whose names were not seen would be guessed to be of numbers, and semicolons to be none."""
+    path = tmp_path / "r.csv"
+    path.write_bytes(f"{start}task;trial;success\n01;1;true\n1;1;false\n".encode())
+    found = read_returns(path)
+    assert (found.tasks.tolist(), found.returns.tolist()) == (["01", "1"], [[True], [False]])
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [

@@ -14,6 +14,7 @@ import pytest
 
 import jaxcert
 from jaxcert.sweep import Grid, sweep
+from jaxcert.sweep._store import _checksum
 
 X = np.random.default_rng(0).uniform(0.2, 0.8, (2, 12, 16)).astype(np.float32)
 GRID = Grid(np.linspace(0.1, 0.7, 9), bounds=("hoeffding", "dkw"), betas=(0.1, 0.2))
@@ -68,11 +69,28 @@ def test_a_damaged_chunk_is_computed_again(started, damage):
     assert path.read_bytes() == content
 
 
+def replaced(path, change, *, new_checksum=True):
+    """The chunk with other lower bounds."""
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    arrays["lower"] = change(arrays["lower"])
+    if new_checksum:
+        arrays["checksum"] = np.asarray(_checksum(str(arrays["digest"]), arrays["lower"]))
+    np.savez(path, **arrays)
+
+
+def test_a_chunk_that_was_altered_is_computed_again(started):
+    """In a sound archive, whose own checksums say nothing against it."""
+    path = min(started.glob("*.npz"))
+    content = path.read_bytes()
+    replaced(path, lambda lower: lower + np.float32(0.25), new_checksum=False)
+    assert_same(sweep(X, GRID, checkpoint=started, resume=True, **SETTINGS), sweep(X, GRID, **SETTINGS))
+    assert path.read_bytes() == content
+
+
 def test_finished_chunks_are_used(started):
     """A chunk whose content was replaced, hash and all, shows in the result."""
-    path = min(started.glob("*.npz"))
-    with np.load(path) as archive:
-        np.savez(path, digest=archive["digest"], lower=np.zeros_like(archive["lower"]))
+    replaced(min(started.glob("*.npz")), np.zeros_like)
     resumed = sweep(X, GRID, checkpoint=started, resume=True, **SETTINGS)
     assert np.any(resumed.num_violations != sweep(X, GRID, **SETTINGS).num_violations)
 
@@ -118,9 +136,7 @@ def test_a_chunk_of_another_place_or_sweep_is_refused(started, tmp_path_factory)
 
 
 def test_a_chunk_of_another_shape_is_computed_again(started):
-    path = min(started.glob("*.npz"))
-    with np.load(path) as archive:
-        np.savez(path, digest=archive["digest"], lower=np.ones_like(archive["lower"][:1]))
+    replaced(min(started.glob("*.npz")), lambda lower: np.ones_like(lower[:1]))
     assert_same(sweep(X, GRID, checkpoint=started, resume=True, **SETTINGS), sweep(X, GRID, **SETTINGS))
 
 
@@ -192,6 +208,7 @@ PROGRAM = """
 import sys, time
 import numpy as np
 from jaxcert.sweep import Grid, sweep
+from jaxcert.sweep._store import _checksum
 x = np.random.default_rng(0).uniform(0.2, 0.8, (2, 12, 16)).astype(np.float32)
 grid = Grid(np.linspace(0.1, 0.7, 9), bounds=("hoeffding", "dkw"), betas=(0.1, 0.2))
 def progress(done, total):

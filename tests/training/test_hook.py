@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import re
 import subprocess
 import sys
@@ -283,6 +284,14 @@ def test_a_log_is_kept_from_the_beginning_or_not_at_all(tmp_path):
     other(0, make_policy, jnp.float32(1))
     with pytest.raises(ValueError, match="has certified checkpoints of another training"):
         other.keep_log(tmp_path / "other.jsonl")
+
+
+def test_an_open_support_is_null_in_the_log(tmp_path):
+    env = dataclasses.replace(COINS, support=(0.0, math.inf))
+    options = {"thresholds": [0.1], "budget": CheckpointBudget(0.1, num_checkpoints=3), "log": tmp_path / "log.jsonl"}
+    CertificationHook(env, KEY, **SIZES, **options)(0, make_policy, jnp.float32(0.9))
+    _, done = map(json.loads, (tmp_path / "log.jsonl").read_text().splitlines())
+    assert done["support"] == [0.0, None]
 
 
 def test_two_hooks_on_one_log_share_what_is_left(tmp_path):

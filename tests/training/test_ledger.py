@@ -124,7 +124,13 @@ def test_only_the_start_of_one_entry_is_cut_off(log, content):
 
 
 def test_an_entry_cut_short_anywhere_is_cut_off(log):
-    facts = {"reached": True, "until": None, "deterministic": False, "support": [0.0, 1.5e-7], "bound": "betting"}
+    facts = {
+        "until": None,
+        "deterministic": False,
+        "support": [0.0, 1.5e-7],
+        "open": [0.0, None],
+        "bound": 'b\u00e9t"g',
+    }
     ledger = Ledger(log)
     ledger.begin(0, BUDGET)
     before = log.read_bytes()

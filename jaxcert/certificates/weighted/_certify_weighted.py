@@ -134,6 +134,7 @@ def _from_lower_bounds(lower, thresholds, weights, largest, beta, delta) -> tupl
     lower, num_thresholds = jnp.where(parts.valid, lower, -jnp.inf), thresholds.shape[-1]
     passed = lower[..., None] >= jnp.broadcast_to(thresholds, (*lower.shape, num_thresholds))
     epsilon = weighted_epsilon(passed.astype(lower.dtype), parts, jnp.zeros_like(delta), beta, delta)
+    epsilon = _unless_none(epsilon, jnp.isfinite(lower))
     violations = count_violations(lower, jnp.broadcast_to(thresholds, (*lower.shape[:-1], num_thresholds)))
     return _derived(lower, violations, epsilon), parts.effective_size
 
@@ -145,10 +146,15 @@ def _from_evidence(prepared: Prepared, thresholds, weights, largest, alpha, delt
     wealth, valid = evidence(prepared, thresholds)
     wealth, valid = jnp.where(parts.valid[..., None], wealth, 0), valid & parts.valid
     share, low = shares(wealth, alpha, least_evidence(prepared.returns.shape[-1], wealth.dtype))
-    epsilon = weighted_epsilon(share, parts, low, alpha, delta)
+    epsilon = _unless_none(weighted_epsilon(share, parts, low, alpha, delta), valid)
     violations = valid.shape[-1] - jnp.sum(wealth > 1, axis=-2, dtype=jnp.int32)
     lower = jnp.where(valid & (alpha > 0), prepared.low, -jnp.inf)
     return _derived(lower, violations, epsilon), parts.effective_size
+
+
+def _unless_none(epsilon: jax.Array, valid: jax.Array) -> jax.Array:
+    """The risk [..., t]; 1 where no task [..., n] is valid, as for refuted returns: weights alone certify nothing."""
+    return jnp.where(jnp.any(valid, axis=-1, keepdims=True), epsilon, 1.0)
 
 
 def _derived(lower: jax.Array, violations: jax.Array, epsilon: jax.Array) -> Derived:
