@@ -1,13 +1,13 @@
 """Successes: attained levels beside the best number of successes in hindsight, and beside the other methods.
 
-    python -m benchmarks.attained [--only bands|speed]
+    python -m benchmarks.attained [--only hindsight|methods|bands|failures|speed]
 
 Simulated tasks from several laws of success probabilities. *In hindsight* is the one number of successes c, of all m,
 with the largest mean safety over the repetitions of a law at a threshold: an upper bound on what any rule for a single
 c can reach, which no one can use. First the means over laws, thresholds and deltas by (n, m), and how often a
 certificate says nothing (less than .01) where hindsight says more than .05; then the mean safety of each method for a
-few designs; what all thresholds at once cost beside one that was fixed beforehand; and milliseconds of calls, which
-alternate.
+few designs; what all thresholds at once cost beside one that was fixed beforehand; how often the certificate fails in
+the worst case, exactly; and milliseconds of calls, which alternate.
 """
 
 import itertools
@@ -16,10 +16,12 @@ import time
 from collections.abc import Callable
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from scipy import stats
 
 import jaxcert
+from jaxcert.certificates.attained._levels import successes_near
 
 Law = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 
@@ -61,11 +63,20 @@ DESIGNS = (
 # What is compared at all thresholds at once: tasks from Beta(9, 1), mean safety at these thresholds.
 BANDS, AT = ((60, 4), (200, 4), (200, 10), (200, 20), (200, 50), (200, 200), (200, 1000)), (0.6, 0.7, 0.8, 0.85)
 LARGE, MANY, TURNS = (200, 1000), 600, 60
+# Where failures are computed, for all deltas.
+FAILING_TASKS, FAILING_ROLLOUTS = (1, 2, 5, 12, 30, 60, 200), (1, 2, 3, 4, 5, 8, 10, 20, 50, 200)
+FAILING_THRESHOLDS = (0.05, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 
 
 def main() -> None:
-    """Print all tables, or one of the last two."""
-    tables = {"hindsight": _hindsight, "methods": _designs, "bands": _bands, "speed": _speed}
+    """Print all tables, or one of them."""
+    tables = {
+        "hindsight": _hindsight,
+        "methods": _designs,
+        "bands": _bands,
+        "failures": _failures,
+        "speed": _speed,
+    }
     for table in [tables[sys.argv[2]]] if len(sys.argv) > 2 else tables.values():
         table()
         print()
@@ -99,6 +110,48 @@ def _bands() -> None:
         ]
         rows = np.stack([np.asarray(each.safety).mean(axis=0) for each in found], axis=1)
         print(f"| {n} × {m} | {' | '.join(' / '.join(f'{value:.2f}' for value in row) for row in rows)} |")
+
+
+def _failures() -> None:
+    print("| n | settings | largest failure probability / δ | at m, B, δ |\n|---|---|---|---|")
+    for n in FAILING_TASKS:
+        each = {
+            (m, threshold, delta): largest_failure(n, m, threshold, delta) / delta
+            for m, threshold, delta in itertools.product(FAILING_ROLLOUTS, FAILING_THRESHOLDS, DELTAS)
+            if n * n * m <= _MOST_OUTCOMES
+        }
+        worst = max(each, key=lambda setting: each[setting])
+        print(f"| {n} | {len(each)} | {each[worst]:.7f} | {'{}, {:g}, {:g}'.format(*worst)} |", flush=True)
+
+
+# Of n + 1 data sets for each number of successes, so many returns at most.
+_MOST_OUTCOMES = 5 * 10**6
+
+
+def largest_failure(n: int, m: int, threshold: float, delta: float) -> float:
+    """The largest probability, over all laws of tasks, that ``certify`` says less than the true risk.
+
+    A certificate falls with each number of successes, so that it fails most often where the share epsilon of tasks
+    below B is just below it and the others always succeed. The violations at the largest c are then
+    Bin(n, epsilon (1 - tau)), and those at the next one a part of them with a known chance each: a Markov chain, summed
+    here for every epsilon just above what the certificate can say, between which the probability only falls.
+    """
+    at, k = np.float32(threshold), np.arange(n + 1)
+    numbers = sorted({int(c) for c in np.asarray(successes_near(jnp.float32(m), jnp.asarray(at)))}, reverse=True)
+    # k tasks without a success, the others with c of them: the risk by the numbers up to c.
+    counts = np.stack([np.where(np.arange(n) < some, 0, c) for c in numbers for some in k])
+    found = jaxcert.certify(np.arange(m) < counts[..., None], at, delta=delta, validate=False)
+    said = np.asarray(found.epsilon, np.float64).reshape(len(numbers), n + 1)
+    risks = np.nextafter(np.unique(said[said < 1]), 2)[:, None]
+    missed = stats.binom.cdf(np.asarray(numbers) - 1, m, np.nextafter(float(at), 0))
+    chances, failed = stats.binom.pmf(k, n, np.minimum(risks * missed[0], 1)), np.zeros(len(risks))
+    for place, row in enumerate(said):
+        if place:
+            chances = chances @ stats.binom.pmf(k, k[:, None], missed[place] / missed[place - 1])
+        fails = row < risks
+        failed += (chances * fails).sum(axis=1)
+        chances = np.where(fails, 0, chances)
+    return float(failed.max(initial=0))
 
 
 def _speed() -> None:

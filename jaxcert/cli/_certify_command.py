@@ -27,6 +27,8 @@ _Fixed = Literal["threshold", "safety"]
 _Asked = dict[_Fixed, list[float]]
 # To read, not to compute with: each may take a second.
 _MOST_ADVICE = 5
+_UNKNOWN = "not for too few tasks alone; no more is known with these settings"
+_UNKNOWN_OF_SEVERAL_SIZES = "not for too few tasks alone; no more is known of unequal numbers of rollouts"
 _MOST_MISSED = 20
 _BOUNDS = [f"{bound.name} (0/1 returns)" if bound.binary else bound.name for bound in BOUNDS.values()]
 
@@ -130,7 +132,7 @@ def certify_file(
     if not wanted_files.to_stdout:
         # Last, so that a failure leaves no incomplete output.
         _print(_tables.heading(data, settings["support"], certificates), asked, certificates)
-        _print_advice(certificates, advice, wanted)
+        _print_advice(certificates, advice, wanted, several_sizes=data.where is not None)
     if require is not None:
         _check_safety(require, certificates["threshold"])
 
@@ -186,18 +188,23 @@ def _advice(
 
 
 def _print_advice(
-    certificates: dict[_Fixed, Certificate], advice: dict[_Fixed, tuple[Advice | None, ...]], wanted: float | None
+    certificates: dict[_Fixed, Certificate],
+    advice: dict[_Fixed, tuple[Advice | None, ...]],
+    wanted: float | None,
+    *,
+    several_sizes: bool,
 ) -> None:
     for fixed, entries in advice.items():
         certificate = certificates[fixed]
+        missing = misses(certificate, safety=wanted, fixed=fixed)
         values = certificate.thresholds if fixed == "threshold" else certificate.safety
-        for value, entry in zip(values.tolist(), entries, strict=False):
-            if entry is not None:
-                _console.output().print(f"Why not more at {fixed} {floor_figures(value)}: {entry}.")
+        for value, entry, missed in zip(values.tolist(), entries, missing.tolist(), strict=False):
+            if entry is not None or missed:
+                why = entry or (_UNKNOWN_OF_SEVERAL_SIZES if several_sizes else _UNKNOWN)
+                _console.output().print(f"Why not more at {fixed} {floor_figures(value)}: {why}.")
         if len(entries) < len(certificate):
-            missed = int(misses(certificate, safety=wanted, fixed=fixed).sum())
             several = "thresholds" if fixed == "threshold" else "safeties"
-            _console.output().print(f"Advice for the first {_MOST_ADVICE} of {missed} {several} that miss.")
+            _console.output().print(f"Advice for the first {_MOST_ADVICE} of {missing.sum()} {several} that miss.")
 
 
 def _print(heading: str, asked: _Asked, certificates: dict[_Fixed, Certificate]) -> None:

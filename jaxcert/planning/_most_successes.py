@@ -133,8 +133,8 @@ def _rollouts(n: int, enough: list[int], most: float, *, is_choice: bool) -> str
     if enough and is_choice:
         return f", or {tasks} with about {enough[0]:,} rollouts each"
     if enough:
-        return f"; {tasks} need about {enough[0]:,} rollouts each"
-    return f"; {tasks} with ever more rollouts come to {floor_to(most, 2)}"
+        return f"; {tasks} need{'s' * (n == 1)} about {enough[0]:,} rollouts each"
+    return f"; {tasks} with ever more rollouts come{'s' * (n == 1)} to {floor_to(most, 2)}"
 
 
 def _both(tasks: np.ndarray, trials: list[int]) -> str:

@@ -58,6 +58,8 @@ def check_values(
 
 def _first_bad(x: Any, low: float, high: float, where: jax.Array | None, binary: bool) -> int:
     """The flat index of the first impossible value, or -1."""
+    if x.dtype == bool and low <= 0 and high >= 1:
+        return -1
     if isinstance(x, jax.Array):
         with jax.ensure_compile_time_eval():  # the array may be concrete while something else is traced
             x = convert(x, returns_dtype(x), "nearest")

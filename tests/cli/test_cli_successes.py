@@ -90,6 +90,19 @@ def test_a_protocol_that_leaves_columns_open_is_kept_by_the_one_that_can_be_mean
     assert "value_column is passed, the protocol locks no value_column; expected one that is read without" in message
 
 
+def test_a_safety_that_is_missed_with_unequal_numbers_of_trials_is_not_passed_over(trials, tmp_path):
+    some = tmp_path / "some.csv"
+    some.write_text("".join(trials.read_text().splitlines(keepends=True)[:-1]))
+    found = command("certify", some, *DELTA, *HALF, "--wanted", 0.99)
+    assert "Why not more at threshold 0.5: 60 tasks with 10 rollouts each can certify" in found.out
+    found = command("certify", some, *DELTA, "--threshold", 0.9, "--threshold", 0.1, "--wanted", 0.8)
+    said = (
+        "Why not more at threshold 0.9: not for too few tasks alone; no more is known of unequal numbers of rollouts."
+    )
+    assert said in found.out
+    assert found.out.count("Why not more") == 1
+
+
 def test_a_plan_from_successes_needs_no_support(trials, tmp_path, monkeypatch):
     def refuse(pilot, *, support, **_):
         raise ValueError(f"planned from {pilot.dtype} in {support}")

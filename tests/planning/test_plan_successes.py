@@ -111,6 +111,13 @@ def test_how_many_tasks_or_trials_is_answered_with_both_numbers():
     assert fewer < 0.8 <= enough
 
 
+def test_one_task_is_spoken_of_as_one():
+    [advice] = advise(
+        certify(PASSED[:1] | True, 0.5, delta=0.05), support=(0, 1), num_rollouts=PASSED.shape[1], safety=0.8
+    )
+    assert "1 new task with ever more rollouts comes to 0.00" in str(advice)
+
+
 def test_of_unequal_numbers_of_trials_no_law_is_made_up():
     where = np.ones((60, 4), bool)
     where[::3, 2:] = False
