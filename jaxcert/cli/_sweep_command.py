@@ -43,8 +43,7 @@ def sweep_file(
     if dry_run:
         _print_plan(wanted, returns)
         return
-    check_new(wanted.out, force=force or resume)
-    replace = force or wanted.out.exists()  # what was there when --resume was given, not what appears meanwhile
+    check_new(wanted.out, force=force)  # also to go on: an interrupted sweep has not written it
     # The certificates follow the last chunk.
     with _console.warnings_on_stderr(), _console.bar("lower bounds", MofNCompleteColumn(), quiet=quiet) as update:
         result = sweep(
@@ -57,7 +56,7 @@ def sweep_file(
             resume=resume,
             progress=lambda done, total: update(completed=done, total=total),
         )
-    write_sweep(wanted.out, result, replace=replace)
+    write_sweep(wanted.out, result, replace=force)
     _print(wanted, result)
 
 
