@@ -22,7 +22,7 @@ _NOTE = "Each certificate holds by itself, for settings fixed before the data we
 def sweep_file(
     config: Annotated[Path, typer.Argument(metavar="CONFIG", help="TOML file with the tables [data], [grid], [run].")],
     resume: Annotated[
-        bool, typer.Option("--resume", help="Continue the sweep in the folder given by [run] checkpoint.")
+        bool, typer.Option("--resume", help="Continue an interrupted sweep in the folder given by [run] checkpoint.")
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the number of certificates and bytes, and stop.")
