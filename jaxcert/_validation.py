@@ -18,7 +18,8 @@ def is_traced(value: Any) -> bool:
 def is_concrete(*values: Any) -> bool:
     """Whether every array can be read here: no tracer, and no array distributed over several processes."""
     return not any(
-        is_traced(v) or (isinstance(v, jax.Array) and not v.is_fully_addressable) for v in jax.tree.leaves(values)
+        isinstance(v, jax.core.Tracer) or (isinstance(v, jax.Array) and not v.is_fully_addressable)
+        for v in jax.tree.leaves(values)
     )
 
 
