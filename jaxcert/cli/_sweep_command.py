@@ -22,7 +22,7 @@ _NOTE = "Each certificate holds by itself, for settings fixed before the data we
 def sweep_file(
     config: Annotated[Path, typer.Argument(metavar="CONFIG", help="TOML file with the tables [data], [grid], [run].")],
     resume: Annotated[
-        bool, typer.Option("--resume", help="Continue the sweep in the folder given by [run] checkpoint.")
+        bool, typer.Option("--resume", help="Continue an interrupted sweep in the folder given by [run] checkpoint.")
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the number of certificates and bytes, and stop.")
@@ -43,8 +43,7 @@ def sweep_file(
     if dry_run:
         _print_plan(wanted, returns, where)
         return
-    check_new(wanted.out, force=force or resume)
-    replace = force or wanted.out.exists()  # what was there when --resume was given, not what appears meanwhile
+    check_new(wanted.out, force=force)  # also to go on: an interrupted sweep has not written it
     # The certificates follow the last chunk.
     with _console.warnings_on_stderr(), _console.bar("lower bounds", MofNCompleteColumn(), quiet=quiet) as update:
         result = sweep(
@@ -57,7 +56,7 @@ def sweep_file(
             resume=resume,
             progress=lambda done, total: update(completed=done, total=total),
         )
-    write_sweep(wanted.out, result, replace=replace)
+    write_sweep(wanted.out, result, replace=force)
     _print(wanted, result)
 
 

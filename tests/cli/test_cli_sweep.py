@@ -94,6 +94,12 @@ def test_resume(folder):
     (folder / "sweep.parquet").unlink()
     assert command("sweep", folder / "sweep.toml", "--resume").status == 0
     check_table(folder / "sweep.parquet")
+    (folder / "sweep.parquet").write_text("another's")
+    assert "exists; expected a new file" in refused("sweep", folder / "sweep.toml", "--resume")
+    assert (folder / "sweep.parquet").read_text() == "another's"
+    assert command("sweep", folder / "sweep.toml", "--resume", "--force").status == 0
+    check_table(folder / "sweep.parquet")
+    (folder / "sweep.parquet").unlink()
     np.savez(folder / "seed1.npz", returns=RETURNS[1] / 2)
     assert "was computed from other returns" in refused("sweep", folder / "sweep.toml", "--resume")
     other = changed(folder, "deltas = [0.1]", "deltas = [0.2]")
