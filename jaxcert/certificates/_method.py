@@ -52,6 +52,20 @@ class Derived(NamedTuple):
     levels: jax.Array | None = None
 
 
+class FromCounts(NamedTuple):
+    """How a method derives the risk where each task was counted before, in pieces of the returns or all at once.
+
+    Attributes:
+        counted: (prepared returns [..., n, m]) -> counts [2, ..., n], of each task by itself: neither thresholds nor
+            levels matter. -1 for a task with invalid returns, NaN for one that refutes the support.
+        solve: (counts, m or None, thresholds, beta, delta) -> ``Derived``, what the returns would give; None for
+            returns with a mask. ``lower`` then says only which tasks are invalid.
+    """
+
+    counted: Callable[..., jax.Array]
+    solve: Callable[..., Derived]
+
+
 class FromReturns(NamedTuple):
     """How a method derives the risk from the returns, where no lower bounds are counted.
 
@@ -62,6 +76,7 @@ class FromReturns(NamedTuple):
         solve: (prepared returns, thresholds, beta, delta) -> ``Derived``; epsilon never below the exact risk.
         summaries: whether a summary of the returns suffices.
         chooses: whether ``solve`` chooses a beta for each threshold where none is given; "auto" asks for the same.
+        counts: how it goes on from counts of the returns; None if it needs the returns themselves.
     """
 
     bound: Bound
@@ -69,6 +84,7 @@ class FromReturns(NamedTuple):
     solve: Callable[..., Derived]
     summaries: bool = False
     chooses: bool = False
+    counts: FromCounts | None = None
 
 
 @dataclasses.dataclass(frozen=True)

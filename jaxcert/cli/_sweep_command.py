@@ -41,7 +41,7 @@ def sweep_file(
     with _console.warnings_on_stderr():
         returns, where = _read(wanted, strict)
     if dry_run:
-        _print_plan(wanted, returns)
+        _print_plan(wanted, returns, where)
         return
     check_new(wanted.out, force=force)  # also to go on: an interrupted sweep has not written it
     # The certificates follow the last chunk.
@@ -80,8 +80,8 @@ def _padded(array: np.ndarray, length: int) -> np.ndarray:
     return np.pad(array, ((0, 0), (0, length - array.shape[1])))
 
 
-def _print_plan(config: Config, returns: np.ndarray) -> None:
-    planned = plan_sweep(returns, config.grid, support=config.support, max_bytes=config.max_bytes)
+def _print_plan(config: Config, returns: np.ndarray, where: np.ndarray | None) -> None:
+    planned = plan_sweep(returns, config.grid, support=config.support, where=where, max_bytes=config.max_bytes)
     seeds, n, m = returns.shape
     lines = [
         f"{seeds} seeds, {n} tasks, {m} rollouts",

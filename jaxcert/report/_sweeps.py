@@ -16,9 +16,9 @@ _FORMATS = (".parquet", ".csv")
 def write_sweep(path: str | PathLike[str], result: SweepResult, *, replace: bool = True) -> None:
     """Write the certificates of a sweep, one row each, completely or not at all; the file's suffix says how.
 
-    The columns are seed, num_tasks, num_rollouts, bound, method, beta (the grid's, or the default in use), delta,
-    threshold, epsilon, safety, num_violations, num_valid, status. The table is written seed by seed: besides the
-    result, memory holds the rows of one seed, about 60 bytes each.
+    The columns are seed, num_tasks, num_rollouts, bound, method, beta (the grid's, or the default in use, NaN for
+    "attained"), delta, threshold, epsilon, safety, num_violations, num_valid, status. The table is written seed by
+    seed: besides the result, memory holds the rows of one seed, about 60 bytes each.
 
     Args:
         path: the file, `.parquet` or `.csv`.

@@ -1,4 +1,4 @@
-"""The returns of a sweep, on the device, on the host or in a file, and their lower bounds chunk by chunk."""
+"""The returns of a sweep, on the device, on the host or in a file, and their bounds or counts chunk by chunk."""
 
 import functools
 from collections.abc import Callable, Iterator
@@ -9,6 +9,7 @@ import numpy as np
 from jaxcert._validation import require_real
 from jaxcert.bounds._evaluate import lower_bounds_at, prepare
 from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._registry import COUNTED
 from jaxcert.returns._checks import check_axes
 from jaxcert.returns._prepared import returns_dtype
 from jaxcert.sweep._plan import Pass, Plan, Tile, tiles
@@ -57,11 +58,11 @@ def _sliceable(name: str, array: Any) -> Any:
 
 
 def chunked_bounds(source: Source, plan: Plan, store: Store | None, progress: Progress) -> Iterator[np.ndarray]:
-    """[betas, seeds, tasks] on the host for each pass; finished chunks are loaded from the store, if there is one."""
+    """[betas or counts, seeds, tasks] on the host for each pass; finished chunks are loaded from a store."""
     done = 0
     progress(done, plan.num_chunks)
     for each in plan.passes:
-        lower = np.empty((len(each.betas), plan.num_seeds, each.num_tasks), plan.dtype)
+        lower = np.empty((each.num_rows, plan.num_seeds, each.num_tasks), plan.dtype)
         for chunk in tiles((plan.num_seeds, each.num_tasks), each.chunk):
             x, where = source.read(chunk, each.num_rollouts)
             compute = functools.partial(_lower, source, plan, each, chunk, x, where)
@@ -72,11 +73,13 @@ def chunked_bounds(source: Source, plan: Plan, store: Store | None, progress: Pr
 
 
 def _lower(source: Source, plan: Plan, each: Pass, chunk: Tile, x: Any, where: Any) -> np.ndarray:
-    """[betas, seeds, tasks] of a chunk."""
+    """[betas or counts, seeds, tasks] of a chunk."""
     bound, first = BOUNDS[each.bound], (*(axis.start for axis in chunk), 0)[-x.ndim :]
-    betas = np.asarray(each.betas, plan.dtype)
     prepared = prepare(bound, x, source.support, where, source.validate, first=first)
     if source.validate and each == plan.largest_pass:
         check_axes(prepared.returns, prepared.where)
-    lower = np.asarray(lower_bounds_at(bound, *prepared, betas))
+    if each.counted_for is None:
+        lower = np.asarray(lower_bounds_at(bound, *prepared, np.asarray(each.betas, plan.dtype)))
+    else:
+        lower = np.asarray(COUNTED[each.counted_for].counted(*prepared))
     return lower if x.ndim == 3 else lower[:, None]

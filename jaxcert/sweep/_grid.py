@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 
 from jaxcert._validation import check_finite, check_open_unit, is_count
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._registry import COUNTING
+from jaxcert.certificates._registry import COUNTED, COUNTING, METHODS
 
 # Values of an axis that are printed in full.
 _MOST = 8
@@ -25,15 +26,17 @@ class Grid:
 
     Attributes:
         thresholds: wanted expected returns B, fixed before the data are seen.
-        bounds: names of per-task bounds, as in ``certify``.
-        methods: names of methods, as in ``certify``, that count lower bounds.
+        bounds: names of per-task bounds, as in ``certify``; None, until the returns are known, for its default.
+        methods: names of methods, as in ``certify``, that count lower bounds, or "attained", which counts successes and
+            has no other bound than "clopper_pearson"; None, until the returns are known, for the default.
         betas: failure probabilities of one lower bound, in (0, 1); None for the default of ``certify``, which depends
-            on the method, delta and the number of tasks.
+            on the method, delta and the number of tasks. "attained" then chooses one for each threshold.
         deltas: failure probabilities of a certificate, in (0, 1).
         budgets: pairs (n, m): certify from the first n tasks and the first m rollouts of each; None for all of them.
 
     Raises:
-        ValueError: for an unknown name, an empty axis, a repeated or an impossible value, which the message names.
+        ValueError: for an unknown name, an empty axis, a repeated or an impossible value, which the message names, and
+            for a bound that one of the methods does not use.
 
     Example:
         >>> grid = Grid(thresholds=[0.5, 0.7], bounds=("betting", "dkw"), betas=(0.01, 0.05), deltas=0.01)
@@ -51,16 +54,16 @@ class Grid:
     def __init__(
         self,
         thresholds: chex.Numeric | Sequence[float],
-        bounds: str | Sequence[str] = "betting",
-        methods: str | Sequence[str] = "binomial",
+        bounds: str | Sequence[str] | None = None,
+        methods: str | Sequence[str] | None = None,
         betas: float | Sequence[float | None] | None = None,
         deltas: chex.Numeric | Sequence[float] = 0.01,
         budgets: Sequence[tuple[int, int]] | np.ndarray | None = None,
     ) -> None:
         axes = {
             "thresholds": _numbers("thresholds", thresholds),
-            "bounds": _names("bounds", bounds, tuple(BOUNDS)),
-            "methods": _names("methods", methods, tuple(COUNTING)),
+            "bounds": None if bounds is None else _names("bounds", bounds, tuple(BOUNDS)),
+            "methods": None if methods is None else _names("methods", methods, (*COUNTING, *COUNTED)),
             "betas": _numbers("betas", betas, none=True),
             "deltas": _numbers("deltas", deltas),
             "budgets": None if budgets is None else _budgets(budgets),
@@ -73,6 +76,7 @@ class Grid:
         check_finite("thresholds", self.thresholds)
         check_open_unit("deltas", self.deltas)
         check_open_unit("betas", [0.5 if beta is None else beta for beta in self.betas])
+        check_pairs(self.bounds or (), self.methods or ())
 
     def __repr__(self) -> str:
         axes = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
@@ -81,8 +85,19 @@ class Grid:
     @property
     def num_settings(self) -> int:
         """Certificates per seed."""
-        axes = (self.budgets or (None,), self.thresholds, self.bounds, self.methods, self.betas, self.deltas)
-        return math.prod(map(len, axes))
+        axes = (self.budgets, self.thresholds, self.bounds, self.methods, self.betas, self.deltas)
+        return math.prod(1 if axis is None else len(axis) for axis in axes)
+
+
+def check_pairs(bounds: tuple[str, ...], methods: tuple[str, ...]) -> None:
+    """Raise ValueError for a bound without effect on a method, which every combination would hold."""
+    for bound, method in itertools.product(bounds, methods):
+        derive = METHODS[method].from_returns
+        if derive is not None and derive.bound.name != bound:
+            raise ValueError(
+                f"bounds of the grid holds {bound!r}, which has no effect with method {method!r}; expected "
+                f"{derive.bound.name!r} alone, and other bounds in a grid of their own"
+            )
 
 
 def _shown(values: tuple | None) -> str:

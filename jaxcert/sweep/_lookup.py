@@ -1,8 +1,7 @@
 """From lower bounds to certificates: tables of epsilon, and look-ups in them in pieces that fit into memory."""
 
 import functools
-import itertools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
@@ -12,22 +11,33 @@ import numpy as np
 from jaxcert.bounds._evaluate import joined
 from jaxcert.certificates._compiled import count_violations, status_of
 from jaxcert.certificates._method import Method, Solution
-from jaxcert.certificates._registry import METHODS
+from jaxcert.certificates._registry import COUNTING, METHODS
 from jaxcert.numerics._rounding import cast_host, complement_down
+from jaxcert.sweep._from_counts import fill_counted
 from jaxcert.sweep._plan import Pass, Plan, beta_values, delta_values, tiles
 from jaxcert.sweep._result import SweepResult, allocate
 
+_Table = Callable[[int, int], Solution]
+
 
 def certificates(plan: Plan, support: Any, bounds: Iterable[np.ndarray]) -> SweepResult:
-    """All certificates, from the lower bounds [betas, seeds, tasks] of each pass."""
+    """All certificates, from the lower bounds [betas, seeds, tasks] of each pass, or its counts."""
     result = allocate(plan, support)
     table = functools.cache(functools.partial(_table, plan))  # shared by the bounds
     for each, lower in zip(plan.passes, bounds, strict=True):
-        budgets = [i for i, (_, m) in enumerate(plan.budgets) if m == each.num_rollouts]
-        for budget, method in itertools.product(budgets, range(len(plan.grid.methods))):
-            n, _ = plan.budgets[budget]
-            _fill(result, plan, each, budget, method, lower[..., :n], table(method, n))
+        for budget, (n, m) in enumerate(plan.budgets):
+            if m == each.num_rollouts and each.counted_for is not None:
+                fill_counted(result, plan, each, budget, lower[..., :n])
+            elif m == each.num_rollouts:
+                _fill_all(result, plan, each, budget, lower[..., :n], table)
     return result
+
+
+def _fill_all(result: SweepResult, plan: Plan, each: Pass, budget: int, lower: np.ndarray, table: _Table) -> None:
+    """The certificates of a budget and a bound, by all methods that count its lower bounds."""
+    for index, method in enumerate(plan.grid.methods):
+        if method in COUNTING:
+            _fill(result, plan, each, budget, index, lower, table(index, lower.shape[-1]))
 
 
 def _table(plan: Plan, method: int, n: int) -> Solution:

@@ -39,7 +39,8 @@ class SweepResult:
         grid: the settings.
         support: (a, b).
         budgets: pairs (n, m) of the budget axis.
-        beta: the failure probabilities in use, [budgets, methods, betas, deltas]: the grid's, or the defaults.
+        beta: the failure probabilities in use, [budgets, methods, betas, deltas]: the grid's, or the defaults; NaN for
+            "attained" by default, which has a level for each threshold and seed.
         epsilon: certified risk.
         safety: certified P[J >= B] = 1 - epsilon, rounded down.
         num_violations: k.
@@ -100,7 +101,8 @@ class SweepResult:
     def to_frame(self) -> "pandas.DataFrame":
         """One row per certificate, seeds slowest and thresholds fastest; needs the extra "io".
 
-        ``beta`` is the grid's value, or the default in use; bound, method and status are categories.
+        ``beta`` is the grid's value, or the default in use, NaN for "attained"; bound, method and status are
+        categories.
         """
         pandas = import_extra("pandas", "io")
         columns: dict[str, Any] = self.columns()

@@ -56,13 +56,13 @@ class Store:
             _check_settings(path, json.loads(self._settings))
 
     def recall(self, each: Pass, chunk: Tile, x: Any, where: Any, compute: Callable[[], np.ndarray]) -> np.ndarray:
-        """The lower bounds of a chunk with these returns and mask: from its file, else computed and stored."""
+        """The bounds or counts of a chunk with these returns and mask: from its file, else computed and stored."""
         seeds, tasks = chunk
         place = f"seeds{seeds.start}_{seeds.stop}-tasks{tasks.start}_{tasks.stop}"
-        path = self._folder / f"{each.bound}-m{each.num_rollouts}-{place}.npz"
+        path = self._folder / f"{each.name}-m{each.num_rollouts}-{place}.npz"
         digest = self._digest(each, chunk, x, where)
         lower = _load(path, digest)
-        if lower is None or lower.shape != (len(each.betas), seeds.stop - seeds.start, tasks.stop - tasks.start):
+        if lower is None or lower.shape != (each.num_rows, seeds.stop - seeds.start, tasks.stop - tasks.start):
             lower = compute()
             content = io.BytesIO()
             np.savez(content, digest=np.asarray(digest), lower=lower, checksum=np.asarray(_checksum(digest, lower)))
@@ -71,7 +71,7 @@ class Store:
 
     def _digest(self, each: Pass, chunk: Tile, x: Any, where: Any) -> str:
         """A hash of everything that determines the lower bounds of a chunk: settings, place, returns and mask."""
-        words = self._settings + f"{each.bound} {each.num_rollouts} {chunk}".encode()
+        words = self._settings + f"{each.name} {each.num_rollouts} {chunk}".encode()
         state = hashlib.blake2b(digest_size=16)
         for array in (np.frombuffer(words, np.uint8), x, where):
             if array is None:

@@ -8,8 +8,9 @@ import jax
 from jax.sharding import NamedSharding
 
 from jaxcert._validation import is_traced
-from jaxcert.returns._prepared import Support, split_support
+from jaxcert.returns._prepared import Support
 from jaxcert.sweep._chunked import Source, chunked_bounds
+from jaxcert.sweep._defaults import settled, settled_support
 from jaxcert.sweep._grid import Grid
 from jaxcert.sweep._lookup import certificates
 from jaxcert.sweep._mesh import is_sharded, sharded_bounds
@@ -22,7 +23,7 @@ def sweep(
     returns: Any,
     grid: Grid,
     *,
-    support: Support,
+    support: Support | None = None,
     where: Any = None,
     sharding: NamedSharding | None = None,
     max_bytes: int = 2**30,
@@ -43,17 +44,18 @@ def sweep(
 
     A lower bound is computed once per bound, beta and m, for all seeds and tasks; a table of epsilon once per method,
     n, beta and delta, for all seeds, bounds and thresholds. Other values of the same shapes do not trigger a
-    recompilation.
+    recompilation. For "attained", the default for successes, each task is counted once per m.
 
     Args:
         returns: float[seeds, n, m], or [n, m] for one seed: an array on the host or the device, or anything with
-            ``shape``, ``dtype`` and slicing (``numpy.memmap``, HDF5, Zarr), which is then read in chunks.
+            ``shape``, ``dtype`` and slicing (``numpy.memmap``, HDF5, Zarr), which is then read in chunks. bool for
+            successes.
         grid: the settings, a ``Grid``.
-        support: (a, b), as in ``certify``.
+        support: (a, b), as in ``certify``, which says where it may be left out.
         where: bool, shaped like the returns: which rollouts count; all by default.
         sharding: how to shard the returns over the devices of a mesh, by seeds or by tasks; each of several processes
             passes the same returns and gets the same result. By default the sharding of the returns, if they have
-            one. Swapped axes are not detected on a mesh.
+            one. Swapped axes are not detected on a mesh. Not for "attained".
         max_bytes: device memory that one call may take; the work is split into pieces that fit. On a mesh, each
             device also holds its part of the returns and the bounds of all tasks.
         checkpoint: folder that keeps finished chunks; one folder per sweep.
@@ -79,18 +81,19 @@ def sweep(
         array([[0.907, 0.803],
                [0.976, 0.904]], dtype=float32)
     """
-    if any(is_traced(leaf) for leaf in jax.tree.leaves((returns, where, *split_support(support)))):
+    if any(is_traced(leaf) for leaf in jax.tree.leaves((returns, where, support))):
         raise ValueError("sweep takes values that can be read; inside jit, vmap or grad use certify")
     if checkpoint is not None and not os.fspath(checkpoint):
         raise ValueError("checkpoint is empty; expected the name of a folder")
     if resume and checkpoint is None:
         raise ValueError("resume goes on with the chunks in a checkpoint; expected its folder")
-    source = Source(returns, where, support, validate)
-    plan = make_plan(source.shape, source.dtype, grid, support, max_bytes)
+    source, plan = _planned(returns, where, grid, support, max_bytes, validate)
+    support = source.support
     step = progress or (lambda done, total: None)
     if sharding is not None or is_sharded(returns):
         if checkpoint is not None:
             raise ValueError("checkpoint keeps chunks, and sharded returns are not chunked; expected one of the two")
+        _refuse_counts(plan)
         return certificates(plan, support, sharded_bounds(source, sharding, plan, step))
     store = None
     if checkpoint is not None:
@@ -98,13 +101,16 @@ def sweep(
     return certificates(plan, support, chunked_bounds(source, plan, store, step))
 
 
-def plan_sweep(returns: Any, grid: Grid, *, support: Support, max_bytes: int = 2**30) -> Plan:
+def plan_sweep(
+    returns: Any, grid: Grid, *, support: Support | None = None, where: Any = None, max_bytes: int = 2**30
+) -> Plan:
     """The plan of ``sweep`` for these arguments: numbers of certificates, chunks and bytes; nothing is computed.
 
     Args:
         returns: as in ``sweep``; no values are read.
         grid: the settings.
-        support: (a, b).
+        support: (a, b), as in ``sweep``.
+        where: as in ``sweep``; only "attained" takes other memory with it.
         max_bytes: as in ``sweep``.
 
     Returns:
@@ -119,5 +125,24 @@ def plan_sweep(returns: Any, grid: Grid, *, support: Support, max_bytes: int = 2
         >>> plan.num_certificates, plan.num_chunks
         (40, 2)
     """
-    source = Source(returns, None, support, validate=False)
-    return make_plan(source.shape, source.dtype, grid, support, max_bytes)
+    return _planned(returns, where, grid, support, max_bytes, validate=False)[1]
+
+
+def _planned(
+    returns: Any, where: Any, grid: Grid, support: Support | None, max_bytes: int, validate: bool
+) -> tuple[Source, Plan]:
+    """The returns and the plan, with the names and the support that were left out."""
+    source = Source(returns, where, support, validate)
+    grid = settled(grid, source.returns)
+    source.support = settled_support(grid, source.returns, support)
+    masked = where is not None
+    return source, make_plan(source.shape, source.dtype, grid, source.support, max_bytes, masked=masked)
+
+
+def _refuse_counts(plan: Plan) -> None:
+    for each in plan.passes:
+        if each.counted_for is not None:
+            raise ValueError(
+                f"returns are sharded, and {each.name} counts them on one device; expected returns on one device or "
+                "the host, without a sharding"
+            )

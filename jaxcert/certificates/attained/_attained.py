@@ -16,8 +16,8 @@ import numpy as np
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._binomial import inflate, upper_risk
 from jaxcert.certificates._compiled import count_violations
-from jaxcert.certificates._method import Derived, FromReturns, Method, Solution
-from jaxcert.certificates.attained._counted import Successes, counted, equal_rollouts
+from jaxcert.certificates._method import Derived, FromCounts, FromReturns, Method, Solution
+from jaxcert.certificates.attained._counted import Successes, counted, counts_of, equal_rollouts, successes_from
 from jaxcert.certificates.attained._levels import attained, divided_by_levels, enough_successes
 from jaxcert.certificates.attained._unequal import numbers_for, unequal_risks
 from jaxcert.numerics._batches import padded_length
@@ -26,20 +26,31 @@ from jaxcert.returns._prepared import Prepared
 
 
 def _solve(prepared: Prepared, thresholds: jax.Array, beta: Any, delta: jax.Array) -> Derived:
+    num_rollouts = prepared.returns.shape[-1] if equal_rollouts(prepared) else None
+    return _derived(counted(prepared, beta), num_rollouts, thresholds, beta, delta)
+
+
+def _from_counts(counts: Any, num_rollouts: int | None, thresholds: jax.Array, beta: Any, delta: jax.Array) -> Derived:
+    return _derived(successes_from(counts), num_rollouts, thresholds, beta, delta)
+
+
+def _derived(found: Successes, num_rollouts: int | None, thresholds: jax.Array, beta: Any, delta: jax.Array) -> Derived:
+    """From the successes of each task; with the number of rollouts of all tasks, if it is the same."""
     # A share of an invalid delta might be a valid one.
     delta = jnp.where((delta > 0) & (delta < 1), delta, jnp.nan)
-    found = counted(prepared, beta)
-    solve = _equal if equal_rollouts(prepared) else _unequal
-    derived = solve(found, prepared.returns, thresholds, beta, delta)
+    if num_rollouts is None:
+        derived = _unequal(found, thresholds, beta, delta)
+    else:
+        derived = _equal(found, num_rollouts, thresholds, beta, delta)
     return derived if beta is None else derived._replace(levels=None)
 
 
 # --- as many rollouts in every task -------------------------------------------------------------------------------
 
 
-def _equal(found: Successes, returns: Any, thresholds: jax.Array, beta: Any, delta: jax.Array) -> Derived:
+def _equal(found: Successes, num_rollouts: int, thresholds: jax.Array, beta: Any, delta: jax.Array) -> Derived:
     m: Any
-    m, n = np.asarray(returns.shape[-1], thresholds.dtype), found.num_successes.shape[-1]
+    m, n = np.asarray(num_rollouts, thresholds.dtype), found.num_successes.shape[-1]
     enough, parts = enough_successes(m, thresholds, beta)
     level = attained(enough, m, thresholds[:, None])
     size, rows = found.num_successes.size // n * enough.size, 2 ** len(parts) * (n + 1)
@@ -79,8 +90,7 @@ def best_level(violations, places, risk, level, *, n: int) -> tuple[jax.Array, S
 # --- masks and summaries ------------------------------------------------------------------------------------------
 
 
-def _unequal(found: Successes, returns: Any, thresholds: jax.Array, beta: Any, delta: jax.Array) -> Derived:
-    del returns
+def _unequal(found: Successes, thresholds: jax.Array, beta: Any, delta: jax.Array) -> Derived:
     return Derived(found.lower, *_with_coins(found.num_successes, found.num_rollouts, thresholds, beta, delta))
 
 
@@ -109,5 +119,12 @@ ATTAINED = Method(
     "attained",
     _refuse,
     lambda delta, num_tasks: None,
-    from_returns=FromReturns(CLOPPER_PEARSON, lambda num_rollouts: None, _solve, summaries=True, chooses=True),
+    from_returns=FromReturns(
+        CLOPPER_PEARSON,
+        lambda num_rollouts: None,
+        _solve,
+        summaries=True,
+        chooses=True,
+        counts=FromCounts(counts_of, _from_counts),
+    ),
 )

@@ -43,6 +43,23 @@ def counted(prepared: Prepared, beta: jax.Array | None) -> Successes:
 
 
 @jax.jit
+def counts_of(x, low, high, where) -> jax.Array:
+    """Successes and rollouts of each task, [2, ..., n]: -1 in an invalid one, NaN in one that refutes the support."""
+    data = data_of(CLOPPER_PEARSON, x, jnp.asarray(LEVELS[0], low.dtype), low, high, where)
+    count, num_rollouts, _ = CLOPPER_PEARSON.lower(data)
+    count = jnp.where(data.valid, count, -1)
+    return jnp.stack([jnp.where(data.refuted, jnp.nan, count), num_rollouts])
+
+
+@jax.jit
+def successes_from(counts: jax.Array) -> Successes:
+    """From ``counts_of`` the tasks of one certificate; their bounds, not computed, are 0, and -inf in invalid ones."""
+    count, num_rollouts = counts
+    valid = usable(count >= 0, jnp.isnan(count))
+    return Successes(jnp.where(valid, count, -1), num_rollouts, jnp.where(valid, 0, -jnp.inf).astype(count.dtype))
+
+
+@jax.jit
 def _arguments(x, low, high, where, beta) -> tuple[tuple[jax.Array, ...], Ends]:
     data = data_of(CLOPPER_PEARSON, x, beta, low, high, where)
     return CLOPPER_PEARSON.lower(data), Ends(data.low, usable(data.valid, data.refuted))

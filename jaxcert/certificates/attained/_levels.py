@@ -45,7 +45,7 @@ def divided_by_levels(enough: jax.Array, delta: jax.Array, parts: tuple[float, .
     Levels with the same c are one certificate, at the sum of their shares.
     """
     same = enough[:, :, None] == enough[:, None, :]
-    sets = jnp.sum(jnp.where(same, 2 ** np.arange(len(parts), dtype=np.int32)[None, None], 0), axis=-1)
+    sets = jnp.sum(jnp.where(same, 2 ** np.arange(len(parts), dtype=np.int32)[None, None], 0), axis=-1, dtype=np.int32)
     sums = [sum(part for g, part in enumerate(parts) if index >> g & 1) for index in range(2 ** len(parts))]
     each = delta * np.asarray([min(total, 1) for total in sums], delta.dtype) * (1 - 4 * unit_roundoff(delta.dtype))
     return sets, each.at[-1].set(delta)  # all of them together
