@@ -51,8 +51,8 @@ def demo(
     out.mkdir(exist_ok=True)
     for file, figure in zip(files, figures, strict=True):
         written.attempt(write_plot, file, figure, replace=force)
-    written.check()
     _print(_console.output(), cases, results, [] if quiet else files)
+    written.check()
 
 
 def _files(out: Path) -> list[Path]:

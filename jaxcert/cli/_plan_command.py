@@ -142,10 +142,10 @@ def plan_file(
         if plot:
             written.attempt(write_plot, plot, plot_plan(found), replace=force)
         written.attempt(_write, json, json_format.loads(found.to_json()), replace=force)
-        written.check()
     _print_plan(found)
     if lock:
-        write_locked(lock, protocol_of(found))
+        written.attempt(write_locked, lock, protocol_of(found))
+    written.check()
 
 
 def _check_outputs(json: Path | None, plot: Path | None, lock: Path | None) -> None:
