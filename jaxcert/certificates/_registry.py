@@ -15,5 +15,8 @@ METHODS = {method.name: method for method in _ALL}
 # Those that need no more than the number of violations.
 COUNTING = {name: method for name, method in METHODS.items() if method.from_returns is None}
 # Those that go on from counts of the returns of each task.
-COUNTED = {name: method.from_returns.counts for name, method in METHODS.items() if method.from_returns is not None}
-COUNTED = {name: counts for name, counts in COUNTED.items() if counts is not None}
+COUNTED = {
+    name: method.from_returns.counts
+    for name, method in METHODS.items()
+    if method.from_returns is not None and method.from_returns.counts is not None
+}
