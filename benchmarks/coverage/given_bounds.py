@@ -15,6 +15,7 @@ import numpy as np
 import jaxcert
 from benchmarks.coverage.cell import Cell
 from benchmarks.coverage.laws import FINE, happens
+from jaxcert.bounds._rows import padded_tasks
 from jaxcert.certificates._allowed_violations import Allowed, allowed_each, allowed_together
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._level_choice import certify_best_level, prepare_choice
@@ -70,7 +71,7 @@ def _auto(p: jax.Array) -> jax.Array:
     delta, levels = prepare_choice(BINOMIAL, DELTA, "auto", N, np.dtype(np.float32), True)
     lower = jnp.where(p[None] <= levels.betas[:, None, None], jnp.float32(THRESHOLD), 0)
     wanted = jnp.asarray([THRESHOLD], jnp.float32)
-    return certify_best_level("given", BINOMIAL, lower, wanted, levels, delta).epsilon[..., 0]
+    return certify_best_level("given", BINOMIAL, padded_tasks(lower), wanted, levels, delta).epsilon[..., 0]
 
 
 def _every_count() -> jax.Array:

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import check_finite, is_concrete, require_real
+from jaxcert.bounds._rows import padded_tasks
 from jaxcert.certificates import Certificate
 from jaxcert.certificates._arguments import prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL
@@ -59,7 +60,7 @@ def certify_known_performances(
     checks: dict[str, Any] = {"validate": validate, "scalar": True}
     delta = probability("delta", delta, known.dtype, "down", **checks)
     thresholds = prepare_thresholds(thresholds, known.dtype, validate)
-    return certify_given("known", BINOMIAL, known, thresholds, no_failure(known.dtype), delta)
+    return certify_given("known", BINOMIAL, padded_tasks(known), thresholds, no_failure(known.dtype), delta)
 
 
 def no_failure(dtype: np.dtype) -> jax.Array:

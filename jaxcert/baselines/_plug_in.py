@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.baselines._known_performances import no_failure
+from jaxcert.bounds._rows import padded_tasks
 from jaxcert.certificates import Certificate, Status, confidence, floor_figures, floor_to
 from jaxcert.certificates._arguments import prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL
@@ -85,7 +86,7 @@ def certify_plug_in(
     dtype = prepared.returns.dtype
     delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
     thresholds = prepare_thresholds(thresholds, dtype, validate)
-    found = certify_given("plug_in", BINOMIAL, _averages(prepared), thresholds, no_failure(dtype), delta)
+    found = certify_given("plug_in", BINOMIAL, padded_tasks(_averages(prepared)), thresholds, no_failure(dtype), delta)
     fields = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
     return PlugInEstimate(**{**fields, "status": _without_claim(found.status)})
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from jaxcert._validation import is_concrete, kept_readable, require_real
 from jaxcert.bounds._bound import Averages, Bound, Ends, Rollouts, finish, rollouts, usable
+from jaxcert.bounds._rows import Tasks, pad_tasks, padded, unpadded_tasks
 from jaxcert.numerics._rounding import cast
 from jaxcert.numerics._summation import tree_sum_of
 from jaxcert.returns._checks import check_axes, check_sums, check_values, describe_index
@@ -115,12 +116,28 @@ def _check_counts(bound: Bound, where: Any, first: tuple[int, ...]) -> None:
 
 def task_bounds(bound: Bound, prepared: Prepared, beta: jax.Array) -> jax.Array:
     """Lower bounds [..., n] for a certificate: -inf for all of its tasks, if a return of one refutes the support."""
-    return lower_bounds(bound, prepared, beta, together=True)
+    return unpadded_tasks(padded_bounds(bound, prepared, beta))
 
 
-def lower_bounds(bound: Bound, prepared: Prepared, beta: jax.Array, *, together: bool = False) -> jax.Array:
+def padded_bounds(bound: Bound, prepared: Prepared, beta: jax.Array) -> Tasks:
+    """``task_bounds`` in front of a padding of -inf, for what can go on without knowing the number of tasks."""
+    return Tasks(_lower_bounds(bound, padded(prepared), beta, together=True), task_shape(prepared)[-1])
+
+
+def padded_bounds_at(bound: Bound, prepared: Prepared, betas: jax.Array) -> Tasks:
+    """``padded_bounds`` at every beta, [betas, ..., n]; parts of the computation without beta are shared."""
+    return Tasks(lower_bounds_at(bound, *padded(prepared), betas, together=True), task_shape(prepared)[-1])
+
+
+def lower_bounds(bound: Bound, prepared: Prepared, beta: jax.Array) -> jax.Array:
     """``evaluate``, in programs shared by all callers outside of a compiled function."""
+    lower, tasks = _lower_bounds(bound, padded(prepared), beta, together=False), task_shape(prepared)
+    return unpadded_tasks(Tasks(lower, tasks[-1])) if tasks else lower
+
+
+def _lower_bounds(bound: Bound, prepared: Prepared, beta: jax.Array, *, together: bool) -> jax.Array:
     x, low, high, where = prepared
+    beta = beta if isinstance(x, Summary) else pad_tasks(beta, x)
     if bound.solve is None:
         return _evaluate(bound, x, beta, low, high, where, together=together)
     arguments, ends, refuted = _arguments(bound, x, beta, low, high, where)
@@ -145,10 +162,11 @@ def _evaluate(bound: Bound, x, beta, low, high, where, *, together: bool) -> jax
     return joined(lower) if together else lower
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def lower_bounds_at(bound: Bound, x, low, high, where, betas) -> jax.Array:
-    """The bound at every beta, from [..., n, m] and [betas] to [betas, ..., n]; parts without beta are shared."""
-    return jax.vmap(lambda beta: evaluate(bound, x, beta, low, high, where))(betas)
+@functools.partial(jax.jit, static_argnums=0, static_argnames="together")
+def lower_bounds_at(bound: Bound, x, low, high, where, betas, *, together: bool = False) -> jax.Array:
+    """The bound at every beta, from [..., n, m] and [betas] to [betas, ..., n]; ``together``: and ``joined``."""
+    lower = jax.vmap(lambda beta: evaluate(bound, x, beta, low, high, where))(betas)
+    return joined(lower) if together else lower
 
 
 @functools.partial(jax.jit, static_argnums=0)

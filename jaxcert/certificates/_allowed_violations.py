@@ -1,6 +1,5 @@
 """How many violations wanted safeties allow, and the level of lower bounds with which they do."""
 
-import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -42,7 +41,7 @@ def allowed_each(
     beta = probability("beta", beta, wanted.dtype, "nearest", validate=validate, scalar=True)
     if solution is None:
         solution = method.solve(*counts_from_zero(num_tasks, delta, beta, wanted), beta, delta)
-    return Allowed(beta, *_allowed(solution, wanted, n=num_tasks))
+    return Allowed(beta, *_allowed(solution, wanted, counts_from_zero(num_tasks, delta, beta, wanted)))
 
 
 def allowed_together(
@@ -85,9 +84,10 @@ def _read(delta: Any, beta: Any, safety: Any, dtype: np.dtype) -> tuple[float, t
     return whole[0], tuple(safeties), None if beta is None else level[0]
 
 
-@functools.partial(jax.jit, static_argnames="n")
-def _allowed(solution: Solution, wanted: jax.Array, *, n: int) -> tuple[jax.Array, jax.Array]:
-    return good_enough(solution.epsilon[:n], wanted), solution.feasible[0]
+@jax.jit
+def _allowed(solution: Solution, wanted: jax.Array, counts: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+    k, n = counts
+    return good_enough(jnp.where(k < n, solution.epsilon, 1), wanted), solution.feasible[0]
 
 
 def good_enough(epsilon: jax.Array, wanted: jax.Array) -> jax.Array:

@@ -108,15 +108,16 @@ def _best_beta(n: int, delta: jax.Array, wanted: jax.Array) -> tuple[jax.Array, 
     """
     k, n_row = counts_from_zero(n, delta)
     risk = upper_risk(k, n_row, delta)
-    beta = _largest_beta(risk, wanted, n=n)
+    beta = _largest_beta(risk, wanted, k, n_row)
     return beta, _solution(risk, k, n_row, beta)
 
 
-@functools.partial(jax.jit, static_argnames="n")
-def _largest_beta(risk: jax.Array, wanted: jax.Array, *, n: int) -> jax.Array:
+@jax.jit
+def _largest_beta(risk: jax.Array, wanted: jax.Array, k: jax.Array, n: jax.Array) -> jax.Array:
     # Smaller by as much as the rounding of epsilon may need.
-    inflated = risk[:n] * (1 + 16 * unit_roundoff(risk.dtype))
+    inflated = risk * (1 + 16 * unit_roundoff(risk.dtype))
     largest = next_down(1 - inflated[None, :] / complement_down(wanted)[:, None], 2)
+    largest = jnp.where(k < n, largest, -jnp.inf)
     usual = jnp.min(jnp.where(largest >= _USUAL_BETA, largest, jnp.inf), axis=-1)
     smaller = jnp.where(largest[:, 0] > 0, largest[:, 0], jnp.inf)
     beta = jnp.min(jnp.where(usual < 1, usual, smaller))

@@ -6,7 +6,8 @@ from typing import Any, Literal
 import chex
 
 from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._evaluate import joined, lower_bounds_at, prepare, task_bounds, task_shape
+from jaxcert.bounds._evaluate import padded_bounds, padded_bounds_at, prepare, task_shape
+from jaxcert.bounds._rows import padded_tasks
 from jaxcert.certificates._arguments import (
     choose,
     choose_bound,
@@ -125,14 +126,14 @@ def certify_prepared(
     beta = usual_beta(method, beta)
     if isinstance(beta, str | Levels):
         delta, levels = prepare_choice(method, delta, beta, n, dtype, validate)
-        lower = joined(lower_bounds_at(per_task, *prepared, levels.betas))
+        lower = padded_bounds_at(per_task, prepared, levels.betas)
         return certify_best_level(per_task.name, method, lower, thresholds, levels, delta)
     beta = beta if derive is None else planned_beta(derive, beta, prepared)
     delta, beta = prepare_levels(method, delta, beta, n, dtype, validate)
     if derive is not None:
         derived = derive.solve(prepared, thresholds, beta, delta)
         return certify_derived(per_task.name, method, derived, thresholds, beta, delta)
-    lower = task_bounds(per_task, prepared, beta)
+    lower = padded_bounds(per_task, prepared, beta)
     return certify_given(per_task.name, method, lower, thresholds, beta, delta)
 
 
@@ -178,5 +179,5 @@ def certify_lower_bounds(
     delta = probability("delta", delta, lower.dtype, "down", **checks)
     beta = probability("beta", beta, lower.dtype, "up", zero_allowed=chosen.zero_beta, **checks)
     thresholds = prepare_thresholds(thresholds, lower.dtype, validate)
-    certificate = certify_given("given", chosen, lower, thresholds, beta, delta)
+    certificate = certify_given("given", chosen, padded_tasks(lower), thresholds, beta, delta)
     return warned(certificate) if validate else certificate

@@ -6,27 +6,29 @@ the certificates (n, t). Within a user's ``jit`` they become parts of that progr
 """
 
 import functools
+import math
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import is_concrete
+from jaxcert.bounds._rows import Tasks, padded_tasks, unpadded_tasks
 from jaxcert.certificates._certificate import Certificate, Status
 from jaxcert.certificates._method import Derived, Method, Solution
-from jaxcert.numerics._batches import counts_from_zero, padded_length
+from jaxcert.numerics._batches import as_argument, counts_from_zero, padded_length
 from jaxcert.numerics._rounding import complement_down
 
 
-def certify_given(bound: str, method: Method, lower, thresholds, beta, delta) -> Certificate:
+def certify_given(bound: str, method: Method, lower: Tasks, thresholds, beta, delta) -> Certificate:
     """From lower bounds [..., n] at level beta and thresholds [t] to a certificate [..., t]."""
-    n = lower.shape[-1]
-    size = lower.size // n * thresholds.size
+    values, n = lower
+    size, number = math.prod(values.shape[:-1]) * thresholds.size, number_of(lower)
     # One problem per certificate or one per k, whichever are fewer.
     direct = size <= n
-    length = padded_length(size, lower, thresholds, beta, delta)
-    violations, k = _violations(lower, thresholds, length=length if direct else None)
-    counts = (k, _number(n, k)) if direct else counts_from_zero(n, lower, beta, delta)
+    length = padded_length(size, values, thresholds, beta, delta)
+    violations, k = _violations(values, number, thresholds, length=length if direct else None)
+    counts = (k, number) if direct else counts_from_zero(n, values, beta, delta)
     solution = method.solve(*counts, beta, delta)
     return _assembled(bound, method, lower, thresholds, violations, solution, beta, delta, direct=direct)
 
@@ -35,45 +37,48 @@ def certify_derived(bound: str, method: Method, derived: Derived, thresholds, be
     """From what a method derives from the returns to a certificate [..., t]."""
     lower, violations, solution, levels = derived
     beta = beta if levels is None else levels
-    return _assembled(bound, method, lower, thresholds, violations, solution, beta, delta, direct=True)
+    return _assembled(bound, method, padded_tasks(lower), thresholds, violations, solution, beta, delta, direct=True)
 
 
 def _assembled(
-    bound: str, method: Method, lower, thresholds, violations, solution: Solution, beta, delta, *, direct: bool
+    bound: str, method: Method, lower: Tasks, thresholds, violations, solution: Solution, beta, delta, *, direct: bool
 ) -> Certificate:
-    fields = _certificates(method, thresholds, lower, violations, solution, beta, delta, direct, bound == "given")
-    settings = {"num_tasks": lower.shape[-1], "bound": bound, "method": method.name}
-    return Certificate(**fields, lower_bounds=lower, beta=beta, delta=delta, **settings)
+    values, given = lower.values, bound == "given"
+    number = number_of(lower)
+    fields = _certificates(method, values, number, thresholds, violations, solution, beta, delta, direct, given)
+    settings = {"num_tasks": lower.num_tasks, "bound": bound, "method": method.name}
+    return Certificate(**fields, lower_bounds=unpadded_tasks(lower), beta=beta, delta=delta, **settings)
 
 
-def _number(n: int, like: jax.Array) -> jax.Array | np.ndarray:
-    number = np.asarray(n, like.dtype)
-    return jax.device_put(number) if is_concrete(like) else number
+def number_of(tasks: Tasks) -> jax.Array | np.ndarray:
+    """The number of tasks in the type of their values, an argument of a program that does not depend on it."""
+    values = tasks.values
+    return as_argument(np.asarray(tasks.num_tasks, np.int32 if values.dtype == bool else values.dtype), values)
 
 
 @functools.partial(jax.jit, static_argnames="length")
-def _violations(lower, thresholds, *, length: int | None) -> tuple[jax.Array, jax.Array | None]:
-    """k, [..., t], and the same as floats in a row of that length."""
-    violations = count_violations(lower, jnp.broadcast_to(thresholds, (*lower.shape[:-1], thresholds.shape[-1])))
+def _violations(lower, n, thresholds, *, length: int | None) -> tuple[jax.Array, jax.Array | None]:
+    """k of the first n tasks, [..., t], and the same as floats in a row of that length."""
+    wanted = jnp.broadcast_to(thresholds, (*lower.shape[:-1], thresholds.shape[-1]))
+    violations = count_violations(lower, wanted) - num_padded(lower, n)
     if length is None:
         return violations, None
     row = violations.reshape(-1).astype(lower.dtype)
     return violations, jnp.pad(row, (0, length - row.size))
 
 
-@functools.partial(jax.jit, static_argnums=(0, 7, 8))
+@functools.partial(jax.jit, static_argnums=(0, 8, 9))
 def _certificates(
-    method: Method, thresholds, lower, violations, solution: Solution, beta, delta, direct, given
+    method: Method, lower, n, thresholds, violations, solution: Solution, beta, delta, direct, given
 ) -> dict:
-    """The fields of certificates with the given violations, [..., t].
+    """The fields of certificates with the given violations of the first n tasks, [..., t].
 
     ``direct``: the solution has one entry per certificate, else one per k = 0, 1, ...
     """
-    n = lower.shape[-1]
+    bad_task = jnp.any(jnp.isnan(lower), axis=-1, keepdims=True) if given else any_neginf(lower, n)
     epsilon, num_valid, feasible = _chosen(solution, violations, direct)
     bad_threshold = jnp.broadcast_to(~jnp.isfinite(thresholds), epsilon.shape)
     epsilon = jnp.where(bad_threshold, 1.0, epsilon)
-    bad_task = jnp.any(jnp.isnan(lower) if given else jnp.isneginf(lower), axis=-1, keepdims=True)
     invalid = bad_task | bad_threshold | bad_levels(beta, delta)
     return {
         "thresholds": thresholds,
@@ -85,11 +90,26 @@ def _certificates(
     }
 
 
+def any_neginf(lower: jax.Array, n: chex.Numeric) -> jax.Array:
+    """Whether one of the first n bounds [..., n or more] is of an invalid task, [..., 1]."""
+    return jnp.any(jnp.isneginf(lower) & in_front(lower, n), axis=-1, keepdims=True)
+
+
+def in_front(values: jax.Array, n: chex.Numeric) -> jax.Array:
+    """Which of the values [..., n or more] are the first n."""
+    return jax.lax.broadcasted_iota(values.dtype, values.shape, values.ndim - 1) < n
+
+
 def _chosen(solution: Solution, violations: jax.Array, direct: bool) -> Solution:
     def choose(column: jax.Array) -> jax.Array:
         return column[: violations.size].reshape(violations.shape) if direct else column[violations]
 
     return jax.tree.map(choose, solution)
+
+
+def num_padded(values: jax.Array, n: chex.Numeric) -> jax.Array:
+    """How many of the values [..., n or more] are not among the first n: as many violations, if they are -inf."""
+    return values.shape[-1] - jnp.asarray(n).astype(jnp.int32)
 
 
 # From this many thresholds on, sorting the bounds costs less than comparing every bound with every threshold.
@@ -111,7 +131,7 @@ def bad_levels(beta: jax.Array, delta: jax.Array) -> jax.Array:
     return ~((beta >= 0) & (beta < 1) & (delta > 0) & (delta < 1))
 
 
-def status_of(method: Method, epsilon, feasible, invalid, beta, delta, n: int) -> jax.Array:
+def status_of(method: Method, epsilon, feasible, invalid, beta, delta, n: chex.Numeric) -> jax.Array:
     """The first of these that applies: invalid input, infeasible, vacuous, out of range, certified."""
     in_range = method.is_sound(beta, delta, n)
     status = jnp.where(in_range, Status.CERTIFIED.value, Status.OUT_OF_RANGE.value)

@@ -13,6 +13,7 @@ import numpy as np
 from jaxcert._validation import is_concrete
 from jaxcert.bounds._evaluate import declared_support, prepare, task_bounds
 from jaxcert.bounds._registry import BOUNDS
+from jaxcert.bounds._rows import padded_tasks
 from jaxcert.certificates._arguments import choose, default_bound, prepare_levels, prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certificate import Certificate, Status, with_article
@@ -158,7 +159,7 @@ def interval_between(
 ) -> IntervalCertificate:
     """The intervals from lower and upper bounds [..., n], each at level beta; delta is of both ends together."""
     half = half_of(delta)
-    found = certify_given(bound, BINOMIAL, lower, thresholds, beta, half)
+    found = certify_given(bound, BINOMIAL, padded_tasks(lower), thresholds, beta, half)
     below = _count_below(upper, thresholds)
     count, tasks = _as_floats(below, half, n=upper.shape[-1])
     share = limit(count, tasks, half, upper=False)

@@ -1,15 +1,17 @@
 """The best of the certificates at a few levels, where the data choose beta."""
 
 import functools
+import math
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert.bounds._rows import Tasks, unpadded_tasks
 from jaxcert.certificates._arguments import AUTO, divided, is_auto
 from jaxcert.certificates._certificate import Certificate
-from jaxcert.certificates._compiled import bad_levels, count_violations, status_of
+from jaxcert.certificates._compiled import any_neginf, bad_levels, count_violations, num_padded, number_of, status_of
 from jaxcert.certificates._method import Choice, Method, Solution
 from jaxcert.numerics._batches import padded_length
 from jaxcert.numerics._rounding import complement_down
@@ -65,39 +67,43 @@ def refuse_choice(beta: Any, instead: str) -> None:
 
 
 def certify_best_level(
-    bound: str, method: Method, lower: jax.Array, thresholds: jax.Array, levels: Levels, delta: jax.Array
+    bound: str, method: Method, lower: Tasks, thresholds: jax.Array, levels: Levels, delta: jax.Array
 ) -> Certificate:
     """From lower bounds [g, ..., n], one row for each level, and thresholds [t] to a certificate [..., t]."""
-    num_levels, n = lower.shape[0], lower.shape[-1]
-    size = lower.size // n * thresholds.size
+    (num_levels, *others, _), n = lower.values.shape, lower.num_tasks
+    size = math.prod(others) * num_levels * thresholds.size
     # One problem per level and certificate, or one per level and k, whichever are fewer.
     direct = size <= num_levels * n
-    length = padded_length(size if direct else num_levels * (n + 1), lower, thresholds, *levels, delta)
-    lower, violations, k, tasks, beta = _problems(lower, thresholds, levels.betas, length=length, direct=direct)
-    solution = method.solve(k, tasks, beta, levels.delta_each)
-    fields = _best(method, thresholds, lower, violations, solution, levels.betas, delta, direct)
-    return Certificate(**fields, lower_bounds=lower[0], delta=delta, num_tasks=n, bound=bound, method=method.name)
+    values = lower.values if direct else unpadded_tasks(lower)
+    length = padded_length(size if direct else num_levels * (n + 1), values, thresholds, *levels, delta)
+    number = number_of(lower)
+    values, violations, k, beta = _problems(values, number, thresholds, levels.betas, length=length, direct=direct)
+    solution = method.solve(k, number, beta, levels.delta_each)
+    fields, first = _best(method, thresholds, values, number, violations, solution, levels.betas, delta, direct)
+    first = unpadded_tasks(Tasks(first, n))
+    return Certificate(**fields, lower_bounds=first, delta=delta, num_tasks=n, bound=bound, method=method.name)
 
 
 @functools.partial(jax.jit, static_argnames=("length", "direct"))
-def _problems(lower, thresholds, betas, *, length: int, direct: bool) -> tuple[jax.Array, ...]:
-    """Nested lower bounds, their violations [g, ..., t], and rows of k, n and beta to solve for."""
-    n = lower.shape[-1]
+def _problems(lower, n, thresholds, betas, *, length: int, direct: bool) -> tuple[jax.Array, ...]:
+    """Nested lower bounds, their violations [g, ..., t], and rows of k and beta to solve for."""
     # A task passes at a level only if it passes at every larger one, too, however the bounds are rounded.
     lower = jax.lax.cummin(lower, axis=0, reverse=True)
     wanted = jnp.broadcast_to(thresholds, (*lower.shape[:-1], thresholds.shape[-1]))
-    violations = count_violations(lower, wanted)
-    k = violations.reshape(betas.size, -1) if direct else jnp.broadcast_to(jnp.arange(n + 1), (betas.size, n + 1))
+    violations, counts = count_violations(lower, wanted) - num_padded(lower, n), lower.shape[-1] + 1
+    k = violations.reshape(betas.size, -1) if direct else jnp.broadcast_to(jnp.arange(counts), (betas.size, counts))
     beta = jnp.broadcast_to(betas[:, None], k.shape).reshape(-1)
     padding = (0, length - k.size)
     row = jnp.pad(k.astype(lower.dtype).reshape(-1), padding)
-    return lower, violations, row, jnp.asarray(n, lower.dtype), jnp.pad(beta, padding)
+    return lower, violations, row, jnp.pad(beta, padding)
 
 
-@functools.partial(jax.jit, static_argnums=(0, 7))
-def _best(method: Method, thresholds, lower, violations, solution: Solution, betas, delta, direct) -> dict:
-    """The fields of certificates, each at the level with the smallest risk: the first of several."""
-    n, where = lower.shape[-1], _positions(violations, lower.shape[-1], direct)
+@functools.partial(jax.jit, static_argnums=(0, 8))
+def _best(
+    method: Method, thresholds, lower, n, violations, solution: Solution, betas, delta, direct
+) -> tuple[dict, jax.Array]:
+    """The fields of certificates, each at the level with the smallest risk, the first of several; the bounds there."""
+    where = _positions(violations, lower.shape[-1], direct)
     level = jnp.argmin(solution.epsilon[where], axis=0)[None]
     (epsilon, num_valid, feasible), violations, beta = jax.tree.map(
         lambda each: jnp.take_along_axis(each, level, axis=0)[0],
@@ -109,8 +115,8 @@ def _best(method: Method, thresholds, lower, violations, solution: Solution, bet
     )
     bad = jnp.broadcast_to(~jnp.isfinite(thresholds), epsilon.shape) | bad_levels(beta, delta)
     epsilon = jnp.where(bad, 1.0, epsilon)
-    invalid = bad | jnp.any(jnp.isneginf(lower[0]), axis=-1, keepdims=True)
-    return {
+    invalid = bad | any_neginf(lower[0], n)
+    fields = {
         "thresholds": thresholds,
         "safety": complement_down(epsilon),
         "epsilon": epsilon,
@@ -119,6 +125,7 @@ def _best(method: Method, thresholds, lower, violations, solution: Solution, bet
         "status": status_of(method, epsilon, feasible, invalid, beta, delta, n),
         "beta": beta,
     }
+    return fields, lower[0]
 
 
 def _positions(violations: jax.Array, n: int, direct: bool) -> jax.Array:

@@ -7,12 +7,21 @@ import chex
 import jax
 import jax.numpy as jnp
 
-from jaxcert.bounds._evaluate import prepare, task_bounds, task_shape
+from jaxcert.bounds._evaluate import padded_bounds, prepare, task_shape
+from jaxcert.bounds._rows import unpadded_tasks
 from jaxcert.certificates._allowed_violations import Allowed, allowed_each, allowed_together
 from jaxcert.certificates._arguments import as_row, choose, choose_bound, defaults, warned
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certificate import Certificate
-from jaxcert.certificates._compiled import bad_levels, count_violations, status_of
+from jaxcert.certificates._compiled import (
+    any_neginf,
+    bad_levels,
+    count_violations,
+    in_front,
+    num_padded,
+    number_of,
+    status_of,
+)
 from jaxcert.certificates._level_choice import refuse_choice, usual_beta
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._registry import METHODS
@@ -112,31 +121,35 @@ def certify_safety_level(
         allowed = allowed_together(chosen, safety, wanted, delta, beta, n, validate)
     else:
         allowed = allowed_each(chosen, wanted, rounded, beta, n, validate)
-    lower = task_bounds(per_task, prepared, allowed.beta)
-    fields = _levels(chosen, wanted, lower, allowed, rounded, prepared.low, prepared.high)
-    certificate = Certificate(**fields, lower_bounds=lower, beta=allowed.beta, delta=rounded, **settings)
+    lower = padded_bounds(per_task, prepared, allowed.beta)
+    fields = _levels(chosen, wanted, lower.values, number_of(lower), allowed, rounded, prepared.low, prepared.high)
+    certificate = Certificate(
+        **fields, lower_bounds=unpadded_tasks(lower), beta=allowed.beta, delta=rounded, **settings
+    )
     return warned(certificate) if validate else certificate
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _levels(method: Method, wanted, lower, allowed: Allowed, delta, low, high) -> dict:
-    """The fields of certificates at the (k* + 1)-th smallest lower bound."""
-    n, (beta, count, feasible) = lower.shape[-1], allowed
-    chosen = jnp.take(jnp.sort(lower, axis=-1), jnp.maximum(count - 1, 0), axis=-1)
+def _levels(method: Method, wanted, lower, n, allowed: Allowed, delta, low, high) -> dict:
+    """The fields of certificates at the (k* + 1)-th smallest of the first n lower bounds."""
+    beta, count, feasible = allowed
+    ordered = jnp.sort(jnp.where(in_front(lower, n), lower, jnp.inf), axis=-1)
+    chosen = jnp.take(ordered, jnp.maximum(count - 1, 0), axis=-1)
     wanted, count = jnp.broadcast_to(wanted, chosen.shape), jnp.broadcast_to(count, chosen.shape)
     bad_setting = bad_levels(beta, delta) | ~(jnp.isfinite(low) & (low < high)) | ~((wanted > 0) & (wanted < 1))
-    bad_task = jnp.any(jnp.isneginf(lower), axis=-1, keepdims=True)
+    bad_task = any_neginf(lower, n)
     # Without a k*, the lower end of the support is certified by definition, unless data contradict the support.
     holds = jnp.where(count > 0, jnp.isfinite(chosen), ~bad_task) & ~bad_setting
     reached = jnp.where(holds, jnp.where(count > 0, jnp.maximum(chosen, low), low), -jnp.inf)
     safety = jnp.where(holds, wanted, 0.0)
-    violations = count_violations(lower, reached)
+    num_tasks = jnp.asarray(n).astype(jnp.int32)
+    violations = count_violations(lower, reached) - num_padded(lower, n)
     says_something = jnp.where(holds & (reached > low), 0.0, 1.0).astype(lower.dtype)
     return {
         "thresholds": reached,
         "safety": safety,
         "epsilon": complement_up(safety),
         "num_violations": violations,
-        "num_valid": n - violations,
+        "num_valid": num_tasks - violations,
         "status": status_of(method, says_something, feasible, bad_task | bad_setting, beta, delta, n),
     }

@@ -5,11 +5,15 @@ from typing import NoReturn
 import chex
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxcert.bounds._betting import BETTING
-from jaxcert.bounds._evaluate import evaluate
+from jaxcert.bounds._evaluate import lower_bounds
+from jaxcert.bounds._rows import Tasks, padded, tasks_there, unpadded_tasks
+from jaxcert.certificates._compiled import number_of
 from jaxcert.certificates._evidence import evidence, least_evidence
 from jaxcert.certificates._method import Derived, FromReturns, Method, Solution
+from jaxcert.numerics._batches import as_argument
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, complement_up, unit_roundoff
 from jaxcert.returns._prepared import Prepared
@@ -43,15 +47,25 @@ def soft_epsilon(
 
     Reference: the theory page, section 9; its equation (9.3).
     """
-    valid = (alpha > 0) & (alpha < 1)
-    alpha = jnp.where(valid, alpha, 0.5)
-    share, low = shares(wealth, alpha, least)
-    share = jnp.moveaxis(share, -1, -2)
+    share, low, high = _shares(wealth, alpha, least)
     mask = None if where is None else jnp.broadcast_to(where, share.shape)
-    mean = evaluate(BETTING, share, delta, low, jnp.ones_like(low), mask)
-    ratio = quotient(complement_up(jnp.clip(mean, 0, 1)), jnp.broadcast_to(complement_down(alpha), mean.shape))
+    return _risk(lower_bounds(BETTING, Prepared(share, low, high, mask), delta), alpha)
+
+
+@jax.jit
+def _shares(wealth: jax.Array, alpha: jax.Array, least: chex.Numeric) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """``shares`` by threshold, [..., t, n], with their ends; of any weight instead of an invalid one."""
+    share, low = shares(wealth, jnp.where((alpha > 0) & (alpha < 1), alpha, 0.5), least)
+    return jnp.moveaxis(share, -1, -2), low, jnp.ones_like(low)
+
+
+@jax.jit
+def _risk(mean: jax.Array, alpha: jax.Array) -> jax.Array:
+    valid = (alpha > 0) & (alpha < 1)
+    rest = complement_down(jnp.where(valid, alpha, 0.5))
+    ratio = quotient(complement_up(jnp.clip(mean, 0, 1)), jnp.broadcast_to(rest, mean.shape))
     # The quotient and this product: 3 u.
-    risk = ratio * (1 + 6 * unit_roundoff(wealth.dtype))
+    risk = ratio * (1 + 6 * unit_roundoff(mean.dtype))
     return jnp.where(valid & (mean >= 0) & (risk < 1), risk, 1.0)
 
 
@@ -69,27 +83,40 @@ def default_alpha(num_rollouts: int) -> float:
     return 1 / (1 + 0.3125 * num_rollouts**0.75)
 
 
-@jax.jit
 def _solve(prepared: Prepared, thresholds: jax.Array, alpha: jax.Array, delta: jax.Array) -> Derived:
-    wealth, valid = evidence(prepared, thresholds)
-    least = least_evidence(prepared.returns.shape[-1], wealth.dtype)
-    return soft_count(wealth, valid, prepared.low, alpha, delta, least)
+    n, m = prepared.returns.shape[-2:]
+    wealth, valid = _evidence(padded(prepared), thresholds)
+    return soft_count(wealth, Tasks(valid, n), prepared.low, alpha, delta, least_evidence(m, wealth.dtype))
+
+
+_evidence = jax.jit(evidence)
 
 
 def soft_count(
     wealth: jax.Array,
-    valid: jax.Array,
+    valid: Tasks,
     low: jax.Array,
     alpha: jax.Array,
     delta: jax.Array,
     least: chex.Numeric = 0.0,
 ) -> Derived:
-    """What certificates hold, from e-values [..., n, t] and the valid tasks [..., n], with ``soft_epsilon``'s risk."""
-    epsilon, n = soft_epsilon(wealth, alpha, delta, least), valid.shape[-1]
+    """What certificates hold, from e-values [..., n, t] and the valid tasks [..., n], with ``soft_epsilon``'s risk.
+
+    Tasks of a padding are not valid, and their e-values are 0.
+    """
+    least = as_argument(np.asarray(least, wealth.dtype), wealth)
+    epsilon = soft_epsilon(wealth, alpha, delta, least, tasks_there(valid))
+    lower, *counted = _counted(wealth, valid.values, low, alpha, epsilon, number_of(valid))
+    return Derived(unpadded_tasks(Tasks(lower, valid.num_tasks)), *counted)
+
+
+@jax.jit
+def _counted(wealth, valid, low, alpha, epsilon, n) -> tuple[jax.Array, jax.Array, Solution]:
     convincing = jnp.sum(wealth > 1, axis=-2, dtype=jnp.int32)
     solution = Solution(epsilon.reshape(-1), convincing.reshape(-1), jnp.ones(epsilon.size, bool))
     # All that is said of a single task; without a weight, nothing is.
-    return Derived(jnp.where(valid & (alpha > 0), low, -jnp.inf), n - convincing, solution)
+    lower = jnp.where(valid & (alpha > 0), low, -jnp.inf)
+    return lower, jnp.asarray(n).astype(jnp.int32) - convincing, solution
 
 
 def _refuse(*_: object) -> NoReturn:

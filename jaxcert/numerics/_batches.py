@@ -30,6 +30,11 @@ def counts_from_zero(n: int, *arrays: jax.Array) -> tuple[jax.Array, jax.Array]:
     return jax.device_put((k, np.asarray(n, k.dtype)))  # an explicit transfer, which a transfer guard allows
 
 
+def as_argument(value: np.ndarray, like: jax.Array) -> jax.Array | np.ndarray:
+    """A host array as an argument of a program that does not depend on its value; in a user's program a constant."""
+    return jax.device_put(value) if is_concrete(like) else value  # an explicit transfer, which a guard allows
+
+
 def common_shape(**arrays: jax.Array) -> tuple[int, ...]:
     """The shape to which the arrays broadcast; raises ValueError with their names if there is none."""
     shapes = {name: array.shape for name, array in arrays.items()}

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.certificates.attained._levels import attained, divided_by_levels, enough_successes
+from jaxcert.certificates.attained._levels import attained, divided_by_levels, enough_successes, sums_of_shares
 from jaxcert.numerics import binomial_cdf
 from jaxcert.planning._law import Law
 from jaxcert.planning._limits import MOST_TASKS, least_true, on_rows, safety_in
@@ -36,7 +36,7 @@ def levels_of(num_rollouts: int, threshold: float, delta: Any, dtype: Any, beta:
     m: Any = np.asarray(num_rollouts, dtype)
     row = jnp.asarray([threshold], dtype)
     enough, parts = enough_successes(m, row, beta)
-    sets, each = divided_by_levels(enough, jnp.asarray(delta, dtype), parts)
+    sets, each = divided_by_levels(enough, jnp.asarray(delta, dtype), sums_of_shares(parts, dtype))
     # No task has more successes than trials.
     levels = jnp.where(enough <= m, attained(enough, m, row[:, None]), 1)
     return Levels(*(np.asarray(array) for array in (enough[0], levels[0], each[sets[0]])))

@@ -4,6 +4,7 @@ import dataclasses
 
 import jax
 
+from jaxcert.bounds._rows import padded_tasks
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._compiled import certify_given
@@ -36,6 +37,6 @@ class SequentialCertificate(Certificate, shifts=True, recorded=True):
 
 def certificate_of(state: SequentialState, delta: jax.Array) -> SequentialCertificate:
     """The certificate at this moment, for a delta of the state's type."""
-    found = certify_given("sequential", BINOMIAL, state.lower_bounds, state.thresholds, state.beta, delta)
+    found = certify_given("sequential", BINOMIAL, padded_tasks(state.lower_bounds), state.thresholds, state.beta, delta)
     fields = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
     return SequentialCertificate(**fields, num_rollouts_used=state.num_rollouts_used)

@@ -5,6 +5,7 @@ import dataclasses
 import jax
 import jax.numpy as jnp
 
+from jaxcert.bounds._rows import Tasks
 from jaxcert.certificates._compiled import certify_derived
 from jaxcert.certificates._soft import SOFT, soft_count
 from jaxcert.sequential._sequential_certificate import SequentialCertificate
@@ -20,7 +21,7 @@ def soft_certificate(state: SequentialState, delta: jax.Array) -> SequentialCert
     trivial = jnp.broadcast_to(state.thresholds <= state.low, state.passed.shape)
     wealth = jnp.where(trivial, jnp.inf, state.mean_wealth)
     wealth = jnp.where(state.valid[..., None], wealth, 0)
-    derived = soft_count(wealth, state.valid, state.low, state.beta, delta)
+    derived = soft_count(wealth, Tasks(state.valid, state.valid.shape[-1]), state.low, state.beta, delta)
     found = certify_derived("sequential", SOFT, derived, state.thresholds, state.beta, delta)
     fields = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
     return SequentialCertificate(**fields, num_rollouts_used=state.num_rollouts_used)

@@ -12,6 +12,7 @@ from scipy import stats
 import jaxcert
 from jaxcert import Status, bounds, certify, certify_lower_bounds, certify_safety_level
 from jaxcert.bounds._registry import BOUNDS
+from jaxcert.bounds._rows import padded_tasks
 from jaxcert.certificates._binomial import BINOMIAL, CHOICE
 from jaxcert.certificates._level_calibration import calibrated
 from jaxcert.certificates._level_choice import Levels, certify_best_level
@@ -36,7 +37,8 @@ def best_of(lower, threshold=0.5, *, delta_each, delta=0.01):
     lower = jnp.asarray(lower)
     levels = Levels(jnp.asarray(BETAS, lower.dtype), jnp.asarray(delta_each, lower.dtype))
     thresholds = jnp.asarray([threshold], lower.dtype)
-    return certify_best_level("given", BINOMIAL, lower, thresholds, levels, jnp.asarray(delta, lower.dtype))
+    delta = jnp.asarray(delta, lower.dtype)
+    return certify_best_level("given", BINOMIAL, padded_tasks(lower), thresholds, levels, delta)
 
 
 # --- what it reports ----------------------------------------------------------------------------------------------

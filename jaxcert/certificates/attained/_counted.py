@@ -7,7 +7,8 @@ import jax.numpy as jnp
 
 from jaxcert.bounds._bound import Ends, finish, usable
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._evaluate import data_of
+from jaxcert.bounds._evaluate import data_of, task_shape
+from jaxcert.bounds._rows import Tasks, padded, unpadded_tasks
 from jaxcert.certificates.attained._levels import LEVELS
 from jaxcert.returns._prepared import Prepared
 from jaxcert.returns.summaries import Summary
@@ -38,8 +39,9 @@ def equal_rollouts(prepared: Prepared) -> bool:
 def counted(prepared: Prepared, beta: jax.Array | None) -> Successes:
     """The successes of returns or of a summary, with lower bounds at that level, the first of ``LEVELS`` by default."""
     level = jnp.asarray(LEVELS[0], prepared.low.dtype) if beta is None else beta
-    arguments, ends = _arguments(*prepared, level)
-    return Successes(*_finished(*arguments[:2], lower_bounds_of(*arguments), ends))
+    arguments, ends = _arguments(*padded(prepared), level)
+    found, n = _finished(*arguments[:2], lower_bounds_of(*arguments), ends), task_shape(prepared)[-1]
+    return Successes(*(unpadded_tasks(Tasks(each, n)) for each in found))
 
 
 @jax.jit

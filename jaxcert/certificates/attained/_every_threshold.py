@@ -10,7 +10,8 @@ all c: any of them may serve any threshold, even by a look at the data.
 import jax
 import jax.numpy as jnp
 
-from jaxcert.certificates._compiled import count_violations
+from jaxcert.bounds._rows import Tasks
+from jaxcert.certificates._compiled import count_violations, number_of
 from jaxcert.certificates._method import Solution
 from jaxcert.certificates.attained._attained import best_level, least_risk
 from jaxcert.certificates.attained._levels import at_the_ends, attained, successes_near
@@ -39,7 +40,7 @@ def risks_everywhere(
     enough = numbers(num_rollouts, thresholds)
     level = attained(enough, num_rollouts, thresholds[:, None])
     violations = _below(count, enough)
-    return best_level(violations, violations, limits, level, n=count.shape[-1])
+    return best_level(violations, violations, limits, level, number_of(Tasks(count, count.shape[-1])))
 
 
 @jax.jit

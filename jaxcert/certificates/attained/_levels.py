@@ -39,15 +39,20 @@ def enough_successes(num_rollouts: Any, thresholds: jax.Array, beta: Any) -> tup
     return successes_at(num_rollouts, thresholds, beta)[:, None], (1.0,)
 
 
-def divided_by_levels(enough: jax.Array, delta: jax.Array, parts: tuple[float, ...]) -> tuple[jax.Array, jax.Array]:
+def sums_of_shares(parts: tuple[float, ...], dtype: np.dtype) -> np.ndarray:
+    """The share of delta of every set of levels, by its number of bits."""
+    sums = [sum(part for g, part in enumerate(parts) if index >> g & 1) for index in range(2 ** len(parts))]
+    return np.asarray([min(total, 1) for total in sums], dtype)
+
+
+def divided_by_levels(enough: jax.Array, delta: jax.Array, sums: chex.Array) -> tuple[jax.Array, jax.Array]:
     """Which levels have the c of each, [t, levels], as a number of bits; and the delta of every such set, rounded down.
 
     Levels with the same c are one certificate, at the sum of their shares.
     """
-    same = enough[:, :, None] == enough[:, None, :]
-    sets = jnp.sum(jnp.where(same, 2 ** np.arange(len(parts), dtype=np.int32)[None, None], 0), axis=-1, dtype=np.int32)
-    sums = [sum(part for g, part in enumerate(parts) if index >> g & 1) for index in range(2 ** len(parts))]
-    each = delta * np.asarray([min(total, 1) for total in sums], delta.dtype) * (1 - 4 * unit_roundoff(delta.dtype))
+    same, bits = enough[:, :, None] == enough[:, None, :], 2 ** np.arange(enough.shape[-1], dtype=np.int32)
+    sets = jnp.sum(jnp.where(same, bits[None, None], 0), axis=-1, dtype=np.int32)
+    each = delta * sums * (1 - 4 * unit_roundoff(delta.dtype))
     return sets, each.at[-1].set(delta)  # all of them together
 
 

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert.bounds._rows import padded_tasks
 from jaxcert.certificates._arguments import divided
 from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._compiled import certify_given
@@ -55,7 +56,7 @@ def certify_at_level(
 ) -> BandCertificate:
     """From lower bounds [..., n] and thresholds [t], or their own steps, to a certificate [..., t]."""
     wanted = _steps(lower) if thresholds is None else thresholds
-    found = certify_given(bound, band.method, lower, wanted, beta, level)
+    found = certify_given(bound, band.method, padded_tasks(lower), wanted, beta, level)
     fields = {"epsilon": found.epsilon, "safety": found.safety, "status": found.status}
     if num_smallest is not None:
         fields = _only_smallest(found.num_violations, found.epsilon, found.status, num_smallest=num_smallest)

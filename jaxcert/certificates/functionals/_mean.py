@@ -1,7 +1,5 @@
 """The mean performance over tasks."""
 
-import functools
-
 import chex
 import jax
 import jax.numpy as jnp
@@ -10,10 +8,11 @@ import numpy as np
 from jaxcert.bounds._bound import Bound, Ends, finish
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._evaluate import lower_bounds, prepare, task_shape
+from jaxcert.bounds._rows import Tasks, padded, tasks_there
 from jaxcert.certificates._arguments import default_bound
 from jaxcert.certificates._certificate import quantity_of
 from jaxcert.certificates.functionals._mean_certificate import MeanCertificate, mean_status
-from jaxcert.certificates.functionals._task_averages import mean_over_tasks, prepare_averages, task_averages
+from jaxcert.certificates.functionals._task_averages import prepare_averages, task_averages
 from jaxcert.returns._prepared import Prepared, Support, probability
 from jaxcert.returns.summaries import Summary
 
@@ -87,9 +86,19 @@ def _whole(like: jax.Array) -> dict:
     return {"alpha": jnp.ones_like(like), "cap": jnp.full_like(like, jnp.inf)}
 
 
-@functools.partial(jax.jit, static_argnums=0)
 def _mean(bound: Bound, prepared: Prepared, delta: jax.Array) -> dict:
-    low, (excess, width, valid) = prepared.low, task_averages(prepared)
-    lower = mean_over_tasks(bound, excess, delta, jnp.zeros_like(low), width)
+    excess, width, valid = _averages(padded(prepared))
+    there = tasks_there(Tasks(excess, task_shape(prepared)[-1]))
+    where = None if there is None else jnp.broadcast_to(there, excess.shape)
+    lower = lower_bounds(bound, Prepared(excess, jnp.zeros_like(width), width, where), delta)
+    return _fields(lower, valid, there, prepared.low)
+
+
+_averages = jax.jit(task_averages)
+
+
+@jax.jit
+def _fields(lower: jax.Array, valid: jax.Array, there: jax.Array | None, low: jax.Array) -> dict:
+    valid = valid if there is None else valid | ~jnp.broadcast_to(there, valid.shape)
     mean = finish(lower, Ends(low, (lower >= 0) & jnp.all(valid, axis=-1)))
     return {"mean": mean, **_whole(low), "status": mean_status(mean, low)}
