@@ -17,8 +17,8 @@ from jaxcert._validation import is_concrete
 from jaxcert.returns._prepared import Prepared
 from jaxcert.returns.summaries import Summary
 
-# Beyond it, padding would take longer than it is worth.
-_MOST = 2**15
+# Returns with their padding: from _MOST on, padding takes longer than it is worth; up to _FEW, nothing.
+_MOST, _FEW = 2**15, 2**12
 _FEWEST_TASKS, _FEWEST_ROLLOUTS = 16, 32
 
 
@@ -43,13 +43,14 @@ def padded(prepared: Prepared) -> Prepared:
     if np.prod(shape) > _MOST:
         return prepared
     where = _mask(x.shape, shape) if where is None else _pad(where, shape=shape)
-    return Prepared(_pad(x, shape=shape), low, high, where)
+    return Prepared(x if x.shape == shape else _pad(x, shape=shape), low, high, where)
 
 
 def _padded_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
     *others, m = shape
-    tasks = [_power_of_two(n, _FEWEST_TASKS) for n in others[-1:]]
-    return *others[:-1], *tasks, _power_of_two(m, _FEWEST_ROLLOUTS)
+    rollouts = _power_of_two(m, _FEWEST_ROLLOUTS)
+    fewest = min(_FEWEST_TASKS, max(1, _FEW // rollouts))
+    return *others[:-1], *(_power_of_two(n, fewest) for n in others[-1:]), rollouts
 
 
 def _power_of_two(size: int, fewest: int) -> int:
@@ -84,9 +85,9 @@ def padded_tasks(lower: jax.Array) -> Tasks:
 
 
 def tasks_there(tasks: Tasks) -> jax.Array | None:
-    """Which of the values are in front of the padding, [n or more]; None for all."""
-    size = tasks.values.shape[-1]
-    return None if size == tasks.num_tasks else jax.device_put(np.arange(size) < tasks.num_tasks)
+    """Which of the values [..., n or more] are in front of the padding; None for all."""
+    (*others, size), n = tasks.values.shape, tasks.num_tasks
+    return None if size == n else _mask((*others, n), (*others, size))
 
 
 @functools.partial(jax.jit, static_argnames="num_tasks")

@@ -10,7 +10,7 @@ from jaxcert._validation import is_concrete
 from jaxcert.certificates._arguments import divided
 from jaxcert.certificates._method import Method, Solution
 from jaxcert.certificates.band._joint_counts import joint_counts
-from jaxcert.numerics._batches import counts_from_zero
+from jaxcert.numerics._batches import as_argument, counts_from_zero, in_front
 from jaxcert.numerics._rounding import Side, cast_host, complement_down
 from jaxcert.returns._prepared import probability
 
@@ -41,7 +41,8 @@ def allowed_each(
     beta = probability("beta", beta, wanted.dtype, "nearest", validate=validate, scalar=True)
     if solution is None:
         solution = method.solve(*counts_from_zero(num_tasks, delta, beta, wanted), beta, delta)
-    return Allowed(beta, *_allowed(solution, wanted, counts_from_zero(num_tasks, delta, beta, wanted)))
+    number = as_argument(np.asarray(num_tasks, solution.epsilon.dtype), solution.epsilon)
+    return Allowed(beta, *_allowed(solution, number, wanted))
 
 
 def allowed_together(
@@ -85,9 +86,9 @@ def _read(delta: Any, beta: Any, safety: Any, dtype: np.dtype) -> tuple[float, t
 
 
 @jax.jit
-def _allowed(solution: Solution, wanted: jax.Array, counts: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-    k, n = counts
-    return good_enough(jnp.where(k < n, solution.epsilon, 1), wanted), solution.feasible[0]
+def _allowed(solution: Solution, n: jax.Array, wanted: jax.Array) -> tuple[jax.Array, jax.Array]:
+    epsilon = jnp.where(in_front(solution.epsilon, n), solution.epsilon, 1)
+    return good_enough(epsilon, wanted), solution.feasible[0]
 
 
 def good_enough(epsilon: jax.Array, wanted: jax.Array) -> jax.Array:

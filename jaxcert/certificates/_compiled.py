@@ -16,7 +16,7 @@ import numpy as np
 from jaxcert.bounds._rows import Tasks, padded_tasks, unpadded_tasks
 from jaxcert.certificates._certificate import Certificate, Status
 from jaxcert.certificates._method import Derived, Method, Solution
-from jaxcert.numerics._batches import as_argument, counts_from_zero, padded_length
+from jaxcert.numerics._batches import as_argument, counts_from_zero, in_front, padded_length
 from jaxcert.numerics._rounding import complement_down
 
 
@@ -93,11 +93,6 @@ def _certificates(
 def any_neginf(lower: jax.Array, n: chex.Numeric) -> jax.Array:
     """Whether one of the first n bounds [..., n or more] is of an invalid task, [..., 1]."""
     return jnp.any(jnp.isneginf(lower) & in_front(lower, n), axis=-1, keepdims=True)
-
-
-def in_front(values: jax.Array, n: chex.Numeric) -> jax.Array:
-    """Which of the values [..., n or more] are the first n."""
-    return jax.lax.broadcasted_iota(values.dtype, values.shape, values.ndim - 1) < n
 
 
 def _chosen(solution: Solution, violations: jax.Array, direct: bool) -> Solution:

@@ -17,7 +17,6 @@ from jaxcert.certificates._compiled import (
     any_neginf,
     bad_levels,
     count_violations,
-    in_front,
     num_padded,
     number_of,
     status_of,
@@ -30,6 +29,7 @@ from jaxcert.certificates.attained._counted import equal_rollouts
 from jaxcert.certificates.attained._joint_levels import levels_together
 from jaxcert.certificates.attained._success_levels import success_levels
 from jaxcert.certificates.band._attained_levels import level_of_successes
+from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._rounding import complement_up
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns.summaries import Summary

@@ -40,23 +40,23 @@ def soft_epsilon(
         alpha: the weight, fixed beforehand; outside (0, 1), the risk is 1.
         delta: outside (0, 1), the risk is 1.
         least: what no E can be below.
-        where: which tasks there are, bool[n], whatever the returns are; all by default.
+        where: which tasks there are, bool[..., n], whatever the returns are; all by default.
 
     Returns:
         float[..., t], never below the exact value.
 
     Reference: the theory page, section 9; its equation (9.3).
     """
-    share, low, high = _shares(wealth, alpha, least)
-    mask = None if where is None else jnp.broadcast_to(where, share.shape)
-    return _risk(lower_bounds(BETTING, Prepared(share, low, high, mask), delta), alpha)
+    return _risk(lower_bounds(BETTING, _shares(wealth, alpha, least, where), delta), alpha)
 
 
 @jax.jit
-def _shares(wealth: jax.Array, alpha: jax.Array, least: chex.Numeric) -> tuple[jax.Array, jax.Array, jax.Array]:
+def _shares(wealth: jax.Array, alpha: jax.Array, least: chex.Numeric, where: jax.Array | None) -> Prepared:
     """``shares`` by threshold, [..., t, n], with their ends; of any weight instead of an invalid one."""
     share, low = shares(wealth, jnp.where((alpha > 0) & (alpha < 1), alpha, 0.5), least)
-    return jnp.moveaxis(share, -1, -2), low, jnp.ones_like(low)
+    share = jnp.moveaxis(share, -1, -2)
+    there = None if where is None else jnp.broadcast_to(jnp.expand_dims(where, -2), share.shape)
+    return Prepared(share, low, jnp.ones_like(low), there)
 
 
 @jax.jit

@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -33,6 +34,11 @@ def counts_from_zero(n: int, *arrays: jax.Array) -> tuple[jax.Array, jax.Array]:
 def as_argument(value: np.ndarray, like: jax.Array) -> jax.Array | np.ndarray:
     """A host array as an argument of a program that does not depend on its value; in a user's program a constant."""
     return jax.device_put(value) if is_concrete(like) else value  # an explicit transfer, which a guard allows
+
+
+def in_front(values: jax.Array, n: chex.Numeric) -> jax.Array:
+    """Which of the values [..., n or more] are the first n."""
+    return jax.lax.broadcasted_iota(values.dtype, values.shape, values.ndim - 1) < n
 
 
 def common_shape(**arrays: jax.Array) -> tuple[int, ...]:

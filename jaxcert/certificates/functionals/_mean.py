@@ -87,18 +87,20 @@ def _whole(like: jax.Array) -> dict:
 
 
 def _mean(bound: Bound, prepared: Prepared, delta: jax.Array) -> dict:
-    excess, width, valid = _averages(padded(prepared))
-    there = tasks_there(Tasks(excess, task_shape(prepared)[-1]))
-    where = None if there is None else jnp.broadcast_to(there, excess.shape)
-    lower = lower_bounds(bound, Prepared(excess, jnp.zeros_like(width), width, where), delta)
-    return _fields(lower, valid, there, prepared.low)
+    averages, valid = _averages(padded(prepared))
+    there = tasks_there(Tasks(valid, task_shape(prepared)[-1]))
+    return _fields(lower_bounds(bound, Prepared(*averages, there), delta), valid, there, prepared.low)
 
 
-_averages = jax.jit(task_averages)
+@jax.jit
+def _averages(prepared: Prepared) -> tuple[tuple[jax.Array, jax.Array, jax.Array], jax.Array]:
+    """The averages of the tasks and their support, and the valid tasks."""
+    excess, width, valid = task_averages(prepared)
+    return (excess, jnp.zeros_like(width), width), valid
 
 
 @jax.jit
 def _fields(lower: jax.Array, valid: jax.Array, there: jax.Array | None, low: jax.Array) -> dict:
-    valid = valid if there is None else valid | ~jnp.broadcast_to(there, valid.shape)
+    valid = valid if there is None else valid | ~there
     mean = finish(lower, Ends(low, (lower >= 0) & jnp.all(valid, axis=-1)))
     return {"mean": mean, **_whole(low), "status": mean_status(mean, low)}

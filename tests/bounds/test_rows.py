@@ -1,0 +1,132 @@
+"""Returns padded to few shapes: the same results up to rounding, and no program for a shape whose size was met."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from compilations import compilations
+
+import jaxcert
+from jaxcert.bounds._evaluate import apply_bound
+from jaxcert.bounds._registry import BOUNDS
+from jaxcert.bounds._rows import _MOST, Tasks, padded, padded_tasks, tasks_there, unpadded_tasks
+from jaxcert.returns._prepared import Prepared
+
+RNG = np.random.default_rng(0)
+LOW, HIGH = np.float32(0), np.float32(1)
+SETTINGS = {"support": (0.0, 1.0), "delta": 0.05}
+
+
+def returns(*shape: int) -> np.ndarray:
+    return RNG.beta(4, 1, shape).astype(np.float32)
+
+
+def prepared(x: np.ndarray, where: np.ndarray | None = None) -> Prepared:
+    return Prepared(*jax.device_put((x, LOW, HIGH)), None if where is None else jnp.asarray(where))
+
+
+@pytest.mark.parametrize(
+    ("shape", "wanted"),
+    [
+        ((20, 30), (32, 32)),
+        ((1, 5), (16, 32)),
+        ((7,), (32,)),
+        ((3, 20, 33), (3, 32, 64)),
+        ((16, 32), (16, 32)),
+        ((1, 2000), (2, 2048)),
+        ((5, 1), (16, 32)),
+    ],
+)
+def test_shapes(shape, wanted):
+    x = returns(*shape)
+    found = padded(prepared(x))
+    assert found.returns.shape == found.where.shape == wanted
+    np.testing.assert_array_equal(np.asarray(found.returns)[np.asarray(found.where)], x.ravel())
+
+
+def test_large_arrays_are_left_alone():
+    for shape in ((200, 1000), (_MOST + 1,), (2, 200, 100)):
+        large = prepared(returns(*shape))
+        assert padded(large) is large
+    lower = jnp.zeros((9, 20_000))
+    assert padded_tasks(lower).values is lower
+
+
+def test_a_mask_is_padded_with_the_returns():
+    where = RNG.random((20, 30)) < 0.7
+    found = padded(prepared(returns(20, 30), where))
+    np.testing.assert_array_equal(found.where[:20, :30], where)
+    assert np.asarray(found.where).sum() == where.sum()
+
+
+def test_the_padding_of_bounds_reaches_no_threshold():
+    lower = jnp.asarray(returns(3, 20))
+    tasks = padded_tasks(lower)
+    assert np.all(np.isneginf(tasks.values[:, 20:]))
+    np.testing.assert_array_equal(unpadded_tasks(tasks), lower)
+    np.testing.assert_array_equal(tasks_there(tasks), np.arange(32)[None].repeat(3, 0) < 20)
+    assert tasks_there(Tasks(lower, 20)) is None
+
+
+@pytest.mark.parametrize("shape", [(20, 30), (30,), (2, 5, 3), (1, 1)])
+@pytest.mark.parametrize("name", [name for name in BOUNDS if name != "empirical_bernstein"])
+def test_bounds_are_those_of_a_compiled_call(name, shape):
+    x = np.round(returns(*shape)) if BOUNDS[name].binary else returns(*shape)
+    beta = np.float32(RNG.uniform(0.01, 0.3, shape[:-1])) if len(shape) > 1 else np.float32(0.1)
+    evaluate = lambda x, beta: apply_bound(BOUNDS[name], x, beta, (0.0, 1.0), None, False)  # noqa: E731
+    np.testing.assert_allclose(evaluate(x, beta), jax.jit(evaluate)(x, beta), rtol=1e-5, atol=1e-6)
+
+
+CALLS = {
+    "certify": lambda x: jaxcert.certify(x, 0.5, **SETTINGS),
+    "auto": lambda x: jaxcert.certify(x, [0.4, 0.5], beta="auto", **SETTINGS),
+    "soft": lambda x: jaxcert.certify(x, 0.5, method="soft", **SETTINGS),
+    "successes": lambda x: jaxcert.certify(x > 0.6, 0.5, delta=0.05),
+    "Clopper-Pearson": lambda x: jaxcert.certify(np.round(x), 0.5, bound="clopper_pearson", **SETTINGS),
+    "safety level": lambda x: jaxcert.certify_safety_level(x, 0.7, **SETTINGS),
+    "mean": lambda x: jaxcert.certify_mean(x, **SETTINGS),
+}
+# Programs that cut off a padding, or make one.
+FEW = 6
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_another_shape_finds_its_programs(name):
+    call = CALLS[name]
+    call(returns(20, 30))
+    assert compilations(lambda: call(returns(23, 27))) <= FEW
+    assert compilations(lambda: call(returns(23, 27))) == 0
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_certificates_are_those_of_a_compiled_call(name):
+    x = returns(20, 30)
+    found, compiled = (jax.tree.leaves(call(x)) for call in (CALLS[name], jax.jit(CALLS[name])))
+    for one, other in zip(found, compiled, strict=True):
+        assert one.shape == other.shape
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def test_what_lies_in_the_padding_is_nobodys_task():
+    """Of many sizes, with tasks that all pass, all fail, or one of which refutes the support."""
+    for n in (1, 2, 15, 16, 17, 31):
+        good, bad = np.ones((n, 3), np.float32), np.zeros((n, 3), np.float32)
+        found = jaxcert.certify(np.stack([good, bad]), 0.3, **SETTINGS, beta=0.4, bound="dkw")
+        np.testing.assert_array_equal(found.num_violations[:, 0], [0, n])
+        np.testing.assert_array_equal(found.num_valid[:, 0], [n, 0])
+        assert found.lower_bounds.shape == (2, n)
+        spoilt = good.copy()
+        spoilt[-1, -1] = 2.0
+        status = jaxcert.certify(spoilt, 0.3, **SETTINGS, validate=False).status
+        assert status.tolist() == [jaxcert.Status.INVALID_INPUT]
+
+
+def test_nothing_is_padded_within_a_compiled_function():
+    shapes = set()
+
+    def call(x):
+        shapes.add(padded(Prepared(x, jnp.float32(0), jnp.float32(1), None)).returns.shape)
+        return jaxcert.certify(x, 0.5, validate=False, **SETTINGS).safety
+
+    jax.jit(call)(returns(20, 30))
+    assert shapes == {(20, 30)}
