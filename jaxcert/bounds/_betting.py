@@ -104,9 +104,8 @@ def _search(data: Rollouts, reference: jax.Array, goal: jax.Array) -> tuple[jax.
     step = jnp.minimum(_start(spread, cubes, goal), top)
     nothing = _Tested(jnp.full_like(top, -20), top, jax.nn.sigmoid(step), jnp.full_like(top, -jnp.inf))
 
-    def look(_: jax.Array, so_far: tuple) -> tuple:
-        tested, step, _closer = so_far
-        return _look(tested, step, means(jax.nn.sigmoid(step), _TERMS), goal, top)
+    def look(_: jax.Array, s: tuple) -> tuple:
+        return _look(s[0], s[1], means(jax.nn.sigmoid(s[1]), _TERMS), goal, top)
 
     steps = _FEW_STEPS if x.shape[-1] >= _MANY and x.dtype == jnp.float32 else _STEPS
     tested, step, closer = jax.lax.fori_loop(0, steps, look, (nothing, step, jnp.zeros_like(step, bool)))
@@ -164,8 +163,7 @@ def _numbers(data: Rollouts, reference: jax.Array) -> tuple[jax.Array, jax.Array
     counted = data.mask if data.repeats is None else data.repeats > 0
     if counted is None:
         return data.x, data.low
-    excess = jnp.where(counted, data.excess, reference[..., None])
-    return jax.lax.optimization_barrier(excess), jnp.zeros_like(data.low)
+    return jax.lax.optimization_barrier(jnp.where(counted, data.excess, reference[..., None])), jnp.zeros_like(data.low)
 
 
 def _means_of(data: Rollouts, reference: jax.Array, x: jax.Array, low: jax.Array) -> Callable[..., tuple]:
@@ -201,18 +199,22 @@ def _top(smallest: jax.Array, reference: jax.Array) -> jax.Array:
 
 
 def _value_down(data: Rollouts, reference: jax.Array, goal: jax.Array, t: jax.Array, spread: jax.Array) -> jax.Array:
-    """At most 1 + expm1(M(t) - goal) / t, with every rounding accounted for (section 5.2 of the theory page).
+    """At most 1 + expm1(M(t) - goal) / t, with every rounding accounted for."""
+    u, (log_mean, error) = unit_roundoff(t.dtype), _log_mean(data, reference, t, spread)
+    growth = jnp.expm1((log_mean - error) - goal * (1 + 6 * u))
+    ratio = (growth - 6 * u * jnp.abs(growth)) / t
+    return 1 + ratio - 4 * u * (1 + jnp.abs(ratio))
 
-    Sums and logarithms are off in proportion to the mean of abs(ln z), which the mean of r**2 bounds: ``spread``, which
-    may be too small by a factor exp(-m u), as a plain sum of terms that are not negative.
+
+def _log_mean(data: Rollouts, reference: jax.Array, t: jax.Array, spread: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """M(t), the mean of ln z, and the most that it and the next two differences are off by: (5.4) of the theory page.
+
+    That is in proportion to the mean of abs(ln z), which ``spread`` bounds, the mean of r**2 by a plain sum.
     """
     u, m = unit_roundoff(t.dtype), data.x.shape[-1]
     log_mean = quotient(_sum_of_logs(data, reference, t), jnp.maximum(data.num_rollouts, 1))
     size = 1.03 * math.exp(m * u) * t * (jnp.sqrt(spread) + 0.001) + jnp.abs(log_mean)
-    error = 32 * u * t + (sum_error(m, t.dtype) + 32 * u) * size
-    growth = jnp.expm1((log_mean - error) - goal * (1 + 6 * u))
-    ratio = (growth - 6 * u * jnp.abs(growth)) / t
-    return 1 + ratio - 4 * u * (1 + jnp.abs(ratio))
+    return log_mean, 32 * u * t + (sum_error(m, t.dtype) + 32 * u) * size
 
 
 def _sum_of_logs(data: Rollouts, reference: jax.Array, t: jax.Array) -> jax.Array:
