@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import chex
 import jax
@@ -12,11 +12,12 @@ from jaxcert.bounds._bound import Bound, Rollouts, finish
 from jaxcert.bounds._evaluate import apply_bound
 from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._rounding import unit_roundoff
-from jaxcert.numerics._summation import sum_error, tree_sum_of
+from jaxcert.numerics._summation import sum_error
 from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries import Summary
 
-_NEWTON_STEPS = 5
+# How often the search looks at the returns, and in float32 from so many rollouts on, where t is small and soon found.
+_STEPS, _FEW_STEPS, _MANY = 5, 3, 64
 
 
 def betting(
@@ -72,134 +73,178 @@ def _betting(data: Rollouts) -> jax.Array:
     mean = jax.lax.stop_gradient(data.total / jnp.maximum(data.num_rollouts, 1))
     reference = jnp.where(mean > 0, mean, 1)
     goal = quotient(-log(data.beta), jnp.maximum(data.num_rollouts, 1))
-    bet = _best_bet(jax.lax.stop_gradient(data), reference, jax.lax.stop_gradient(goal))
+    bet, spread = _search(jax.lax.stop_gradient(data), reference, jax.lax.stop_gradient(goal))
     # Scaling all x - a down by the rounding of that difference scales the bound: one of the 4 u below.
-    lower = reference * _value_down(data, reference, goal, bet)
+    lower = reference * _value_down(data, reference, goal, bet, spread)
     return finish(jnp.where(mean > 0, lower * (1 - 4 * unit_roundoff(lower.dtype)), 0), data)
 
 
 # --- choosing t ---------------------------------------------------------------------------------------------------
 
 
-class _Search(NamedTuple):
-    """The log-odds of t under test and the sums there; the bracket and the best t, with its value, before this test.
+class _Tested(NamedTuple):
+    """The log-odds between which the best t lies, and the best t so far with its value."""
 
-    Only the sums depend on the returns: XLA would repeat the summation for each further array.
-    """
-
-    log_odds: jax.Array
-    sums: tuple[jax.Array, ...]
     low: jax.Array
     high: jax.Array
     best: jax.Array
     value: jax.Array
 
 
-def _best_bet(data: Rollouts, reference: jax.Array, goal: jax.Array) -> jax.Array:
-    """Nearly the best t: where ln mean(1/z) - mean ln(1/z) = ln(1/beta)/m, with z = 1 + t r, r = (x - a)/reference - 1.
+def _search(data: Rollouts, reference: jax.Array, goal: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Nearly the best t, and the mean of r**2.
 
-    This Jensen gap grows with t, and its logarithm is close to linear in the log-odds of t, on which
-    Newton's method works inside a bracket. The objective is quasi-concave, so there is one such t, or none and t = 1 is
-    best.
+    It is where ln mean(1/z) - mean ln(1/z) = ln(1/beta)/m, with z = 1 + t r, r = (x - a)/reference - 1. This Jensen gap
+    grows with t. The objective is quasi-concave, so there is one such t, or none and t = 1 is best.
     """
-    top, average = _top(data), _averages_of(data, reference)
-    spread = average(jnp.square)
-    start = jnp.minimum(0.5 * jnp.log(2 * goal / jnp.maximum(spread, 1e-20)), top)
-    nothing = jnp.full_like(start, -jnp.inf)
+    x, low = _numbers(data, reference)
+    means = _means_of(data, reference, x, low)
+    spread, cubes = means(jnp.ones_like(goal), _MOMENTS)
+    top = _top(jnp.min(x, axis=-1) - low, reference)
+    step = jnp.minimum(_start(spread, cubes, goal), top)
+    nothing = _Tested(jnp.full_like(top, -20), top, jax.nn.sigmoid(step), jnp.full_like(top, -jnp.inf))
 
-    def body(i: jax.Array, s: _Search) -> _Search:
-        bracket, step = _look(s, goal, top)
-        at_start = jnp.asarray(i) == 0
-        log_odds = jnp.where(at_start, start, step)
-        low, high, best, value = (jnp.where(at_start, old, new) for old, new in zip(s[2:], bracket, strict=True))
-        bet = jax.nn.sigmoid(log_odds)[..., None]
-        return _Search(log_odds, average(lambda r: _terms(bet * r)), low, high, best, value)
+    def look(_: jax.Array, s: tuple) -> tuple:
+        return _look(s[0], s[1], means(jax.nn.sigmoid(s[1]), _TERMS), goal, top)
 
-    sums = (jnp.zeros_like(start),) * 3
-    begin = _Search(start, sums, jnp.full_like(start, -20), top, jax.nn.sigmoid(start), nothing)
-    end = jax.lax.fori_loop(0, _NEWTON_STEPS, body, begin)
-    return _look(end, goal, top)[0][2]
+    steps = _FEW_STEPS if x.shape[-1] >= _MANY and x.dtype == jnp.float32 else _STEPS
+    tested, step, closer = jax.lax.fori_loop(0, steps, look, (nothing, step, jnp.zeros_like(step, bool)))
+    # Returns of an invalid task may be NaN, which must not reach derivatives.
+    bet = jnp.where(data.valid, jnp.where(closer, jax.nn.sigmoid(step), tested.best), 0.5)
+    return bet, jnp.where(data.valid, spread, 0)
 
 
-def _look(s: _Search, goal: jax.Array, top: jax.Array) -> tuple[tuple[jax.Array, ...], jax.Array]:
-    """(low, high, best, value) updated with the last t, and the log-odds of the next."""
-    t = jax.nn.sigmoid(s.log_odds)
-    log_mean, surplus, square = s.sums  # means of ln z, 1/z - 1 and 1/z**2 - 1
-    gap = log_mean + jnp.log1p(surplus)
-    slope = (1 - t) * ((1 + square) / (1 + surplus) - (1 + surplus))
+def _start(spread: jax.Array, cubes: jax.Array, goal: jax.Array) -> jax.Array:
+    """The log-odds from two terms of the gap, odds**2 (1 - 2 odds (1 + 2 cubes / (3 spread))) spread / 2."""
+    spread = jnp.maximum(spread, 1e-20)
+    odds = jnp.sqrt(2 * goal / spread)
+    more = odds * (1 + cubes / (1.5 * spread))
+    # Far from 0 the series says no more than the direction.
+    return jnp.log(odds) + jnp.sign(more) * jnp.log1p(jnp.minimum(jnp.abs(more), 8))
+
+
+def _look(
+    tested: _Tested, log_odds: jax.Array, means: tuple[jax.Array, ...], goal: jax.Array, top: jax.Array
+) -> tuple[_Tested, jax.Array, jax.Array]:
+    """What these log-odds of t and the means there tell; the next log-odds, and whether those are surely better."""
+    t, (log_mean, loss, square) = jax.nn.sigmoid(log_odds), means
+    gap = log_mean + jnp.log1p(-loss)
+    slope = (1 - t) * (square - loss * loss) / (1 - loss)
     value = jnp.expm1(log_mean - goal) / t
     # Of values equal up to rounding, take the later t: near the best, values hardly differ but derivatives do.
     noise = 8 * unit_roundoff(t.dtype) * (1 + jnp.abs(value))
-    better, below = value > s.value - noise, gap < goal
-    low, high = jnp.where(below, s.log_odds, s.low), jnp.where(below, s.high, s.log_odds)
-    step = s.log_odds - jnp.log(gap / goal) * gap / slope
+    better, below = value > tested.value - noise, gap < goal
+    low, high = jnp.where(below, log_odds, tested.low), jnp.where(below, tested.high, log_odds)
+    step = log_odds + _newton(gap, slope, goal)
     # Without a gap (nearly constant returns) a larger bet risks nothing: go to the top.
     step = jnp.where(below & ~(step < top), top, step)
     inside = (step >= low) & (step <= high)
-    best = jnp.where(better, t, s.best), jnp.where(better, value, s.value)
-    return (low, high, *best), jnp.where(inside, step, 0.5 * (low + high))
+    best, value = jnp.where(better, t, tested.best), jnp.where(better, value, tested.value)
+    next_one = jnp.where(inside, step, 0.5 * (low + high))
+    return _Tested(low, high, best, value), next_one, better & inside & (step < top)
 
 
-def _averages_of(data: Rollouts, reference: jax.Array) -> Callable[[Callable[[jax.Array], Any]], Any]:
-    """The mean over the rollouts of a function of r that is 0 at 0; r is computed once for all steps."""
+def _newton(gap: jax.Array, slope: jax.Array, goal: jax.Array) -> jax.Array:
+    """Newton's step in the log-odds c of t: for ln gap, nearly linear in c while the gap grows as a power of the odds;
+    for the gap itself, nearly linear in c where a few returns near a dominate it.
+    """
+    power = slope / gap
+    share = jnp.clip(power - 0.5, 0, 1)
+    return share * jnp.log(goal / gap) / power + (1 - share) * (goal - gap) / slope
+
+
+# Functions of g = t r and z = 1 + g that are 0 at r = 0; for the start, where t = 1, and for a step: 1 - 1/z is g/z.
+_MOMENTS = (lambda g, z: g * g, lambda g, z: g * g * g)
+_TERMS = (lambda g, z: jnp.log1p(g), lambda g, z: g / z, lambda g, z: (g / z) * (g / z))
+
+
+def _numbers(data: Rollouts, reference: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Returns [..., m], those that do not count replaced by one with r = 0, and a."""
     counted = data.mask if data.repeats is None else data.repeats > 0
-    relative = data.excess / reference[..., None] - 1
-    relative = relative if counted is None else jnp.where(counted, relative, 0)
+    if counted is None:
+        return data.x, data.low
+    return jax.lax.optimization_barrier(jnp.where(counted, data.excess, reference[..., None])), jnp.zeros_like(data.low)
+
+
+def _means_of(data: Rollouts, reference: jax.Array, x: jax.Array, low: jax.Array) -> Callable[..., tuple]:
+    """The means over the rollouts of functions of g and z, by XLA's own sums: of these, proofs use that of r**2 only.
+
+    On a CPU, XLA makes a loop with vectors and several threads of a reduction, if it has one result, selects nothing
+    and shares no intermediate array, not even of a constant, with another. Hence the barriers, and what is 0 at r = 0.
+    """
     count = jnp.maximum(data.num_rollouts, 1)
 
-    def average(term: Callable[[jax.Array], Any]) -> Any:
-        if data.repeats is None:
-            total = tree_sum_of(term, relative)
-        else:
-            total = tree_sum_of(lambda r, repeats: jax.tree.map(lambda v: v * repeats, term(r)), relative, data.repeats)
-        return jax.tree.map(lambda v: v / count, total)
+    def means(t: jax.Array, terms: tuple[Callable, ...]) -> tuple[jax.Array, ...]:
+        found, bets = [], (t, 1 / reference, 1 - t, low)
+        for term in terms:
+            bets, found = jax.lax.optimization_barrier((bets, found))
+            bet, scale, rest, least = bets
+            # Not by the product of t and 1/x0, which a support beyond 1e30 would flush to 0.
+            gain = bet[..., None] * (scale[..., None] * (x - least))
+            values = term(gain - bet[..., None], rest[..., None] + gain)
+            values = values if data.repeats is None else values * data.repeats
+            found = [*found, jnp.sum(values, axis=-1) / count]
+        return tuple(found)
 
-    return average
+    return means
 
 
-def _terms(gain: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """ln z, 1/z - 1 and 1/z**2 - 1 at z = 1 + gain."""
-    inverse = 1 / (1 + gain)
-    return jnp.log1p(gain), -gain * inverse, -gain * (1 + inverse) * inverse
-
-
-def _top(data: Rollouts) -> jax.Array:
-    """The largest useful log-odds: t = 1, unless some return equals a, where t = 1 would lose the whole stake."""
-    x = data.excess
-    counted = data.mask if data.repeats is None else data.repeats > 0
-    smallest = jnp.min(x if counted is None else jnp.where(counted, x, jnp.inf), axis=-1)
-    u = unit_roundoff(x.dtype)
-    return jnp.where(smallest > 0, -math.log(u / 4), -math.log(16 * u)).astype(x.dtype)
+def _top(smallest: jax.Array, reference: jax.Array) -> jax.Array:
+    """The largest useful log-odds: t = 1, unless a return is next to a, where t = 1 would lose nearly all."""
+    u = unit_roundoff(smallest.dtype)
+    return jnp.where(smallest > u * reference, -math.log(u / 4), -math.log(16 * u)).astype(smallest.dtype)
 
 
 # --- the bound at the chosen t ------------------------------------------------------------------------------------
 
 
-def _value_down(data: Rollouts, reference: jax.Array, goal: jax.Array, t: jax.Array) -> jax.Array:
-    """At most 1 + expm1(M(t) - goal) / t, with every rounding accounted for.
-
-    The logarithm of 1 + t r is taken from log1p(t r) while t r >= -1/4 (below, XLA's loses digits) and from
-    log((1 - t) + t x/x0) otherwise, where t > 1/4 and 1 - t is off by at most 2 u t; each is then off by at most
-    32 u t (1 + x/x0) / 2 + 4 u |log|, and x/x0 has mean one.
-    """
-    u = unit_roundoff(t.dtype)
-    bet, unit = t[..., None], reference[..., None]
-
-    def terms(excess: jax.Array) -> tuple[jax.Array, jax.Array]:
-        relative = excess / unit
-        gain = bet * (relative - 1)
-        low_side = gain < -0.25
-        small = jnp.log((1 - bet) + bet * jnp.where(low_side, relative, 1))
-        return jnp.where(low_side, small, jnp.log1p(jnp.where(low_side, 0, gain))), jnp.maximum(relative - 1, 0)
-
-    log_sum, above = data.sum(terms)
-    count = jnp.maximum(data.num_rollouts, 1)
-    log_mean = quotient(log_sum, count)
-    size = 2.01 * t * (above / count) + jnp.abs(log_mean)
-    error = 32 * u * t + (sum_error(data.x.shape[-1], t.dtype) + 8 * u) * size
+def _value_down(data: Rollouts, reference: jax.Array, goal: jax.Array, t: jax.Array, spread: jax.Array) -> jax.Array:
+    """At most 1 + expm1(M(t) - goal) / t, with every rounding accounted for."""
+    u, (log_mean, error) = unit_roundoff(t.dtype), _log_mean(data, reference, t, spread)
     growth = jnp.expm1((log_mean - error) - goal * (1 + 6 * u))
     ratio = (growth - 6 * u * jnp.abs(growth)) / t
     return 1 + ratio - 4 * u * (1 + jnp.abs(ratio))
+
+
+def _log_mean(data: Rollouts, reference: jax.Array, t: jax.Array, spread: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """M(t), the mean of ln z, and the most that it and the next two differences are off by: (5.4) of the theory page.
+
+    That is in proportion to the mean of abs(ln z), which ``spread`` bounds, the mean of r**2 by a plain sum.
+    """
+    u, m = unit_roundoff(t.dtype), data.x.shape[-1]
+    log_mean = quotient(_sum_of_logs(data, reference, t), jnp.maximum(data.num_rollouts, 1))
+    size = 1.03 * math.exp(m * u) * t * (jnp.sqrt(spread) + 0.001) + jnp.abs(log_mean)
+    return log_mean, 32 * u * t + (sum_error(m, t.dtype) + 32 * u) * size
+
+
+def _sum_of_logs(data: Rollouts, reference: jax.Array, t: jax.Array) -> jax.Array:
+    """The sum of ln z over the rollouts, one logarithm for each product of four z.
+
+    Up to t = 1/4, factors and products are kept as z - 1, so that no digits of a small t are lost. Above, z is a sum of
+    two terms that are not negative, so that none are lost where it is close to 0.
+    """
+    one = jnp.where(t <= 0.25, 1, 0).astype(t.dtype)[..., None]
+    bet, unit, rest = t[..., None], reference[..., None], jnp.where(t <= 0.25, -t, 1 - t)[..., None]
+
+    def factor(excess: jax.Array) -> jax.Array:
+        # At most m in a valid task; elsewhere four factors must not overflow, for the sake of derivatives.
+        return bet * jnp.minimum(excess / unit, 2.0**31) + rest
+
+    def product(a: jax.Array, b: jax.Array) -> jax.Array:
+        return one * (a + b) + a * b
+
+    return data.sum_of_groups(factor, product, lambda p: _log(p, one), 1 - one)
+
+
+def _log(p: jax.Array, one: jax.Array) -> jax.Array:
+    """The logarithm of p + ``one``, which is 1 or 0; -inf if that is not a normal number above 0."""
+    # Further below 0, XLA's log1p loses digits.
+    near = (p >= -0.25) & (one > 0)
+    whole = p + one
+    usable = whole >= jnp.finfo(p.dtype).tiny
+    return jnp.where(
+        near, jnp.log1p(jnp.where(near, p, 0)), jnp.where(usable, jnp.log(jnp.where(usable, whole, 1)), -jnp.inf)
+    )
 
 
 BETTING = Bound("betting", _betting, non_identical=True)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import at_least, is_zero, next_down, unit_roundoff
-from jaxcert.numerics._summation import Sums, sum_error, tree_sum_of
+from jaxcert.numerics._summation import Sums, in_pairs, sum_error, tree_sum_of, tree_sum_of_groups
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,6 +83,28 @@ class Rollouts(NamedTuple):
         if self.mask is not None:
             return tree_sum_of(self._masked(term), self.x, self.mask)
         return tree_sum_of(lambda x: term(self._excess(x, None)), self.x)
+
+    def sum_of_groups(
+        self,
+        term: Callable[[jax.Array], jax.Array],
+        merge: Callable[[jax.Array, jax.Array], jax.Array],
+        last: Callable[[jax.Array], jax.Array],
+        neutral: jax.Array,
+    ) -> jax.Array:
+        """``sum`` of last(term(x - a)), if that of merged terms is the sum of theirs, and 0 for ``neutral``."""
+        if self.repeats is not None:
+            return self.sum(lambda excess: last(term(excess)))
+        # What a valid task counts lies in the support: no need to look at each return again.
+        valid = self.valid[..., None]
+
+        def one(x: jax.Array, mask: jax.Array | None = None) -> jax.Array:
+            value = term(jnp.where(valid if mask is None else valid & mask, x, self.low) - self.low)
+            return value if mask is None else jnp.where(mask, value, neutral)
+
+        def group(*parts: list[jax.Array]) -> jax.Array:
+            return last(in_pairs(merge, [one(*part) for part in zip(*parts, strict=True)]))
+
+        return tree_sum_of_groups(group, *([self.x] if self.mask is None else [self.x, self.mask]))
 
     def _masked(self, term: Callable[[jax.Array], Sums]) -> Callable[..., Sums]:
         def some(x: jax.Array, mask: jax.Array) -> Sums:

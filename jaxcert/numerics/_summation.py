@@ -1,5 +1,6 @@
 """Sums over rollouts with a proven bound on their rounding error."""
 
+import functools
 import math
 from collections.abc import Callable
 from typing import TypeVar
@@ -32,9 +33,22 @@ def tree_sum_of(term: Callable[..., Sums], *arrays: jax.Array) -> Sums:
     The term is evaluated on each part, so that one loop over the data computes and adds any term. On the CPU, XLA does
     this for a plain reduction only if nothing is selected or masked, and is ten times slower otherwise.
     """
+    return tree_sum_of_groups(lambda *groups: _sum_of(term, *groups), *arrays)
+
+
+def tree_sum_of_groups(total: Callable[..., Sums], *arrays: jax.Array) -> Sums:
+    """``tree_sum_of`` for terms that are cheaper to add in groups, such as logarithms.
+
+    ``total`` takes a list of parts of each array, and returns the sum of their terms, element by element.
+    """
     # Otherwise XLA fuses the next cut into the terms, and computes costly ones repeatedly or stores them in full.
-    sums = jax.lax.optimization_barrier(_add_parts(term, _TERMS, *arrays))
+    sums = jax.lax.optimization_barrier(_add_parts(total, _TERMS, *arrays))
     return jax.tree.map(_add_all, sums)
+
+
+def _sum_of(term: Callable[..., Sums], *groups: list[jax.Array]) -> Sums:
+    terms = [term(*parts) for parts in zip(*groups, strict=True)]
+    return jax.tree.map(lambda *values: in_pairs(jnp.add, list(values)), *terms)
 
 
 def _add_all(x: jax.Array) -> jax.Array:
@@ -42,19 +56,18 @@ def _add_all(x: jax.Array) -> jax.Array:
     if m == 0:
         return x.sum(axis=-1)
     if m <= _LAST:
-        return _add_pairs([x[..., i] for i in range(m)])
-    return _add_all(jax.lax.optimization_barrier(_add_parts(lambda part: part, _PARTS, x)))
+        return in_pairs(jnp.add, [x[..., i] for i in range(m)])
+    return _add_all(jax.lax.optimization_barrier(_add_parts(functools.partial(in_pairs, jnp.add), _PARTS, x)))
 
 
-def _add_parts(term: Callable[..., Sums], parts: int, *arrays: jax.Array) -> Sums:
-    """The terms of each part added in pairs, followed by the remaining terms."""
+def _add_parts(total: Callable[..., Sums], parts: int, *arrays: jax.Array) -> Sums:
+    """The sum over parts of each array, followed by the remaining terms."""
     m = arrays[0].shape[-1]
     parts, size = _cut(m, parts)
-    pieces = [term(*[a[..., i * size : (i + 1) * size] for a in arrays]) for i in range(parts)]
-    sums = jax.tree.map(lambda *values: _add_pairs(list(values)), *pieces)
+    sums = total(*[[a[..., i * size : (i + 1) * size] for i in range(parts)] for a in arrays])
     if parts * size == m:
         return sums
-    rest = term(*[a[..., parts * size :] for a in arrays])
+    rest = total(*[[a[..., parts * size :]] for a in arrays])
     return jax.tree.map(lambda total, left: jnp.concatenate([total, left], axis=-1), sums, rest)
 
 
@@ -81,8 +94,9 @@ def _cut(m: int, parts: int) -> tuple[int, int]:
     return parts, m // parts
 
 
-def _add_pairs(values: list[jax.Array]) -> jax.Array:
+def in_pairs(merge: Callable[[jax.Array, jax.Array], jax.Array], values: list[jax.Array]) -> jax.Array:
+    """The values merged in pairs, as are the results, until one is left."""
     while len(values) > 1:
-        pairs = [values[i] + values[i + 1] for i in range(0, len(values) - 1, 2)]
+        pairs = [merge(values[i], values[i + 1]) for i in range(0, len(values) - 1, 2)]
         values = [*pairs, *values[len(pairs) * 2 :]]
     return values[0]
