@@ -66,7 +66,10 @@ def additions(size: int) -> int:
     depth = dict.fromkeys([*program.invars, *program.constvars], 0)
     for equation in program.eqns:
         before = max(depth[variable] for variable in equation.invars if variable in depth)
-        depth |= dict.fromkeys(equation.outvars, before + (equation.primitive.name == "add"))
+        added = equation.primitive.name == "add"
+        if equation.primitive.name == "reduce_sum":
+            added = equation.invars[0].aval.shape[-1] - 1  # in the worst order
+        depth |= dict.fromkeys(equation.outvars, before + added)
     return depth[program.outvars[0]]
 
 
