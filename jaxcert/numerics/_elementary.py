@@ -41,23 +41,15 @@ def log1p(x: jax.Array) -> jax.Array:
 @jax.custom_jvp
 def exp(x: jax.Array) -> jax.Array:
     """e**x with a relative error of at most 2 u; 0 where the result would be subnormal."""
-    info = jnp.finfo(x.dtype)
-    high, low = _ln2_parts(x.dtype)
-    limit = 2.0**info.nexp
-    whole = jnp.clip(jnp.round(x * (1 / math.log(2))), -limit, limit)
-    # Both products are exact, so that a fused multiply-add changes nothing.
-    rest = (x - whole * high) - whole * low
-    value = _power_of_two(1 + (rest + _exp_tail(rest)), whole)
-    value = jnp.where(x < math.log(info.tiny), 0, jnp.where(x > math.log(info.max), jnp.inf, value))
-    return jnp.where(jnp.isnan(x), x, value)
+    whole, rest = _exp_parts(x)
+    return _exp_of_parts(x, whole, rest)
 
 
 @jax.custom_jvp
 def expm1(x: jax.Array) -> jax.Array:
     """e**x - 1 with a relative error of at most 5 u."""
-    near = jnp.abs(x) < 0.35
-    small = jnp.where(near, x, 0)
-    return jnp.where(near, small + _exp_tail(small), exp(x) - 1)
+    whole, rest = _exp_parts(x)
+    return jnp.where(whole == 0, rest, _exp_of_parts(x, whole, rest) - 1)
 
 
 log.defjvps(lambda t, _, x: t / x)
@@ -97,12 +89,24 @@ def atanh_tail(w: jax.Array, largest: float) -> jax.Array:
 # --- exponentials -------------------------------------------------------------------------------------------------
 
 
-def _exp_tail(r: jax.Array) -> jax.Array:
-    """e**r - 1 - r for abs(r) <= 0.35."""
-    acc = jnp.zeros_like(r)
-    for j in range(15 if r.dtype == jnp.float64 else 9, 1, -1):
-        acc = r * (acc + 1 / math.factorial(j))
-    return r * acc
+def _exp_parts(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """A whole number and e**r - 1 for an abs(r) <= 0.3466 with x = whole ln 2 + r; r = x where the number is 0."""
+    high, low = _ln2_parts(x.dtype)
+    limit = 2.0 ** jnp.finfo(x.dtype).nexp
+    whole = jnp.clip(jnp.round(x * (1 / math.log(2))), -limit, limit)
+    # Both products are exact, so that a fused multiply-add changes nothing.
+    rest = (x - whole * high) - whole * low
+    acc = jnp.zeros_like(rest)
+    for j in range(15 if x.dtype == jnp.float64 else 9, 1, -1):
+        acc = rest * (acc + 1 / math.factorial(j))
+    return whole, rest + rest * acc
+
+
+def _exp_of_parts(x: jax.Array, whole: jax.Array, rest: jax.Array) -> jax.Array:
+    info = jnp.finfo(x.dtype)
+    value = _times_power_of_two(1 + rest, whole)
+    value = jnp.where(x < math.log(info.tiny), 0, jnp.where(x > math.log(info.max), jnp.inf, value))
+    return jnp.where(jnp.isnan(x), x, value)
 
 
 # --- quotients ----------------------------------------------------------------------------------------------------
@@ -173,16 +177,12 @@ def near_cube_root(x: jax.Array) -> jax.Array:
     return jax.lax.bitcast_convert_type(jax.lax.div(bits - one, jnp.full_like(bits, 3)) + one, x.dtype)
 
 
-def _power_of_two(x: jax.Array, exponent: jax.Array) -> jax.Array:
-    """x * 2**exponent, in two steps, since a single factor may overflow where the result does not."""
-    half = jnp.floor(0.5 * exponent)
-    return x * _exact_power(half) * _exact_power(exponent - half)
-
-
-def _exact_power(exponent: jax.Array) -> jax.Array:
-    whole, shift = _integers(exponent.dtype)
-    bias = 1 - jnp.finfo(exponent.dtype).minexp
-    return jax.lax.bitcast_convert_type((exponent.astype(whole) + whole(bias)) * whole(1 << shift), exponent.dtype)
+def _times_power_of_two(x: jax.Array, exponent: jax.Array) -> jax.Array:
+    """x * 2**exponent for x in [1/2, 2), by its bits: infinity, not NaN, if it just overflows."""
+    whole, shift = _integers(x.dtype)
+    infinity = np.asarray(np.inf, x.dtype).view(whole)
+    bits = jax.lax.bitcast_convert_type(x, whole) + exponent.astype(whole) * whole(1 << shift)
+    return jax.lax.bitcast_convert_type(jnp.minimum(bits, infinity), x.dtype)
 
 
 def _integers(dtype: np.dtype) -> tuple[type[np.signedinteger], int]:
