@@ -85,12 +85,11 @@ def log_probability(k: jax.Array, n: jax.Array, p: jax.Array) -> tuple[jax.Array
 def _log_point_probability(k, n, p, q, excess, factor) -> tuple[jax.Array, jax.Array]:
     """log(b(k; n, p) factor), Loader (2000), "Fast and accurate computation of binomial probabilities"; its error."""
     inner = jnp.where(k > 0, k, 1.0)
-    stirling = _stirling_error(n) - _stirling_error(inner) - _stirling_error(n - k)
-    deviances = deviance(inner, n * p, -excess) + deviance(n - k, n * q, excess)
+    stirling = _stirling_error(n) - _stirling_error(k) - _stirling_error(n - k)
+    # That of k = 0 is its mean: n log(1 - p) is minus the sum of the two, and Stirling's terms cancel.
+    deviances = jnp.where(k > 0, deviance(inner, n * p, -excess), excess) + deviance(n - k, n * q, excess)
     size = jnp.sqrt(n / ((n - k) * inner * np.asarray(2 * np.pi, p.dtype)))
-    # n log(1 - p), corrected for the rounding of q = 1 - p; XLA simplifies (c + p) - c, but not c - (c - p).
-    all_fail = n * (log(q) + ((1 - q) - p) / q)
-    value = jnp.where(k > 0, stirling - deviances, all_fail) + log(jnp.where(k > 0, size, 1) * factor)
+    value = (stirling - deviances) + log(jnp.where(k > 0, size, 1) * factor)
     return value, point_error(value, k, n, excess)
 
 

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.numerics._binomial_kernel import SmallerTail, smaller_tail
-from jaxcert.numerics._elementary import exp, expm1, log, log1p, quotient
+from jaxcert.numerics._elementary import exp, exp_and_expm1, log, log1p, quotient, rough_growth
 from jaxcert.numerics._root import safe_root
 from jaxcert.numerics._rounding import unit_roundoff
 
@@ -30,15 +30,13 @@ def upper_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
     """
     u = unit_roundoff(level.dtype)
     inner = _interior(k, n)
-    start = start_point(inner, n, level)
+    log_level, log_rest = log(level), log1p(-level)
+    start = _quantile(inner, n, _normal_quantile(level, jnp.minimum(log_level, log_rest)))
     # Where a closed form holds, the bracket is closed from the start: no step is waited for.
     unsafe = ((k <= 0) | (k >= n - 1)).astype(level.dtype)
-    root = _solve(log_cdf, inner, n, level, start, safe=jnp.ones_like(level), unsafe=unsafe)
-    log_level = log(level)
-    at_zero = -expm1(quotient(log_level, n)) * (1 + 12 * u)
-    log_rest = quotient(log1p(-level), n)
-    at_last = exp(log_rest) * (1 + (12 + 5 * jnp.abs(log_rest)) * u)
-    value = jnp.where(k <= 0, at_zero, jnp.where(k == n - 1, at_last, root))
+    root = _solve(log_cdf, inner, n, log_level, start, safe=jnp.ones_like(level), unsafe=unsafe)
+    end = _closed_form(quotient(jnp.where(k <= 0, log_level, log_rest), n), k <= 0, u)
+    value = jnp.where((k <= 0) | (k == n - 1), end, root)
     return jnp.where(k >= n, 1.0, jnp.minimum(value, 1.0))
 
 
@@ -61,14 +59,18 @@ def lower_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
     """
     u = unit_roundoff(level.dtype)
     inner = _interior(k - 1, n)
-    start = _quantile(inner, n, -_normal_quantile(level))
-    root = _solve(log_sf, inner, n, level, start, safe=jnp.zeros_like(level), unsafe=jnp.ones_like(level))
-    log_level = log(level)
-    at_one = -expm1(quotient(log1p(-level), n)) * (1 - 12 * u)
-    log_share = quotient(log_level, n)
-    at_all = exp(log_share) * (1 - (12 + 5 * jnp.abs(log_share)) * u)
-    value = jnp.where(k == 1, at_one, jnp.where(k >= n, at_all, root))
+    log_level, log_rest = log(level), log1p(-level)
+    start = _quantile(inner, n, -_normal_quantile(level, jnp.minimum(log_level, log_rest)))
+    root = _solve(log_sf, inner, n, log_level, start, safe=jnp.zeros_like(level), unsafe=jnp.ones_like(level))
+    end = _closed_form(quotient(jnp.where(k == 1, log_rest, log_level), n), k == 1, -u)
+    value = jnp.where((k == 1) | (k >= n), end, root)
     return jnp.where(k <= 0, 0.0, jnp.maximum(value, 0.0))
+
+
+def _closed_form(log_share: jax.Array, complement: jax.Array, slack: float) -> jax.Array:
+    """e**x or its complement 1 - e**x, moved up or down by the rounding of either and of x."""
+    share, less = exp_and_expm1(log_share)
+    return jnp.where(complement, -less * (1 + 12 * slack), share * (1 + (12 + 5 * jnp.abs(log_share)) * slack))
 
 
 @upper_limit.defjvp
@@ -93,10 +95,9 @@ def _slope(log_side, k: jax.Array, n: jax.Array, level: jax.Array, p: jax.Array)
     return jnp.where(inside, p * (1 - p) / (level * slope), 0.0)
 
 
-def _solve(log_side, k, n, level, start, *, safe, unsafe) -> jax.Array:
+def _solve(log_side, k, n, log_level, start, *, safe, unsafe) -> jax.Array:
     """The p at which the tail plus its error bound equals the level."""
-    u = unit_roundoff(level.dtype)
-    log_level = log(level)
+    u = unit_roundoff(log_level.dtype)
 
     def evaluate(p):
         side = log_side(k, n, p)
@@ -110,9 +111,10 @@ def move_log_odds(p: jax.Array, step: jax.Array) -> jax.Array:
     """The probability whose log-odds are those of p plus the step.
 
     A binomial tail is log-concave in the log-odds as well as in p, and closer to linear: near both ends of (0, 1) it is
-    a power of p or of 1 - p.
+    a power of p or of 1 - p. The step is far less accurate than ``rough_growth``.
     """
-    return p / (p + (1 - p) * exp(-step))
+    up, growth = step > 0, rough_growth(jnp.abs(step))
+    return p * jnp.where(up, 1 + growth, 1) / (1 + jnp.where(up, p, 1 - p) * growth)
 
 
 def _interior(k: jax.Array, n: jax.Array) -> jax.Array:
@@ -167,7 +169,7 @@ def _log_side(smaller: SmallerTail, direct: jax.Array) -> LogSide:
 
 def start_point(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
     """A point near the p with P[Bin(n, p) <= k] = level."""
-    return _quantile(k, n, _normal_quantile(level))
+    return _quantile(k, n, _normal_quantile(level, log(jnp.minimum(level, 1 - level))))
 
 
 def _quantile(k: jax.Array, n: jax.Array, z: jax.Array) -> jax.Array:
@@ -179,15 +181,18 @@ def _quantile(k: jax.Array, n: jax.Array, z: jax.Array) -> jax.Array:
     h = 2 / (1 / a + 1 / b)
     lam = (z * z - 3) / 6
     w = z * jnp.sqrt(h + lam) / h - (1 / b - 1 / a) * (lam + 5 / 6 - 2 / (3 * h))
-    odds, against = k + 1, (n - k) * exp(2 * w)
+    growth = 1 + rough_growth(2 * jnp.abs(w))
+    odds, against = (k + 1) * jnp.where(w < 0, growth, 1), (n - k) * jnp.where(w < 0, 1, growth)
     smaller = jnp.minimum(odds, against) / (odds + against)
     rounded = jax.lax.reduce_precision(smaller, jnp.finfo(z.dtype).nexp, 10)
     return jnp.where(odds < against, rounded, 1 - rounded)
 
 
-def _normal_quantile(p: jax.Array) -> jax.Array:
-    """Abramowitz & Stegun 26.2.23: the standard normal quantile to 4.5e-4, enough for a starting point."""
-    upper = p > 0.5
-    t = jnp.sqrt(-2 * log(jnp.where(upper, 1 - p, p)))
+def _normal_quantile(p: jax.Array, log_smaller: jax.Array) -> jax.Array:
+    """Abramowitz & Stegun 26.2.23: the standard normal quantile to 4.5e-4, enough for a starting point.
+
+    ``log_smaller`` is the logarithm of the smaller of p and 1 - p.
+    """
+    t = jnp.sqrt(-2 * log_smaller)
     ratio = (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)))
-    return jnp.where(upper, t - ratio, ratio - t)
+    return jnp.where(p > 0.5, t - ratio, ratio - t)
