@@ -6,7 +6,7 @@ import chex
 import jax
 import jax.numpy as jnp
 
-from jaxcert.certificates._epsilon_arguments import epsilon_arguments, whole
+from jaxcert.certificates._epsilon_arguments import epsilon_arguments, most_tasks, whole
 from jaxcert.certificates._level_calibration import calibrated
 from jaxcert.certificates._method import Choice, Method, Solution
 from jaxcert.numerics._batches import common_shape, counts_from_zero, elementwise, in_blocks, unpadded

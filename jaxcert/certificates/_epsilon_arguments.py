@@ -30,11 +30,11 @@ def epsilon_arguments(
 
 
 def whole(k: jax.Array, n: jax.Array) -> jax.Array:
-    """Where 0 <= k <= n and n >= 1 are integers, and n is at most ``_most`` of the type."""
-    return (k >= 0) & (k <= n) & (n >= 1) & (n <= _most(n.dtype)) & (k == jnp.floor(k)) & (n == jnp.floor(n))
+    """Where 0 <= k <= n and n >= 1 are integers, and n is at most ``most_tasks`` of the type."""
+    return (k >= 0) & (k <= n) & (n >= 1) & (n <= most_tasks(n.dtype)) & (k == jnp.floor(k)) & (n == jnp.floor(n))
 
 
-def _most(dtype: np.dtype) -> int:
+def most_tasks(dtype: np.dtype) -> int:
     """The largest n such that all integers up to n are floats of the type: 2**24 or 2**53."""
     return 2 ** (jnp.finfo(dtype).nmant + 1)
 
@@ -43,7 +43,7 @@ def _check_counts(k: Any, n: Any, dtype: np.dtype) -> None:
     tasks = as_numbers("num_tasks", n)
     good = (tasks >= 1) & (tasks < np.inf) & (tasks == np.floor(tasks))
     refuse("num_tasks", tasks, good, "a whole number of at least 1")
-    refuse("num_tasks", tasks, tasks <= _most(dtype), f"at most {_most(dtype)}, to which {dtype} can count")
+    refuse("num_tasks", tasks, tasks <= most_tasks(dtype), f"at most {most_tasks(dtype)}, to which {dtype} can count")
     violations, tasks = np.broadcast_arrays(as_numbers("num_violations", k), tasks)
     good = (violations >= 0) & (violations <= tasks) & (violations == np.floor(violations))
     refuse("num_violations", violations, good, "a whole number between 0 and num_tasks")

@@ -127,12 +127,19 @@ def _cast_on_device(value: jax.Array, dtype: np.dtype, side: Side, whole: bool, 
         value = _normal(value, side)
     if value.dtype == dtype:
         return value
+    if _is_narrow(value.dtype, dtype):
+        return value.astype(dtype)
     near = value
     if value.dtype == np.float64:
         # Rounded explicitly: XLA for a GPU takes a conversion to float32 and back as no change.
         near = jax.lax.reduce_precision(value, jnp.finfo(dtype).nexp, jnp.finfo(dtype).nmant)
     near = near.astype(dtype)
     return _normal(jnp.where(_wrong_side(value, near, side), _towards(jnp, near, side), near), side)
+
+
+def _is_narrow(found: np.dtype, dtype: np.dtype) -> bool:
+    """Whether it is a type of truth values or of integers that are floats of the other, all of them."""
+    return found == bool or (jnp.issubdtype(found, jnp.integer) and jnp.iinfo(found).bits <= jnp.finfo(dtype).nmant + 1)
 
 
 def _moved(value: jax.Array, side: Side, whole: bool) -> jax.Array:
