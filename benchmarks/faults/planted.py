@@ -29,14 +29,14 @@ FAULTS = (
     Fault(
         "sign-in-stirling",
         "numerics/_binomial_kernel.py",
-        "- _stirling_error(inner) - _stirling_error(n - k)",
-        "- _stirling_error(inner) + _stirling_error(n - k)",
+        "- _stirling_error(k) - _stirling_error(n - k)",
+        "- _stirling_error(k) + _stirling_error(n - k)",
     ),
     Fault(
         "closed-form-not-rounded",
         "numerics/_binomial_limits.py",
-        "at_zero = -expm1(quotient(log_level, n)) * (1 + 12 * u)",
-        "at_zero = -expm1(quotient(log_level, n))",
+        "-less * (1 + 12 * slack)",
+        "-less",
     ),
     Fault(
         "cast-to-nearest",
@@ -71,8 +71,8 @@ FAULTS = (
     Fault(
         "beta-for-1-beta",
         "numerics/_binomial_limits.py",
-        "at_one = -expm1(quotient(log1p(-level), n))",
-        "at_one = -expm1(quotient(log(level), n))",
+        "quotient(jnp.where(k == 1, log_rest, log_level), n)",
+        "quotient(log_level, n)",
     ),
     Fault(
         "greater-for-at-least",
@@ -93,13 +93,13 @@ FAULTS = (
     Fault(
         "delta-not-divided-by-levels",
         "certificates/_level_choice.py",
-        "method.solve(k, tasks, beta, levels.delta_each)",
-        "method.solve(k, tasks, beta, delta)",
+        "method.solve(k, number, beta, levels.delta_each)",
+        "method.solve(k, number, beta, delta)",
     ),
     Fault(
         "soft-risk-not-rounded",
         "certificates/_soft.py",
-        "risk = ratio * (1 + 6 * unit_roundoff(wealth.dtype))",
+        "risk = ratio * (1 + 6 * unit_roundoff(mean.dtype))",
         "risk = ratio",
     ),
     Fault(

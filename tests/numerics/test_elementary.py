@@ -96,3 +96,19 @@ def test_a_quotient_by_a_constant_of_the_program(precision, divisor):
     pairs = zip(found.tolist(), x.tolist(), strict=True)
     worst = max(abs(Fraction(value) * divisor / Fraction(dividend) - 1) for value, dividend in pairs)
     assert worst <= float(np.finfo(precision).eps)
+
+
+def test_rough_growth(precision):
+    x = np.concatenate([10.0 ** np.arange(-12, 0, 0.01), np.arange(1, 12, 0.01)]).astype(precision)
+    found = np.asarray(_elementary.rough_growth(jnp.asarray(x)))
+    error = np.abs(found / np.expm1(x.astype(float)) - 1)
+    assert error.max() < 0.03
+    assert error[x < 1].max() < 4e-6
+    assert np.isfinite(_elementary.rough_growth(jnp.asarray([64, 1e30], precision))).all()
+
+
+def test_both_exponentials_at_once_are_those_of_their_own(precision):
+    x = jnp.asarray(arguments("expm1", precision))
+    both = jax.jit(_elementary.exp_and_expm1)(x)
+    np.testing.assert_array_equal(both[0], jax.jit(_elementary.exp)(x))
+    np.testing.assert_array_equal(both[1], jax.jit(_elementary.expm1)(x))

@@ -87,3 +87,14 @@ def test_a_tail_that_was_once_beyond_its_error():
     tail = _binomial_kernel.smaller_tail(k, n, p)
     truth = lower_tail(221741, 225109, exact(p)).log()
     assert abs(float(exact(tail.log_tail) - truth)) <= float(tail.error)
+
+
+def test_no_success_at_all_stays_within_its_error(precision):
+    """There is no deviance of 0, and n log(1 - p) comes from that of n - k and from the mean alone."""
+    rng = np.random.default_rng(2)
+    n = np.round(10 ** rng.uniform(0, 6, 300))
+    p = np.concatenate([10 ** rng.uniform(-9, 0, 200), 1 - 10 ** rng.uniform(-6, 0, 100)]).astype(precision)
+    found, allowed = _binomial_kernel.log_probability(*(jnp.asarray(v, precision) for v in (0 * n, n, p)))
+    for trials, point, value, error in zip(n, p, np.asarray(found), np.asarray(allowed), strict=True):
+        truth = int(trials) * (1 - exact(point)).log()
+        assert abs(float(exact(value) - truth)) <= error
