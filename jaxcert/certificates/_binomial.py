@@ -6,7 +6,7 @@ import chex
 import jax
 import jax.numpy as jnp
 
-from jaxcert.certificates._epsilon_arguments import epsilon_arguments, most_tasks, whole
+from jaxcert.certificates._epsilon_arguments import epsilon_arguments, most_tasks
 from jaxcert.certificates._level_calibration import calibrated
 from jaxcert.certificates._method import Choice, Method, Solution
 from jaxcert.numerics._batches import common_shape, counts_from_zero, elementwise, in_blocks, unpadded
@@ -77,13 +77,9 @@ def inflate(risk: jax.Array, beta: jax.Array) -> jax.Array:
 @jax.jit
 def upper_risk(k: jax.Array, n: jax.Array, delta: jax.Array) -> jax.Array:
     """U(k; n, delta) for arrays of one float type that broadcast; 1 wherever an argument is invalid."""
-    return in_blocks(_upper_risk, *jnp.broadcast_arrays(k, n, delta))
-
-
-def _upper_risk(k: jax.Array, n: jax.Array, delta: jax.Array) -> jax.Array:
-    valid = whole(k, n) & (delta > 0) & (delta < 1)
-    risk = upper_limit(jnp.where(valid, k, 0.0), jnp.where(valid, n, 1.0), jnp.where(valid, delta, 0.5))
-    return jnp.where(valid, risk, 1.0)
+    # Beyond the significand not every n is a float: a level that is no number makes the risk 1.
+    level = jnp.where(n <= most_tasks(n.dtype), delta, jnp.nan)
+    return in_blocks(upper_limit, *jnp.broadcast_arrays(k, n, level))
 
 
 # --- the method ---------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ def upper_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
     Args:
         k: integers in 0..n; like the other two an array of one float type and shape.
         n: integers >= 1.
-        level: in (0, 1).
+        level: in (0, 1). Where an argument is not as it should be, U is 1.
 
     Returns:
         U in (0, 1]; differentiable in the level.
@@ -29,15 +29,14 @@ def upper_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
         0.0228
     """
     u = unit_roundoff(level.dtype)
-    inner = _interior(k, n)
     log_level, log_rest = log(level), log1p(-level)
-    start = _quantile(inner, n, _normal_quantile(level, jnp.minimum(log_level, log_rest)))
-    # Where a closed form holds, the bracket is closed from the start: no step is waited for.
-    unsafe = ((k <= 0) | (k >= n - 1)).astype(level.dtype)
-    root = _solve(log_cdf, inner, n, log_level, start, safe=jnp.ones_like(level), unsafe=unsafe)
+    start = _quantile(k, n, _normal_quantile(level, jnp.minimum(log_level, log_rest)))
+    # Elsewhere the bracket is closed from the start: no step is waited for, whatever is computed there.
+    unsafe = 1 - _searched(k, n, level)
+    root = _solve(log_cdf, k, n, log_level, start, safe=jnp.ones_like(level), unsafe=unsafe)
     end = _closed_form(quotient(jnp.where(k <= 0, log_level, log_rest), n), k <= 0, u)
     value = jnp.where((k <= 0) | (k == n - 1), end, root)
-    return jnp.where(k >= n, 1.0, jnp.minimum(value, 1.0))
+    return jnp.where(_are_valid(k, n, level) & (k < n), jnp.minimum(value, 1.0), 1.0)
 
 
 @jax.custom_jvp
@@ -47,7 +46,7 @@ def lower_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
     Args:
         k: integers in 0..n; like the other two an array of one float type and shape.
         n: integers >= 1.
-        level: in (0, 1).
+        level: in (0, 1). Where an argument is not as it should be, L is 0.
 
     Returns:
         L in [0, 1); differentiable in the level.
@@ -58,13 +57,13 @@ def lower_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
         0.9705
     """
     u = unit_roundoff(level.dtype)
-    inner = _interior(k - 1, n)
     log_level, log_rest = log(level), log1p(-level)
-    start = _quantile(inner, n, -_normal_quantile(level, jnp.minimum(log_level, log_rest)))
-    root = _solve(log_sf, inner, n, log_level, start, safe=jnp.zeros_like(level), unsafe=jnp.ones_like(level))
+    start = _quantile(k - 1, n, -_normal_quantile(level, jnp.minimum(log_level, log_rest)))
+    unsafe = _searched(k - 1, n, level)
+    root = _solve(log_sf, k - 1, n, log_level, start, safe=jnp.zeros_like(level), unsafe=unsafe)
     end = _closed_form(quotient(jnp.where(k == 1, log_rest, log_level), n), k == 1, -u)
     value = jnp.where((k == 1) | (k >= n), end, root)
-    return jnp.where(k <= 0, 0.0, jnp.maximum(value, 0.0))
+    return jnp.where(_are_valid(k, n, level) & (k > 0), jnp.maximum(value, 0.0), 0.0)
 
 
 def _closed_form(log_share: jax.Array, complement: jax.Array, slack: float) -> jax.Array:
@@ -117,9 +116,17 @@ def move_log_odds(p: jax.Array, step: jax.Array) -> jax.Array:
     return p * jnp.where(up, 1 + growth, 1) / (1 + jnp.where(up, p, 1 - p) * growth)
 
 
-def _interior(k: jax.Array, n: jax.Array) -> jax.Array:
-    """k moved into 1..n-2, where no closed form holds (0 for n < 3: then the result is not used)."""
-    return jnp.maximum(jnp.minimum(jnp.maximum(k, 1.0), n - 2), 0.0)
+def _searched(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
+    """1 where no closed form holds for the tail at k, else 0.
+
+    Arguments are not replaced by valid ones before the search: XLA copies such a selection into every kernel.
+    """
+    return jnp.where((k >= 1) & (k <= n - 2) & _are_valid(k, n, level), 1.0, 0.0).astype(level.dtype)
+
+
+def _are_valid(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
+    whole = (k == jnp.floor(k)) & (n == jnp.floor(n)) & (n < jnp.inf)
+    return whole & (k >= 0) & (k <= n) & (n >= 1) & (level > 0) & (level < 1)
 
 
 def parabola_root(value: jax.Array, slope: jax.Array, curvature: jax.Array) -> jax.Array:

@@ -139,7 +139,9 @@ def _cast_on_device(value: jax.Array, dtype: np.dtype, side: Side, whole: bool, 
 
 def _is_narrow(found: np.dtype, dtype: np.dtype) -> bool:
     """Whether it is a type of truth values or of integers that are floats of the other, all of them."""
-    return found == bool or (jnp.issubdtype(found, jnp.integer) and jnp.iinfo(found).bits <= jnp.finfo(dtype).nmant + 1)
+    if found == np.bool_:
+        return True
+    return jnp.issubdtype(found, jnp.integer) and jnp.iinfo(found).bits <= jnp.finfo(dtype).nmant + 1
 
 
 def _moved(value: jax.Array, side: Side, whole: bool) -> jax.Array:

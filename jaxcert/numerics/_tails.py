@@ -227,8 +227,4 @@ def limit(k: jax.Array, n: jax.Array, level: jax.Array, *, upper: bool) -> jax.A
 @functools.partial(jax.jit, static_argnames="upper")
 def _limit(k: jax.Array, n: jax.Array, level: jax.Array, *, upper: bool) -> jax.Array:
     k, n, level = jnp.broadcast_arrays(k, n, level)
-    whole = (k == jnp.floor(k)) & (n == jnp.floor(n)) & (n < jnp.inf)
-    valid = whole & (k >= 0) & (k <= n) & (n >= 1) & (level > 0) & (level < 1)
-    inside_limit = upper_limit if upper else lower_limit
-    value = inside_limit(jnp.where(valid, k, 0.0), jnp.where(valid, n, 1.0), jnp.where(valid, level, 0.5))
-    return jnp.where(valid, value, 1.0 if upper else 0.0)
+    return (upper_limit if upper else lower_limit)(k, n, level)
