@@ -29,6 +29,7 @@ def upper_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
         0.0228
     """
     u = unit_roundoff(level.dtype)
+    n, level = _no_constants(k, n, level)
     log_level, log_rest = log(level), log1p(-level)
     start = _quantile(k, n, _normal_quantile(level, jnp.minimum(log_level, log_rest)))
     # Elsewhere the bracket is closed from the start: no step is waited for, whatever is computed there.
@@ -57,6 +58,7 @@ def lower_limit(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
         0.9705
     """
     u = unit_roundoff(level.dtype)
+    n, level = _no_constants(k, n, level)
     log_level, log_rest = log(level), log1p(-level)
     start = _quantile(k - 1, n, -_normal_quantile(level, jnp.minimum(log_level, log_rest)))
     unsafe = _searched(k - 1, n, level)
@@ -116,6 +118,14 @@ def move_log_odds(p: jax.Array, step: jax.Array) -> jax.Array:
     return p * jnp.where(up, 1 + growth, 1) / (1 + jnp.where(up, p, 1 - p) * growth)
 
 
+def _no_constants(k: jax.Array, n: jax.Array, level: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """n and the level as numbers that depend on k, NaN where k > n.
+
+    XLA evaluates what constants of a program allow in another way, and divides by n as a constant in two roundings.
+    """
+    return jnp.where(k <= n, n, jnp.nan), jnp.where(k <= n, level, jnp.nan)
+
+
 def _searched(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
     """1 where no closed form holds for the tail at k, else 0.
 
@@ -125,8 +135,9 @@ def _searched(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
 
 
 def _are_valid(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
+    """Where all arguments are valid, of those without constants."""
     whole = (k == jnp.floor(k)) & (n == jnp.floor(n)) & (n < jnp.inf)
-    return whole & (k >= 0) & (k <= n) & (n >= 1) & (level > 0) & (level < 1)
+    return whole & (k >= 0) & (n >= 1) & (level > 0) & (level < 1)
 
 
 def parabola_root(value: jax.Array, slope: jax.Array, curvature: jax.Array) -> jax.Array:
