@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxcert
-from jaxcert.bounds._rows import padded_tasks
+from jaxcert.bounds._padding import padded_tasks
 from jaxcert.certificates._binomial import BINOMIAL, CHOICE
 from jaxcert.certificates._level_calibration import calibrated
 from jaxcert.certificates._level_choice import Levels, certify_best_level

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.bounds._rows import Tasks, padded_tasks, unpadded_tasks
+from jaxcert.bounds._padding import Tasks, padded_tasks, unpadded_tasks
 from jaxcert.certificates._certificate import Certificate, Status
 from jaxcert.certificates._method import Derived, Method, Solution
 from jaxcert.numerics._batches import as_argument, counts_from_zero, in_front, padded_length

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.bounds._rows import Tasks, unpadded_tasks
+from jaxcert.bounds._padding import Tasks, unpadded_tasks
 from jaxcert.certificates._arguments import AUTO, divided, is_auto
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._compiled import any_neginf, bad_levels, count_violations, num_padded, number_of, status_of

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.bounds._evaluate import padded_bounds, prepare, task_shape
-from jaxcert.bounds._rows import unpadded_tasks
+from jaxcert.bounds._padding import unpadded_tasks
 from jaxcert.certificates._allowed_violations import Allowed, allowed_each, allowed_together
 from jaxcert.certificates._arguments import as_row, choose, choose_bound, defaults, warned
 from jaxcert.certificates._binomial import BINOMIAL

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._evaluate import lower_bounds
-from jaxcert.bounds._rows import Tasks, padded, tasks_there, unpadded_tasks
+from jaxcert.bounds._padding import Tasks, padded, tasks_there, unpadded_tasks
 from jaxcert.certificates._compiled import number_of
 from jaxcert.certificates._evidence import evidence, least_evidence
 from jaxcert.certificates._method import Derived, FromReturns, Method, Solution

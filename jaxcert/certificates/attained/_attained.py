@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._rows import Tasks, padded_tasks
+from jaxcert.bounds._padding import Tasks, padded_tasks
 from jaxcert.certificates._binomial import inflate, upper_risk
 from jaxcert.certificates._compiled import count_violations, num_padded, number_of
 from jaxcert.certificates._method import Derived, FromCounts, FromReturns, Method, Solution

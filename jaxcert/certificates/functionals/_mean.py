@@ -8,7 +8,7 @@ import numpy as np
 from jaxcert.bounds._bound import Bound, Ends, finish
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._evaluate import lower_bounds, prepare, task_shape
-from jaxcert.bounds._rows import Tasks, padded, tasks_there
+from jaxcert.bounds._padding import Tasks, padded, tasks_there
 from jaxcert.certificates._arguments import default_bound
 from jaxcert.certificates._certificate import quantity_of
 from jaxcert.certificates.functionals._mean_certificate import MeanCertificate, mean_status

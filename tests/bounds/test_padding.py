@@ -8,8 +8,8 @@ from compilations import compilations
 
 import jaxcert
 from jaxcert.bounds._evaluate import apply_bound
+from jaxcert.bounds._padding import _MOST, Tasks, padded, padded_tasks, tasks_there, unpadded_tasks
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.bounds._rows import _MOST, Tasks, padded, padded_tasks, tasks_there, unpadded_tasks
 from jaxcert.returns._prepared import Prepared
 
 RNG = np.random.default_rng(0)
