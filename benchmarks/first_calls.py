@@ -47,7 +47,9 @@ def main() -> None:
         cells = [f"{each:.2f} ({number})" for each, number in zip(seconds, programs, strict=True)]
         print(f"| {list(shape)} | {' | '.join(cells)} | {sum(seconds):.2f} |", flush=True)
         total[shape] = sum(seconds)
-    print(f"\nthe {len(CALLS) * len(OTHERS)} calls after the first shape: {sum(total.values()) - total[FIRST]:.2f} CPU s")
+    print(
+        f"\nthe {len(CALLS) * len(OTHERS)} calls after the first shape: {sum(total.values()) - total[FIRST]:.2f} CPU s"
+    )
     print(machine())
 
 

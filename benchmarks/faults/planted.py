@@ -93,13 +93,13 @@ FAULTS = (
     Fault(
         "delta-not-divided-by-levels",
         "certificates/_level_choice.py",
-        "method.solve(k, tasks, beta, levels.delta_each)",
-        "method.solve(k, tasks, beta, delta)",
+        "method.solve(k, number, beta, levels.delta_each)",
+        "method.solve(k, number, beta, delta)",
     ),
     Fault(
         "soft-risk-not-rounded",
         "certificates/_soft.py",
-        "risk = ratio * (1 + 6 * unit_roundoff(wealth.dtype))",
+        "risk = ratio * (1 + 6 * unit_roundoff(mean.dtype))",
         "risk = ratio",
     ),
     Fault(
