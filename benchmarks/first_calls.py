@@ -2,9 +2,9 @@
 
     python -m benchmarks.first_calls
 
-Four kinds of certificates in a fresh process without a cache, each of float32 returns on the host: at one shape, then at
-other shapes, some of whose padded size was met before and some not. CPU seconds, which include compilation, and the
-number of programs that were compiled.
+Four kinds of certificates in a fresh process without a cache, each of float32 returns on the host: at one shape, then
+at others, some of whose padded size was met before and some not. CPU seconds, which include compilation, and the number
+of programs that were compiled.
 """
 
 import os
