@@ -96,8 +96,8 @@ def _best(returns: np.ndarray, thresholds: np.ndarray, support: tuple[float, flo
     lower = jnp.stack([jaxcert.bounds.betting(returns, beta, support=support, validate=False) for beta in betas])
     each = calibrated(returns.shape[-2], DELTA, betas)
     levels = Levels(jnp.asarray(betas, jnp.float32), jnp.float32(each))
-    tasks, thresholds = padded_tasks(lower), jnp.asarray(thresholds)
-    return certify_best_level("betting", BINOMIAL, tasks, thresholds, levels, jnp.float32(DELTA)).safety
+    tasks, wanted = padded_tasks(lower), jnp.asarray(thresholds)
+    return certify_best_level("betting", BINOMIAL, tasks, wanted, levels, jnp.float32(DELTA)).safety
 
 
 def _times() -> Iterator[tuple[str, float]]:

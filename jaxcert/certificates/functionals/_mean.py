@@ -89,14 +89,14 @@ def _whole(like: jax.Array) -> dict:
 def _mean(bound: Bound, prepared: Prepared, delta: jax.Array) -> dict:
     averages, valid = _averages(padded(prepared))
     there = tasks_there(Tasks(valid, task_shape(prepared)[-1]))
-    return _fields(lower_bounds(bound, Prepared(*averages, there), delta), valid, there, prepared.low)
+    return _fields(lower_bounds(bound, averages._replace(where=there), delta), valid, there, prepared.low)
 
 
 @jax.jit
-def _averages(prepared: Prepared) -> tuple[tuple[jax.Array, jax.Array, jax.Array], jax.Array]:
-    """The averages of the tasks and their support, and the valid tasks."""
+def _averages(prepared: Prepared) -> tuple[Prepared, jax.Array]:
+    """The averages of the tasks with their support, and the valid tasks."""
     excess, width, valid = task_averages(prepared)
-    return (excess, jnp.zeros_like(width), width), valid
+    return Prepared(excess, jnp.zeros_like(width), width, None), valid
 
 
 @jax.jit
