@@ -31,7 +31,7 @@ CALLS: dict[str, Callable[[np.ndarray], Any]] = {
 _programs: list[str] = []
 
 
-def _note(event: str, seconds: float, **_: Any) -> None:
+def _note(event: str, duration_secs: float, **kwargs: str | int) -> None:
     if event == "/jax/core/compile/backend_compile_duration":
         _programs.append(event)
 
