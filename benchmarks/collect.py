@@ -7,6 +7,7 @@ that adds up rewards until an episode is done; no check, no rounding, no certifi
 compile nothing. CartPole needs the extra ``gymnax``, Brax's inverted pendulum the extra ``brax``.
 """
 
+import importlib
 import importlib.util
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -27,18 +28,14 @@ def environments() -> Iterator[tuple[str, MultiTaskEnv, Callable[[jax.Array], An
     """Names, environments, and how the output of a network becomes an action."""
     yield "pendulum", pendulum.ENV, lambda output: jnp.tanh(output)
     if importlib.util.find_spec("gymnax") is not None:
-        import gymnax
-
         from jaxcert.tasks import from_gymnax
 
-        env, params = gymnax.make("CartPole-v1")
+        env, params = importlib.import_module("gymnax").make("CartPole-v1")
         lengths = lambda key: params.replace(length=jax.random.uniform(key, minval=0.3, maxval=1.0))  # noqa: E731
         cart_pole = from_gymnax(env, lengths, episode_length=200, support=(0.0, 200.0))
         yield "CartPole of gymnax", cart_pole, lambda output: (output[0] > 0).astype(jnp.int32)
     if importlib.util.find_spec("brax") is not None:
-        from brax import envs
-
-        inverted = envs.get_environment("inverted_pendulum", backend="positional")
+        inverted = importlib.import_module("brax.envs").get_environment("inverted_pendulum", backend="positional")
         one_task = MultiTaskEnv(lambda task: inverted, lambda key: jnp.zeros(()), 200, (0.0, 200.0))
         yield "inverted pendulum of Brax", one_task, lambda output: jnp.tanh(output)
 
