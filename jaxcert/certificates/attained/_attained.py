@@ -9,7 +9,6 @@ for a few c_g that follow from m, B and nothing else.
 import functools
 from typing import Any, NoReturn
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -102,7 +101,7 @@ def _with_coins(count, num_rollouts, thresholds, beta, delta) -> tuple[jax.Array
     return least_risk(violations, epsilon, level, count.shape[-1])
 
 
-def least_risk(violations, epsilon, level, n: chex.Numeric) -> tuple[jax.Array, Solution, jax.Array]:
+def least_risk(violations, epsilon, level, n: jax.Array | int) -> tuple[jax.Array, Solution, jax.Array]:
     best = jnp.argmin(epsilon, axis=-1)[..., None]
     violations, epsilon, level = (
         jnp.take_along_axis(jnp.broadcast_to(each, epsilon.shape), best, axis=-1)[..., 0]
