@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxcert
-from jaxcert.bounds._rows import padded_tasks
+from jaxcert.bounds._padding import padded_tasks
 from jaxcert.certificates._binomial import BINOMIAL, CHOICE
 from jaxcert.certificates._level_calibration import calibrated
 from jaxcert.certificates._level_choice import Levels, certify_best_level
@@ -96,8 +96,8 @@ def _best(returns: np.ndarray, thresholds: np.ndarray, support: tuple[float, flo
     lower = jnp.stack([jaxcert.bounds.betting(returns, beta, support=support, validate=False) for beta in betas])
     each = calibrated(returns.shape[-2], DELTA, betas)
     levels = Levels(jnp.asarray(betas, jnp.float32), jnp.float32(each))
-    tasks, thresholds = padded_tasks(lower), jnp.asarray(thresholds)
-    return certify_best_level("betting", BINOMIAL, tasks, thresholds, levels, jnp.float32(DELTA)).safety
+    tasks, wanted = padded_tasks(lower), jnp.asarray(thresholds)
+    return certify_best_level("betting", BINOMIAL, tasks, wanted, levels, jnp.float32(DELTA)).safety
 
 
 def _times() -> Iterator[tuple[str, float]]:

@@ -15,7 +15,7 @@ import numpy as np
 import jaxcert
 from benchmarks.coverage.cell import Cell
 from benchmarks.coverage.laws import FINE, happens
-from jaxcert.bounds._rows import padded_tasks
+from jaxcert.bounds._padding import padded_tasks
 from jaxcert.certificates._allowed_violations import Allowed, allowed_each, allowed_together
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._level_choice import certify_best_level, prepare_choice

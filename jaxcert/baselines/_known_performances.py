@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import check_finite, is_concrete, require_real
-from jaxcert.bounds._rows import padded_tasks
+from jaxcert.bounds._padding import padded_tasks
 from jaxcert.certificates import Certificate
 from jaxcert.certificates._arguments import prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL

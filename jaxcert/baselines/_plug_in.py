@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.baselines._known_performances import no_failure
-from jaxcert.bounds._rows import padded_tasks
+from jaxcert.bounds._padding import padded_tasks
 from jaxcert.certificates import Certificate, Status, confidence, floor_figures, floor_to
 from jaxcert.certificates._arguments import prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL

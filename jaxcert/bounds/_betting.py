@@ -17,7 +17,7 @@ from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries import Summary
 
 # How often the search looks at the returns, and in float32 from so many rollouts on, where t is small and soon found.
-_STEPS, _FEW_STEPS, _MANY = 5, 3, 64
+_STEPS, _FEW_STEPS, _MANY = 5, 3, 128
 
 
 def betting(

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxcert._validation import is_concrete, kept_readable, require_real
 from jaxcert.bounds._bound import Averages, Bound, Ends, Rollouts, finish, rollouts, usable
-from jaxcert.bounds._rows import Tasks, pad_tasks, padded, unpadded_tasks
+from jaxcert.bounds._padding import Tasks, pad_tasks, padded, unpadded_tasks
 from jaxcert.numerics._rounding import cast
 from jaxcert.numerics._summation import tree_sum_of
 from jaxcert.returns._checks import check_axes, check_sums, check_values, describe_index

@@ -41,7 +41,7 @@ def allowed_each(
     beta = probability("beta", beta, wanted.dtype, "nearest", validate=validate, scalar=True)
     if solution is None:
         solution = method.solve(*counts_from_zero(num_tasks, delta, beta, wanted), beta, delta)
-    number = as_argument(np.asarray(num_tasks, solution.epsilon.dtype), solution.epsilon)
+    number = as_argument(np.asarray(num_tasks, np.int32), solution.epsilon)
     return Allowed(beta, *_allowed(solution, number, wanted))
 
 

@@ -7,7 +7,7 @@ import chex
 
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import padded_bounds, padded_bounds_at, prepare, task_shape
-from jaxcert.bounds._rows import padded_tasks
+from jaxcert.bounds._padding import padded_tasks
 from jaxcert.certificates._arguments import (
     choose,
     choose_bound,

@@ -2,7 +2,8 @@
 
 Called eagerly, each step is a program of its own, so that another bound, budget or number of thresholds recompiles only
 the steps that depend on it: lower bounds (bound, n, m), violations (n, t), the method's solution (a padded length), and
-the certificates (n, t). Within a user's ``jit`` they become parts of that program.
+the certificates (n, t), where n and m are padded for small arrays. Within a user's ``jit`` they become parts of that
+program.
 """
 
 import functools
@@ -13,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.bounds._rows import Tasks, padded_tasks, unpadded_tasks
+from jaxcert.bounds._padding import Tasks, padded_tasks, unpadded_tasks
 from jaxcert.certificates._certificate import Certificate, Status
 from jaxcert.certificates._method import Derived, Method, Solution
 from jaxcert.numerics._batches import as_argument, counts_from_zero, in_front, padded_length
@@ -23,12 +24,12 @@ from jaxcert.numerics._rounding import complement_down
 def certify_given(bound: str, method: Method, lower: Tasks, thresholds, beta, delta) -> Certificate:
     """From lower bounds [..., n] at level beta and thresholds [t] to a certificate [..., t]."""
     values, n = lower
-    size, number = math.prod(values.shape[:-1]) * thresholds.size, number_of(lower)
+    size = math.prod(values.shape[:-1]) * thresholds.size
     # One problem per certificate or one per k, whichever are fewer.
     direct = size <= n
     length = padded_length(size, values, thresholds, beta, delta)
-    violations, k = _violations(values, number, thresholds, length=length if direct else None)
-    counts = (k, number) if direct else counts_from_zero(n, values, beta, delta)
+    violations, *counts = _violations(values, number_of(lower), thresholds, length=length if direct else None)
+    counts = counts if direct else counts_from_zero(n, values, beta, delta)
     solution = method.solve(*counts, beta, delta)
     return _assembled(bound, method, lower, thresholds, violations, solution, beta, delta, direct=direct)
 
@@ -51,20 +52,19 @@ def _assembled(
 
 
 def number_of(tasks: Tasks) -> jax.Array | np.ndarray:
-    """The number of tasks in the type of their values, an argument of a program that does not depend on it."""
-    values = tasks.values
-    return as_argument(np.asarray(tasks.num_tasks, np.int32 if values.dtype == bool else values.dtype), values)
+    """The number of tasks, an argument of a program that does not depend on it; a float might round it."""
+    return as_argument(np.asarray(tasks.num_tasks, np.int32), tasks.values)
 
 
 @functools.partial(jax.jit, static_argnames="length")
-def _violations(lower, n, thresholds, *, length: int | None) -> tuple[jax.Array, jax.Array | None]:
-    """k of the first n tasks, [..., t], and the same as floats in a row of that length."""
+def _violations(lower, n, thresholds, *, length: int | None) -> tuple[jax.Array, ...]:
+    """k of the first n tasks, [..., t]; with a length also the same as floats in a row, and n as a float."""
     wanted = jnp.broadcast_to(thresholds, (*lower.shape[:-1], thresholds.shape[-1]))
-    violations = count_violations(lower, wanted) - num_padded(lower, n)
+    violations = count_first(lower, n, wanted)
     if length is None:
-        return violations, None
+        return (violations,)
     row = violations.reshape(-1).astype(lower.dtype)
-    return violations, jnp.pad(row, (0, length - row.size))
+    return violations, jnp.pad(row, (0, length - row.size)), n.astype(lower.dtype)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 8, 9))
@@ -86,7 +86,7 @@ def _certificates(
         "epsilon": epsilon,
         "num_violations": violations,
         "num_valid": num_valid,
-        "status": status_of(method, epsilon, feasible, invalid, beta, delta, n),
+        "status": status_of(method, epsilon, feasible, invalid, beta, delta, n.astype(lower.dtype)),
     }
 
 
@@ -102,9 +102,10 @@ def _chosen(solution: Solution, violations: jax.Array, direct: bool) -> Solution
     return jax.tree.map(choose, solution)
 
 
-def num_padded(values: jax.Array, n: chex.Numeric) -> jax.Array:
-    """How many of the values [..., n or more] are not among the first n: as many violations, if they are -inf."""
-    return values.shape[-1] - jnp.asarray(n).astype(jnp.int32)
+def count_first(lower: jax.Array, n: jax.Array, thresholds: jax.Array) -> jax.Array:
+    """``count_violations`` of the first n bounds, [..., n or more], if the others are -inf."""
+    # Those miss every threshold but -inf, which nothing misses.
+    return jnp.maximum(count_violations(lower, thresholds) - (lower.shape[-1] - n), 0)
 
 
 # From this many thresholds on, sorting the bounds costs less than comparing every bound with every threshold.

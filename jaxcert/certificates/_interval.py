@@ -12,8 +12,8 @@ import numpy as np
 
 from jaxcert._validation import is_concrete
 from jaxcert.bounds._evaluate import declared_support, prepare, task_bounds
+from jaxcert.bounds._padding import padded_tasks
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.bounds._rows import padded_tasks
 from jaxcert.certificates._arguments import choose, default_bound, prepare_levels, prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certificate import Certificate, Status, with_article

@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.bounds._rows import Tasks, unpadded_tasks
+from jaxcert.bounds._padding import Tasks, unpadded_tasks
 from jaxcert.certificates._arguments import AUTO, divided, is_auto
 from jaxcert.certificates._certificate import Certificate
-from jaxcert.certificates._compiled import any_neginf, bad_levels, count_violations, num_padded, number_of, status_of
+from jaxcert.certificates._compiled import any_neginf, bad_levels, count_first, number_of, status_of
 from jaxcert.certificates._method import Choice, Method, Solution
 from jaxcert.numerics._batches import padded_length
 from jaxcert.numerics._rounding import complement_down
@@ -77,8 +77,10 @@ def certify_best_level(
     values = lower.values if direct else unpadded_tasks(lower)
     length = padded_length(size if direct else num_levels * (n + 1), values, thresholds, *levels, delta)
     number = number_of(lower)
-    values, violations, k, beta = _problems(values, number, thresholds, levels.betas, length=length, direct=direct)
-    solution = method.solve(k, number, beta, levels.delta_each)
+    values, violations, k, tasks, beta = _problems(
+        values, number, thresholds, levels.betas, length=length, direct=direct
+    )
+    solution = method.solve(k, tasks, beta, levels.delta_each)
     fields, first = _best(method, thresholds, values, number, violations, solution, levels.betas, delta, direct)
     first = unpadded_tasks(Tasks(first, n))
     return Certificate(**fields, lower_bounds=first, delta=delta, num_tasks=n, bound=bound, method=method.name)
@@ -86,16 +88,16 @@ def certify_best_level(
 
 @functools.partial(jax.jit, static_argnames=("length", "direct"))
 def _problems(lower, n, thresholds, betas, *, length: int, direct: bool) -> tuple[jax.Array, ...]:
-    """Nested lower bounds, their violations [g, ..., t], and rows of k and beta to solve for."""
+    """Nested lower bounds, their violations [g, ..., t], and rows of k, n and beta to solve for."""
     # A task passes at a level only if it passes at every larger one, too, however the bounds are rounded.
     lower = jax.lax.cummin(lower, axis=0, reverse=True)
     wanted = jnp.broadcast_to(thresholds, (*lower.shape[:-1], thresholds.shape[-1]))
-    violations, counts = count_violations(lower, wanted) - num_padded(lower, n), lower.shape[-1] + 1
+    violations, counts = count_first(lower, n, wanted), lower.shape[-1] + 1
     k = violations.reshape(betas.size, -1) if direct else jnp.broadcast_to(jnp.arange(counts), (betas.size, counts))
     beta = jnp.broadcast_to(betas[:, None], k.shape).reshape(-1)
     padding = (0, length - k.size)
     row = jnp.pad(k.astype(lower.dtype).reshape(-1), padding)
-    return lower, violations, row, jnp.pad(beta, padding)
+    return lower, violations, row, n.astype(lower.dtype), jnp.pad(beta, padding)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 8))
@@ -122,7 +124,7 @@ def _best(
         "epsilon": epsilon,
         "num_violations": violations,
         "num_valid": num_valid,
-        "status": status_of(method, epsilon, feasible, invalid, beta, delta, n),
+        "status": status_of(method, epsilon, feasible, invalid, beta, delta, n.astype(lower.dtype)),
         "beta": beta,
     }
     return fields, lower[0]

@@ -113,7 +113,7 @@ class Method:
     best_beta: Callable[[int, jax.Array, jax.Array], tuple[jax.Array, Solution]] | None = None
     choice: Choice | None = None
     zero_beta: bool = False
-    is_sound: Callable[[Any, Any, int], Any] = lambda beta, delta, n: True
+    is_sound: Callable[[Any, Any, Any], Any] = lambda beta, delta, n: True
     caveat: Callable[[float, float, int], str] | None = None
     chooses_valid: bool = False
     from_returns: FromReturns | None = None

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.bounds._evaluate import padded_bounds, prepare, task_shape
-from jaxcert.bounds._rows import unpadded_tasks
+from jaxcert.bounds._padding import unpadded_tasks
 from jaxcert.certificates._allowed_violations import Allowed, allowed_each, allowed_together
 from jaxcert.certificates._arguments import as_row, choose, choose_bound, defaults, warned
 from jaxcert.certificates._binomial import BINOMIAL
@@ -16,8 +16,7 @@ from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._compiled import (
     any_neginf,
     bad_levels,
-    count_violations,
-    num_padded,
+    count_first,
     number_of,
     status_of,
 )
@@ -138,18 +137,18 @@ def _levels(method: Method, wanted, lower, n, allowed: Allowed, delta, low, high
     wanted, count = jnp.broadcast_to(wanted, chosen.shape), jnp.broadcast_to(count, chosen.shape)
     bad_setting = bad_levels(beta, delta) | ~(jnp.isfinite(low) & (low < high)) | ~((wanted > 0) & (wanted < 1))
     bad_task = any_neginf(lower, n)
+    invalid = bad_task | bad_setting
     # Without a k*, the lower end of the support is certified by definition, unless data contradict the support.
     holds = jnp.where(count > 0, jnp.isfinite(chosen), ~bad_task) & ~bad_setting
     reached = jnp.where(holds, jnp.where(count > 0, jnp.maximum(chosen, low), low), -jnp.inf)
     safety = jnp.where(holds, wanted, 0.0)
-    num_tasks = jnp.asarray(n).astype(jnp.int32)
-    violations = count_violations(lower, reached) - num_padded(lower, n)
+    violations = count_first(lower, n, reached)
     says_something = jnp.where(holds & (reached > low), 0.0, 1.0).astype(lower.dtype)
     return {
         "thresholds": reached,
         "safety": safety,
         "epsilon": complement_up(safety),
         "num_violations": violations,
-        "num_valid": num_tasks - violations,
-        "status": status_of(method, says_something, feasible, bad_task | bad_setting, beta, delta, n),
+        "num_valid": n - violations,
+        "status": status_of(method, says_something, feasible, invalid, beta, delta, n.astype(lower.dtype)),
     }

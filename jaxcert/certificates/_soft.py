@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._evaluate import lower_bounds
-from jaxcert.bounds._rows import Tasks, padded, tasks_there, unpadded_tasks
+from jaxcert.bounds._padding import Tasks, padded, tasks_there, unpadded_tasks
 from jaxcert.certificates._compiled import number_of
 from jaxcert.certificates._evidence import evidence, least_evidence
 from jaxcert.certificates._method import Derived, FromReturns, Method, Solution
@@ -116,7 +116,7 @@ def _counted(wealth, valid, low, alpha, epsilon, n) -> tuple[jax.Array, jax.Arra
     solution = Solution(epsilon.reshape(-1), convincing.reshape(-1), jnp.ones(epsilon.size, bool))
     # All that is said of a single task; without a weight, nothing is.
     lower = jnp.where(valid & (alpha > 0), low, -jnp.inf)
-    return lower, jnp.asarray(n).astype(jnp.int32) - convincing, solution
+    return lower, n - convincing, solution
 
 
 def _refuse(*_: object) -> NoReturn:

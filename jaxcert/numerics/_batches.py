@@ -38,7 +38,7 @@ def as_argument(value: np.ndarray, like: jax.Array) -> jax.Array | np.ndarray:
 
 def in_front(values: jax.Array, n: chex.Numeric) -> jax.Array:
     """Which of the values [..., n or more] are the first n."""
-    return jax.lax.broadcasted_iota(values.dtype, values.shape, values.ndim - 1) < n
+    return jax.lax.broadcasted_iota(np.int32, values.shape, values.ndim - 1) < n
 
 
 def common_shape(**arrays: jax.Array) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ import dataclasses
 
 import jax
 
-from jaxcert.bounds._rows import padded_tasks
+from jaxcert.bounds._padding import padded_tasks
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._compiled import certify_given

@@ -5,7 +5,7 @@ import dataclasses
 import jax
 import jax.numpy as jnp
 
-from jaxcert.bounds._rows import Tasks
+from jaxcert.bounds._padding import Tasks
 from jaxcert.certificates._compiled import certify_derived
 from jaxcert.certificates._soft import SOFT, soft_count
 from jaxcert.sequential._sequential_certificate import SequentialCertificate

@@ -11,8 +11,8 @@ from scipy import stats
 
 import jaxcert
 from jaxcert import Status, bounds, certify, certify_lower_bounds, certify_safety_level
+from jaxcert.bounds._padding import padded_tasks
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.bounds._rows import padded_tasks
 from jaxcert.certificates._binomial import BINOMIAL, CHOICE
 from jaxcert.certificates._level_calibration import calibrated
 from jaxcert.certificates._level_choice import Levels, certify_best_level

@@ -150,11 +150,11 @@ def test_a_call_takes_no_more_memory_than_planned(seeds, thresholds, n, dtype):
         size, rows = seeds * thresholds * 4, 16 * (n + 1)
         length = max(256, 1 << (min(size, rows) - 1).bit_length())
         counts, enough, entries = shaped(seeds, n), shaped(thresholds, 4), shaped(seeds, thresholds, 4, dtype=np.int32)
-        settings = {"parts": (0.25,) * 4, "length": length, "direct": size <= rows}
+        settings = {"length": length, "direct": size <= rows}
         equal = (
-            _attained._problems.lower(counts, enough, shaped(), **settings),
+            _attained._problems.lower(counts, shaped(dtype=np.int32), enough, shaped(), shaped(16), **settings),
             upper_risk.lower(shaped(length), shaped(), shaped(length)),
-            _attained.best_level.lower(entries, entries, shaped(length), enough, n=n),
+            _attained.best_level.lower(entries, entries, shaped(length), enough, shaped(dtype=np.int32)),
         )
         assert max(map(total_bytes, equal)) <= _bytes.counted_bytes(seeds, thresholds, n, np.dtype(dtype))
         masked = _attained._with_coins.lower(shaped(n), shaped(n), shaped(thresholds), None, shaped())

@@ -9,15 +9,14 @@ for a few c_g that follow from m, B and nothing else.
 import functools
 from typing import Any, NoReturn
 
-import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._rows import Tasks, padded_tasks
+from jaxcert.bounds._padding import Tasks, padded_tasks
 from jaxcert.certificates._binomial import inflate, upper_risk
-from jaxcert.certificates._compiled import count_violations, num_padded, number_of
+from jaxcert.certificates._compiled import count_first, number_of
 from jaxcert.certificates._method import Derived, FromCounts, FromReturns, Method, Solution
 from jaxcert.certificates.attained._counted import Successes, counted, counts_of, equal_rollouts, successes_from
 from jaxcert.certificates.attained._levels import attained, divided_by_levels, enough_successes, sums_of_shares
@@ -62,18 +61,16 @@ def _equal(found: Successes, num_rollouts: int, thresholds: jax.Array, beta: Any
     tasks = padded_tasks(found.num_successes) if direct else Tasks(found.num_successes, n)
     count, number = tasks.values, number_of(tasks)
     sums = as_argument(sums_of_shares(parts, count.dtype), count)
-    violations, places, k, deltas = _problems(count, number, enough, delta, sums, length=length, direct=direct)
-    risk = upper_risk(k, number, deltas)
-    return Derived(found.lower, *best_level(violations, places, risk, level, number))
+    violations, places, *problems = _problems(count, number, enough, delta, sums, length=length, direct=direct)
+    return Derived(found.lower, *best_level(violations, places, upper_risk(*problems), level, number))
 
 
 @functools.partial(jax.jit, static_argnames=("length", "direct"))
 def _problems(count, num_tasks, enough, delta, sums, *, length: int, direct: bool) -> tuple[jax.Array, ...]:
-    """Violations [..., t, levels], the place of each risk among those to solve for, and rows of k and delta."""
+    """Violations [..., t, levels], the place of each risk among those to solve for, and rows of k, n and delta."""
     n, dtype = count.shape[-1], delta.dtype
     wanted = jnp.broadcast_to(enough.reshape(-1), (*count.shape[:-1], enough.size))
-    violations = count_violations(count, wanted) - num_padded(count, num_tasks)
-    violations = violations.reshape(*count.shape[:-1], *enough.shape)
+    violations = count_first(count, num_tasks, wanted).reshape(*count.shape[:-1], *enough.shape)
     sets, each = divided_by_levels(enough, delta, sums)
     if direct:
         k, levels = violations.reshape(-1), jnp.broadcast_to(each[sets], violations.shape).reshape(-1)
@@ -82,7 +79,7 @@ def _problems(count, num_tasks, enough, delta, sums, *, length: int, direct: boo
         k, levels = jnp.tile(jnp.arange(n + 1), each.size), jnp.repeat(each, n + 1)
         places = jnp.broadcast_to(sets, violations.shape) * (n + 1) + violations
     padding = (0, length - k.size)
-    return violations, places, jnp.pad(k.astype(dtype), padding), jnp.pad(levels, padding)
+    return violations, places, jnp.pad(k.astype(dtype), padding), num_tasks.astype(dtype), jnp.pad(levels, padding)
 
 
 @jax.jit
@@ -104,13 +101,13 @@ def _with_coins(count, num_rollouts, thresholds, beta, delta) -> tuple[jax.Array
     return least_risk(violations, epsilon, level, count.shape[-1])
 
 
-def least_risk(violations, epsilon, level, n: chex.Numeric) -> tuple[jax.Array, Solution, jax.Array]:
+def least_risk(violations, epsilon, level, n: jax.Array | int) -> tuple[jax.Array, Solution, jax.Array]:
     best = jnp.argmin(epsilon, axis=-1)[..., None]
     violations, epsilon, level = (
         jnp.take_along_axis(jnp.broadcast_to(each, epsilon.shape), best, axis=-1)[..., 0]
         for each in (violations, epsilon, level)
     )
-    num_valid = jnp.asarray(n).astype(jnp.int32) - violations
+    num_valid = n - violations
     solution = Solution(epsilon.reshape(-1), num_valid.reshape(-1), jnp.ones(epsilon.size, bool))
     # A level of 1 certifies nothing, and is no failure probability.
     return violations, solution, jnp.minimum(level, next_down(jnp.ones_like(level)))

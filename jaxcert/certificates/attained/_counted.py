@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxcert.bounds._bound import Ends, finish, usable
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._evaluate import data_of, task_shape
-from jaxcert.bounds._rows import Tasks, padded, unpadded_tasks
+from jaxcert.bounds._padding import Tasks, padded, unpadded_tasks
 from jaxcert.certificates.attained._levels import LEVELS
 from jaxcert.returns._prepared import Prepared
 from jaxcert.returns.summaries import Summary

@@ -10,7 +10,7 @@ all c: any of them may serve any threshold, even by a look at the data.
 import jax
 import jax.numpy as jnp
 
-from jaxcert.bounds._rows import Tasks
+from jaxcert.bounds._padding import Tasks
 from jaxcert.certificates._compiled import count_violations, number_of
 from jaxcert.certificates._method import Solution
 from jaxcert.certificates.attained._attained import best_level, least_risk

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.bounds._rows import padded_tasks
+from jaxcert.bounds._padding import padded_tasks
 from jaxcert.certificates._arguments import divided
 from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._compiled import certify_given

@@ -8,7 +8,7 @@ import numpy as np
 from jaxcert.bounds._bound import Bound, Ends, finish
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._evaluate import lower_bounds, prepare, task_shape
-from jaxcert.bounds._rows import Tasks, padded, tasks_there
+from jaxcert.bounds._padding import Tasks, padded, tasks_there
 from jaxcert.certificates._arguments import default_bound
 from jaxcert.certificates._certificate import quantity_of
 from jaxcert.certificates.functionals._mean_certificate import MeanCertificate, mean_status
@@ -89,14 +89,14 @@ def _whole(like: jax.Array) -> dict:
 def _mean(bound: Bound, prepared: Prepared, delta: jax.Array) -> dict:
     averages, valid = _averages(padded(prepared))
     there = tasks_there(Tasks(valid, task_shape(prepared)[-1]))
-    return _fields(lower_bounds(bound, Prepared(*averages, there), delta), valid, there, prepared.low)
+    return _fields(lower_bounds(bound, averages._replace(where=there), delta), valid, there, prepared.low)
 
 
 @jax.jit
-def _averages(prepared: Prepared) -> tuple[tuple[jax.Array, jax.Array, jax.Array], jax.Array]:
-    """The averages of the tasks and their support, and the valid tasks."""
+def _averages(prepared: Prepared) -> tuple[Prepared, jax.Array]:
+    """The averages of the tasks with their support, and the valid tasks."""
     excess, width, valid = task_averages(prepared)
-    return (excess, jnp.zeros_like(width), width), valid
+    return Prepared(excess, jnp.zeros_like(width), width, None), valid
 
 
 @jax.jit

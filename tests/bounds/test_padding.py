@@ -8,8 +8,8 @@ from compilations import compilations
 
 import jaxcert
 from jaxcert.bounds._evaluate import apply_bound
+from jaxcert.bounds._padding import _MOST, Tasks, padded, padded_tasks, tasks_there, unpadded_tasks
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.bounds._rows import _MOST, Tasks, padded, padded_tasks, tasks_there, unpadded_tasks
 from jaxcert.returns._prepared import Prepared
 
 RNG = np.random.default_rng(0)
@@ -119,6 +119,21 @@ def test_what_lies_in_the_padding_is_nobodys_task():
         spoilt[-1, -1] = 2.0
         status = jaxcert.certify(spoilt, 0.3, **SETTINGS, validate=False).status
         assert status.tolist() == [jaxcert.Status.INVALID_INPUT]
+
+
+@pytest.mark.parametrize("num_thresholds", [1, 100])
+def test_what_no_bound_can_miss_is_missed_by_no_padding(num_thresholds):
+    """Thresholds of -inf certify nothing, and a safety level has them where it says nothing."""
+    thresholds = np.full(num_thresholds, -np.inf, np.float32)
+    given = jaxcert.certify(returns(20, 30), thresholds, validate=False, **SETTINGS)
+    spoilt = returns(20, 30)
+    spoilt[3, 4] = 2.0
+    wanted = np.linspace(0.5, 0.9, num_thresholds, dtype=np.float32)
+    level = jaxcert.certify_safety_level(spoilt, wanted, validate=False, **SETTINGS)
+    for found in (given, level):
+        assert set(found.num_violations.tolist()) == {0}
+        assert set(found.num_valid.tolist()) == {20}
+        assert set(found.safety.tolist()) == {0.0}
 
 
 def test_nothing_is_padded_within_a_compiled_function():
