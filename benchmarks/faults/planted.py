@@ -93,8 +93,8 @@ FAULTS = (
     Fault(
         "delta-not-divided-by-levels",
         "certificates/_level_choice.py",
-        "method.solve(k, number, beta, levels.delta_each)",
-        "method.solve(k, number, beta, delta)",
+        "method.solve(k, tasks, beta, levels.delta_each)",
+        "method.solve(k, tasks, beta, delta)",
     ),
     Fault(
         "soft-risk-not-rounded",
