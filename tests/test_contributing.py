@@ -35,9 +35,10 @@ def carry_out(text: str, folder: Path) -> list[str]:
     [
         ("Add a bound", "cantelli", "tests/test_registries.py", 5),
         ("Add a method", "hoeffding_risk", "tests/test_registries.py", 7),
+        ("Add a question", "median", "tests/questions/test_surfaces.py", 9),
         ("Add an environment", "coin_game", "tests/tasks/test_environments.py", 3),
     ],
-    ids=["bound", "method", "environment"],
+    ids=["bound", "method", "question", "environment"],
 )
 def test_an_example_passes_the_tests_of_its_registry(section, name, tests, number, tmp_path):
     text = (ROOT / "CONTRIBUTING.md").read_text()

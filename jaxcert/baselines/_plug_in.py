@@ -19,7 +19,7 @@ from jaxcert.returns._without_support import prepare_without_support
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class PlugInEstimate(Certificate, recorded=True):
+class PlugInEstimate(Certificate):
     """The form of a ``Certificate`` with what is none: ``status`` is ``UNSOUND`` throughout, or ``INVALID_INPUT``.
 
     ``lower_bounds`` are averages of rollouts, which no lower bounds are, and ``safety`` is not certified.
@@ -31,6 +31,10 @@ class PlugInEstimate(Certificate, recorded=True):
         No certificate: if the average return of each task were its expected return, then with confidence 0.99,
         on a new task from the same distribution, it would be at least 0.8 with probability at least 0.9772.
     """
+
+    @property
+    def _apart(self) -> str:
+        return "no certificate"
 
     def _sentence(self, index: int) -> str:
         shown, safety = floor_figures(float(self.thresholds[index])), floor_to(float(self.safety[index]), 4)

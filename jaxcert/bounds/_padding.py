@@ -2,8 +2,9 @@
 
 Compiling a bound takes a second, and evaluating it on a few thousand returns less than a millisecond. Returns that can
 be read here, up to ``_MOST`` with their padding, are therefore padded to powers of two and masked. Within a compiled
-function nothing is padded; results differ in their last bits, since XLA rounds a masked sum in another way. Both are
-safe.
+function nothing is padded; results differ in their last bits, since XLA rounds a masked sum in another way, and since
+the rounding that is subtracted is that of the padded length: 5 units of it for a single rollout, where 0 would do. Both
+are safe.
 """
 
 import functools
@@ -17,7 +18,7 @@ from jaxcert._validation import is_concrete
 from jaxcert.returns._prepared import Prepared
 from jaxcert.returns.summaries import Summary
 
-# Returns with their padding: from _MOST on, padding takes longer than it is worth; up to _FEW, nothing.
+# Returns with their padding: beyond _MOST, padding takes longer than it is worth; up to _FEW, nothing.
 _MOST, _FEW = 2**15, 2**12
 _FEWEST_TASKS, _FEWEST_ROLLOUTS = 16, 32
 

@@ -80,17 +80,21 @@ class Certificate(ByThreshold):
 
     _per_threshold = ("thresholds", "safety", "epsilon", "num_violations", "num_valid", "status")
     _shifts: ClassVar[bool] = True
-    _recorded: ClassVar[bool] = True
 
-    def __init_subclass__(cls, *, shifts: bool = False, recorded: bool = False, **options: Any) -> None:
-        """Whether ``certify_shift`` takes this kind, and a certificate file; one that does not say so is refused."""
+    def __init_subclass__(cls, *, shifts: bool = False, **options: Any) -> None:
+        """Whether ``certify_shift`` takes this kind; one that does not say so is refused."""
         super().__init_subclass__(**options)
-        cls._shifts, cls._recorded = shifts, recorded
+        cls._shifts = shifts
 
     @property
     def _quantity(self) -> str:
         """What the thresholds are of."""
         return quantity_of(self.bound)
+
+    @property
+    def _apart(self) -> str:
+        """What a legend says of it, unless it is of one policy on tasks like the sampled ones; in words."""
+        return ""
 
     @property
     def _source(self) -> str:

@@ -22,6 +22,7 @@ from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._compiled import certify_derived, certify_given
 from jaxcert.certificates._level_choice import Levels, certify_best_level, prepare_choice, refuse_choice, usual_beta
 from jaxcert.certificates._method import Method
+from jaxcert.certificates._question import Question, same
 from jaxcert.certificates._registry import METHODS
 from jaxcert.returns._prepared import Prepared, Support, probability
 from jaxcert.returns.summaries import Summary
@@ -181,3 +182,20 @@ def certify_lower_bounds(
     thresholds = prepare_thresholds(thresholds, lower.dtype, validate)
     certificate = certify_given("given", chosen, padded_tasks(lower), thresholds, beta, delta)
     return warned(certificate) if validate else certificate
+
+
+def curve_of_counts(certificate: Certificate, lower_bounds: chex.Array, levels: chex.Array) -> Certificate:
+    """The certificate of other lower bounds [n] and thresholds by the same settings."""
+    settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "method": certificate.method}
+    return certify_lower_bounds(lower_bounds, levels, **settings)
+
+
+SAFETY = Question(
+    name="safety",
+    words="on what share of new tasks is the performance at least a threshold?",
+    function=certify,
+    certificate=Certificate,
+    settings=same("delta", "beta", "bound", "method"),
+    advised=True,
+    curve=curve_of_counts,
+)

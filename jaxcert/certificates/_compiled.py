@@ -103,9 +103,9 @@ def _chosen(solution: Solution, violations: jax.Array, direct: bool) -> Solution
 
 
 def count_first(lower: jax.Array, n: jax.Array, thresholds: jax.Array) -> jax.Array:
-    """``count_violations`` of the first n bounds, [..., n or more], if the others are -inf."""
-    # Those miss every threshold but -inf, which nothing misses.
-    return jnp.maximum(count_violations(lower, thresholds) - (lower.shape[-1] - n), 0)
+    """``count_violations`` of the first n bounds, [..., n or more]."""
+    # In place of the others infinity, which misses no threshold but NaN, as all do.
+    return jnp.minimum(count_violations(jnp.where(in_front(lower, n), lower, jnp.inf), thresholds), n)
 
 
 # From this many thresholds on, sorting the bounds costs less than comparing every bound with every threshold.
@@ -117,9 +117,11 @@ def count_violations(lower: jax.Array, thresholds: jax.Array) -> jax.Array:
     if thresholds.shape[-1] < SORT_FROM:
         passed = lower[..., None, :] >= thresholds[..., :, None]
         return lower.shape[-1] - jnp.sum(passed, axis=-1, dtype=jnp.int32)
-    ordered = jnp.sort(jnp.where(jnp.isnan(lower), -jnp.inf, lower), axis=-1)
+    missing = jnp.isnan(lower)
+    ordered = jnp.sort(jnp.where(missing, -jnp.inf, lower), axis=-1)
     flat = ordered.reshape(-1, ordered.shape[-1]), thresholds.reshape(-1, thresholds.shape[-1])
-    return jax.vmap(jnp.searchsorted)(*flat).reshape(thresholds.shape).astype(jnp.int32)
+    found = jax.vmap(jnp.searchsorted)(*flat).reshape(thresholds.shape).astype(jnp.int32)
+    return jnp.maximum(found, jnp.sum(missing, axis=-1, keepdims=True, dtype=jnp.int32))
 
 
 def bad_levels(beta: jax.Array, delta: jax.Array) -> jax.Array:

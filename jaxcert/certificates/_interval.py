@@ -20,6 +20,7 @@ from jaxcert.certificates._certificate import Certificate, Status, with_article
 from jaxcert.certificates._compiled import bad_levels, certify_given, count_violations
 from jaxcert.certificates._figures import ceil_to, floor_figures, floor_to
 from jaxcert.certificates._level_choice import refuse_choice
+from jaxcert.certificates._question import COUNTED, Option, Question, same
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import (
     complement_down,
@@ -232,3 +233,24 @@ def _check_complete(complete: bool) -> None:
             f"complete is {complete!r}; expected True, which declares that each return is that of a whole rollout: on "
             "prefixes an upper bound on the mean return is none on the performance (certify needs no such thing)"
         )
+
+
+def _curve(certificate: IntervalCertificate, lower_bounds: chex.Array, levels: np.ndarray) -> IntervalCertificate:
+    arrays = (lower_bounds, certificate.upper_bounds, levels, certificate.beta, certificate.delta)
+    return interval_between(certificate.bound, *map(jnp.asarray, arrays))
+
+
+INTERVAL = Question(
+    name="interval",
+    words="between which two numbers is the share of new tasks with a performance of at least a threshold?",
+    function=certify_interval,
+    certificate=IntervalCertificate,
+    columns={**COUNTED, "safety_upper": "safety_upper", "num_below": "num_below"},
+    settings=same("delta", "beta", "bound"),
+    options=(
+        Option("complete", bool, "Declare that each return is that of a whole rollout, of a finite horizon", True),
+    ),
+    declared={"complete": True},
+    advised=True,
+    curve=_curve,
+)

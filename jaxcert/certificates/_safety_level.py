@@ -13,6 +13,7 @@ from jaxcert.certificates._allowed_violations import Allowed, allowed_each, allo
 from jaxcert.certificates._arguments import as_row, choose, choose_bound, defaults, warned
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certificate import Certificate
+from jaxcert.certificates._certify import curve_of_counts
 from jaxcert.certificates._compiled import (
     any_neginf,
     bad_levels,
@@ -22,6 +23,7 @@ from jaxcert.certificates._compiled import (
 )
 from jaxcert.certificates._level_choice import refuse_choice, usual_beta
 from jaxcert.certificates._method import Method
+from jaxcert.certificates._question import Option, Question, same
 from jaxcert.certificates._registry import METHODS
 from jaxcert.certificates.attained import ATTAINED
 from jaxcert.certificates.attained._counted import equal_rollouts
@@ -152,3 +154,18 @@ def _levels(method: Method, wanted, lower, n, allowed: Allowed, delta, low, high
         "num_valid": n - violations,
         "status": status_of(method, says_something, feasible, invalid, beta, delta, n.astype(lower.dtype)),
     }
+
+
+SAFETY_LEVEL = Question(
+    name="safety_level",
+    words="which performance does a given share of new tasks reach?",
+    function=certify_safety_level,
+    certificate=Certificate,
+    certified="threshold",
+    each="safety",
+    fixed="safety",
+    settings=same("delta", "beta", "bound", "method", "simultaneous"),
+    options=(Option("simultaneous", bool, "All safeties are to hold together"),),
+    advised=True,
+    curve=curve_of_counts,
+)

@@ -11,6 +11,7 @@ from jaxcert._contents import unreadable
 from jaxcert.cli import (
     _cache,
     _certify_command,
+    _compare_command,
     _demo_command,
     _lock_command,
     _plan_command,
@@ -28,6 +29,7 @@ _app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _app.command("certify")(_certify_command.certify_file)
+_app.command("compare")(_compare_command.compare_files)
 _app.command("verify")(_verify_command.verify_file)
 _app.command("plan")(_plan_command.plan_file)
 _app.command("lock")(_lock_command.lock_protocol)

@@ -1,38 +1,43 @@
 """`jaxcert certify`: from a file of returns to printed certificates."""
 
-import sys
 import warnings
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
 import jaxcert
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates import Certificate, floor_figures, floor_to
+from jaxcert.certificates import Certificate, floor_figures
 from jaxcert.certificates._registry import METHODS
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._certify_outputs import Found, Outputs, every_step, write_outputs
 from jaxcert.cli._numbers import several
 from jaxcert.cli._options import EpisodeColumn, Quiet, Strict, TaskColumn, ValueColumn, level
 from jaxcert.cli._plots import Size, Title, check_size
+from jaxcert.cli._question_options import askable, chosen, fixed_numbers, with_options
+from jaxcert.cli._required import check_rows
 from jaxcert.cli._settled import Force, ProtocolFile, check_design, completed, settled, settled_columns
 from jaxcert.diagnostics import Finding, diagnose
 from jaxcert.planning import Advice, advise
 from jaxcert.planning._advice import misses
+from jaxcert.questions._options import checked_options
 from jaxcert.report import ReturnsFile, read_returns
+from jaxcert.report._recompute import asked as ask
+from jaxcert.report._recompute import question_named
 
-_Fixed = Literal["threshold", "safety"]
-_Asked = dict[_Fixed, list[float]]
+# Numbers that were fixed beforehand, if a question has any, by the question's name.
+Asked = dict[str, Any]
+_ASKED = askable(num_inputs=1)
 # To read, not to compute with: each may take a second.
 _MOST_ADVICE = 5
 _UNKNOWN = "not for too few tasks alone; no more is known with these settings"
 _UNKNOWN_OF_SEVERAL_SIZES = "not for too few tasks alone; no more is known of unequal numbers of rollouts"
-_MOST_MISSED = 20
 _BOUNDS = [f"{bound.name} (0/1 returns)" if bound.binary else bound.name for bound in BOUNDS.values()]
 
 
+@with_options(_ASKED)
 def certify_file(
     file: Annotated[
         Path,
@@ -78,6 +83,13 @@ def certify_file(
             "reads returns of 0 and 1 as such."
         ),
     ] = None,
+    question: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"What is asked: {', '.join(_ASKED)}. By default safety of thresholds, safety_level of safeties.",
+        ),
+    ] = None,
     protocol: ProtocolFile = None,
     wanted: Annotated[
         float | None,
@@ -97,77 +109,102 @@ def certify_file(
     ] = None,
     require: Annotated[
         float | None,
-        typer.Option(metavar="S", help="Exit with status 1 unless this safety is certified at every threshold."),
+        typer.Option(
+            metavar="S",
+            help="Exit with status 1 unless this safety (or mean, by the question) is certified in every row.",
+        ),
     ] = None,
     force: Force = False,
     title: Title = None,
     plot_size: Size = None,
     strict: Strict = False,
     quiet: Quiet = False,
+    *,
+    options: dict[str, Any],
 ) -> None:
     """Certify the returns in FILE."""
     check_size(plot_size)
     wanted_files = Outputs(json, plot, report, title, plot_size, force)
     wanted_files.check(file, protocol)
     given = {"thresholds": threshold, "safeties": safety, "support": support, "delta": delta}
-    stated, locked = settled(protocol, {**given, "beta": beta, "bound": bound, "method": method})
+    given |= {"beta": beta, "bound": bound, "method": method, "question": question, "options": options}
+    stated, locked = settled(protocol, given)
     columns = settled_columns(protocol, locked, task_column, episode_column, value_column)
-    fixed: dict[_Fixed, Any] = {"threshold": stated.pop("thresholds"), "safety": stated.pop("safeties")}
-    asked: _Asked = {name: list(values) for name, values in fixed.items() if values}
-    _check_required(require, asked)
+    named = stated["question"] is not None
+    asked = _asked(stated)
+    gated = _gated(require, asked, named=named)
+    if plot and not all(question_named(name).has_curve for name in asked):
+        raise ValueError(f"--plot draws certified safety by threshold; the question {next(iter(asked))!r} has none")
     if report and len(asked) > 1:
         raise ValueError("--report shows thresholds or safeties, expected one of the two")
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show(f"reading {file}")
         data = read_returns(file, strict=strict, **columns)
-        settings = completed(stated, data.returns)
+        settings = completed(question_named(next(iter(asked), "safety")), stated, data.returns)
         check_design(protocol, locked, data)
         show(f"certifying {len(data.returns)} tasks")
-        certificates = _certified(data, asked, settings)
+        certificates = _certified(data, asked, settings, stated["options"])
         findings = _findings(data, settings, strict=strict)
-        advice = _advice(data, settings["support"], wanted, {name: certificates[name] for name in asked})
+        advice = _advice(data, settings, wanted, {name: certificates[name] for name in asked})
         found = Found(data, settings, asked, certificates, advice, findings, locked, protocol, columns)
         show("writing")
         write_outputs(wanted_files, found)
     if not wanted_files.to_stdout:
         # Last, so that a failure leaves no incomplete output.
-        _print(_tables.heading(data, settings["support"], certificates), asked, certificates)
+        _print(_tables.heading(data, settings.get("support"), certificates), asked, certificates)
         _print_advice(certificates, advice, wanted, several_sizes=data.where is not None)
-    if require is not None:
-        _check_safety(require, certificates["threshold"])
+    for name in gated:
+        check_rows(require or 0.0, certificates[name], question_named(name))
 
 
-def _check_required(require: float | None, asked: _Asked) -> None:
-    if require is not None and not 0 < require < 1:
-        raise ValueError(f"--require is {require:g}; expected a safety in (0, 1)")
-    if require is not None and "threshold" not in asked:
+def _asked(stated: dict[str, Any]) -> Asked:
+    """What is fixed beforehand, by the names of the questions; nothing for the curve."""
+    given = {"threshold": stated.pop("thresholds"), "safety": stated.pop("safeties")}
+    name, options = stated.pop("question"), stated["options"]
+    if name is not None:
+        question = chosen(name, _ASKED)
+        return {name: fixed_numbers(question, given, options)}
+    names = {"safety": given["threshold"], "safety_level": given["safety"]}
+    asked = {name: list(values) for name, values in names.items() if values}
+    for name in asked or ["safety"]:
+        checked_options(question_named(name), options)
+    return asked
+
+
+def _gated(require: float | None, asked: Asked, *, named: bool) -> list[str]:
+    """The questions whose answers have to reach what is required: the one that is named, or that of thresholds."""
+    if require is None:
+        return []
+    gated = [name for name in asked if named or name == "safety"]
+    if not gated:
         raise ValueError("--require needs a threshold, by --threshold or the protocol")
+    if question_named(gated[0]).certified == "safety" and not 0 < require < 1:
+        raise ValueError(f"--require is {require:g}; expected a safety in (0, 1)")
+    return gated
 
 
-def _check_safety(require: float, certificate: Certificate) -> None:
-    """Exit with status 1 where less is certified than required."""
-    pairs = zip(certificate.thresholds.tolist(), certificate.safety.tolist(), strict=True)
-    missed = [pair for pair in pairs if pair[1] < require]
-    if missed:
-        shown = [f"{floor_to(safety, 4)} at {floor_figures(threshold)}" for threshold, safety in missed[:_MOST_MISSED]]
-        more = f" and so on, {len(missed)} in all" if len(missed) > _MOST_MISSED else ""
-        print(f"error: certified is {', '.join(shown)}{more}; required is {require:g}", file=sys.stderr)
-        raise typer.Exit(1)
-
-
-def _certified(data: ReturnsFile, asked: _Asked, settings: dict[str, Any]) -> dict[_Fixed, Certificate]:
-    """The certificates, by what was fixed beforehand; the complete curve if nothing was."""
-    settings = {**settings, "where": data.where}
+def _certified(
+    data: ReturnsFile, asked: Asked, settings: dict[str, Any], options: dict[str, Any]
+) -> dict[str, Certificate]:
+    """The answers, by the names of the questions; the complete curve if none was asked."""
     if not asked:
+        settings = {**settings, "where": data.where}
         low = settings["support"][0]
-        return {"threshold": every_step(data, jaxcert.certify(data.returns, low, **settings), settings)}
-    functions = {"threshold": jaxcert.certify, "safety": jaxcert.certify_safety_level}
-    return {fixed: functions[fixed](data.returns, np.asarray(values), **settings) for fixed, values in asked.items()}
+        return {"safety": every_step(data, jaxcert.certify(data.returns, low, **settings), settings)}
+    answers = {}
+    for name, values in asked.items():
+        question = question_named(name)
+        own = {option: value for option, value in options.items() if option != question.each}
+        fixed = None if values is None else np.asarray(values)
+        answers[name] = ask(question, [data], fixed, {**settings, **own})
+    return answers
 
 
 def _findings(data: ReturnsFile, settings: dict[str, Any], *, strict: bool) -> tuple[Finding, ...]:
     """Likely mistakes, as warnings; with ``strict`` the first is an error."""
-    of_data = {name: settings[name] for name in ("support", "delta", "bound", "method")}
+    if settings.get("support") is None:
+        return ()
+    of_data = {name: settings[name] for name in ("support", "delta", "bound", "method") if name in settings}
     findings = diagnose(data.returns, where=data.where, **of_data)
     for finding in findings:
         if strict:
@@ -177,25 +214,29 @@ def _findings(data: ReturnsFile, settings: dict[str, Any], *, strict: bool) -> t
 
 
 def _advice(
-    data: ReturnsFile, support: tuple[float, float], wanted: float | None, certificates: dict[_Fixed, Certificate]
-) -> dict[_Fixed, tuple[Advice | None, ...]]:
-    """Why less is certified than wanted, by what was fixed beforehand."""
-    most = int(data.num_rollouts.max())
-    return {
-        fixed: advise(certificate, support=support, num_rollouts=most, safety=wanted, fixed=fixed, limit=_MOST_ADVICE)
-        for fixed, certificate in certificates.items()
-    }
+    data: ReturnsFile, settings: dict[str, Any], wanted: float | None, certificates: dict[str, Certificate]
+) -> dict[str, tuple[Advice | None, ...]]:
+    """Why less is certified than wanted, by the names of the questions; of those of which it is known."""
+    known = {"num_rollouts": int(data.num_rollouts.max()), "safety": wanted, "limit": _MOST_ADVICE}
+    found = {}
+    for name, certificate in certificates.items():
+        question = question_named(name)
+        if question.advised:
+            each: Any = question.each
+            found[name] = advise(certificate, support=settings["support"], fixed=each, **known)
+    return found
 
 
 def _print_advice(
-    certificates: dict[_Fixed, Certificate],
-    advice: dict[_Fixed, tuple[Advice | None, ...]],
+    certificates: dict[str, Certificate],
+    advice: dict[str, tuple[Advice | None, ...]],
     wanted: float | None,
     *,
     several_sizes: bool,
 ) -> None:
-    for fixed, entries in advice.items():
-        certificate = certificates[fixed]
+    for name, entries in advice.items():
+        certificate = certificates[name]
+        fixed: Any = question_named(name).each
         missing = misses(certificate, safety=wanted, fixed=fixed)
         values = certificate.thresholds if fixed == "threshold" else certificate.safety
         for value, entry, missed in zip(values.tolist(), entries, missing.tolist(), strict=False):
@@ -207,11 +248,11 @@ def _print_advice(
             _console.output().print(f"Advice for the first {_MOST_ADVICE} of {missing.sum()} {several} that miss.")
 
 
-def _print(heading: str, asked: _Asked, certificates: dict[_Fixed, Certificate]) -> None:
+def _print(heading: str, asked: Asked, certificates: dict[str, Certificate]) -> None:
     """The table and, unless it is the curve, the sentence of each row."""
     console = _console.output()
     console.print(heading)
-    for fixed, certificate in certificates.items():
-        table = _tables.by_threshold if fixed == "threshold" else _tables.by_safety
-        console.print("", table(certificate, asked.get(fixed, [])), "", sep="\n", soft_wrap=False, crop=False)
+    for name, certificate in certificates.items():
+        table = _tables.answer_table(certificate, question_named(name), asked.get(name) or [])
+        console.print("", table, "", sep="\n", soft_wrap=False, crop=False)
         console.print(str(certificate) if asked else _tables.curve_note(certificate))

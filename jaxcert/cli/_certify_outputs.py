@@ -18,6 +18,7 @@ from jaxcert.cli._plots import write_plot
 from jaxcert.cli._settled import Writing, check_distinct, check_new
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice
+from jaxcert.questions import QUESTIONS
 from jaxcert.report import (
     Protocol,
     ReturnsFile,
@@ -84,9 +85,9 @@ class Found(NamedTuple):
     Attributes:
         data: the returns.
         settings: with which they were certified.
-        asked: what was fixed beforehand; empty for the curve.
-        certificates: by what was fixed beforehand.
-        advice: by what was fixed beforehand.
+        asked: what was fixed beforehand, by the question; empty for the curve.
+        certificates: by the question.
+        advice: by the question.
         findings: likely mistakes.
         protocol: what was locked beforehand.
         protocol_file: where that is.
@@ -95,7 +96,7 @@ class Found(NamedTuple):
 
     data: ReturnsFile
     settings: Mapping[str, Any]
-    asked: Mapping[Any, list[float]]
+    asked: Mapping[str, list[float] | None]
     certificates: Mapping[Any, Certificate]
     advice: Mapping[Any, Sequence[Advice | None]]
     findings: Sequence[Finding]
@@ -122,22 +123,31 @@ def write_outputs(wanted: Outputs, found: Found) -> None:
 
 
 def _records(found: Found) -> list[dict[str, Any]]:
-    support = found.settings["support"]
+    support = found.settings.get("support")
     return [
-        certificate_record(certificate, support=support, data=found.data, fixed=fixed, advice=found.advice.get(fixed))
-        for fixed, certificate in found.certificates.items()
+        certificate_record(certificate, support=support, data=found.data, question=name, advice=found.advice.get(name))
+        for name, certificate in found.certificates.items()
     ]
 
 
 def _axes(title: str, found: Found, size: tuple[float, float] | None) -> Any:
     """The curve, with the requested points."""
     certificates = list(found.certificates.values())
-    curve = every_step(found.data, certificates[0], found.settings) if found.asked else certificates[0]
+    curve = _curve(found) if found.asked else certificates[0]
     shown = certificates if found.asked else []
     points = [pair for c in shown for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
     heading = f"{title}, {curve.num_tasks} tasks"
     with drawing(None, size) as ax:
         return plot_certificates({_tables.way(curve): curve}, points=points, title=heading, ax=ax)
+
+
+def _curve(found: Found) -> Any:
+    """All steps of the answer, if it has a curve of lower bounds or can be asked at more thresholds; else its rows."""
+    (name, certificate), *_ = found.certificates.items()
+    question = QUESTIONS[name]
+    if name in ("safety", "safety_level") or (question.curve is not None and not certificate.beta.ndim):
+        return every_step(found.data, certificate, found.settings)
+    return certificate
 
 
 def every_step(data: ReturnsFile, certificate: Certificate, settings: Mapping[str, Any]) -> Certificate:
@@ -149,8 +159,9 @@ def every_step(data: ReturnsFile, certificate: Certificate, settings: Mapping[st
 
 
 def _write_page(path: Path, title: str, found: Found, json: Path | None, *, replace: bool) -> None:
-    (first,) = found.certificates.values()
-    page = {"returns": found.data.returns, "where": found.data.where, "support": found.settings["support"]}
+    ((name, first),) = found.certificates.items()
+    page: dict[str, Any] = {"returns": found.data.returns, "where": found.data.where, "question": name}
+    page["support"] = found.settings.get("support")
     page["protocol"] = None if found.protocol is None else found.protocol.digest
     page |= {"facts": returns_facts(found.data.path), "date": datetime.date.today().isoformat()}
     page["verify_command"] = None if json is None else _verify_command(json, found)

@@ -9,16 +9,20 @@ import jax.numpy as jnp
 import numpy as np
 import typer
 
-import jaxcert
 from jaxcert._contents import content_of
 from jaxcert.cli import _console
 from jaxcert.cli._numbers import several
 from jaxcert.cli._options import level
+from jaxcert.cli._question_options import askable, chosen, with_options
 from jaxcert.cli._settled import check_size, completed
 from jaxcert.planning import Plan
+from jaxcert.questions import QUESTIONS
 from jaxcert.report import Protocol
 
+_ASKED = askable(num_inputs=1)
 
+
+@with_options(_ASKED)
 def lock_protocol(
     out: Annotated[Path, typer.Argument(metavar="PROTOCOL", help="The file, .toml; one that exists is kept.")],
     delta: Annotated[float, typer.Option(metavar="D", help="Failure probability of the certificate.")],
@@ -36,6 +40,7 @@ def lock_protocol(
         str,
         typer.Option(help="As in `jaxcert certify`, which takes it whatever the returns are: attained for successes."),
     ] = "binomial",
+    question: Annotated[str | None, typer.Option(metavar="NAME", help="As in `jaxcert certify`.")] = None,
     metric: Annotated[str | None, typer.Option(metavar="TEXT", help="What a return is, in words.")] = None,
     environment: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the environment.")] = None,
     policy: Annotated[Path | None, typer.Option(metavar="FILE", help="Policy file, of which the hash is kept.")] = None,
@@ -50,11 +55,15 @@ def lock_protocol(
         bool | None,
         typer.Option("--stochastic/--deterministic", help="Whether `jaxcert rollout` samples actions; else left open."),
     ] = None,
+    *,
+    options: dict[str, Any],
 ) -> None:
     """Lock the settings of an experiment in PROTOCOL, before its data."""
-    given = {"support": support, "delta": delta, "bound": bound, "method": method, "beta": beta}
+    asked = chosen(question or ("safety" if threshold else "safety_level"), _ASKED)
+    given = {"support": support, "delta": delta, "bound": bound, "beta": beta}
+    given["method"] = method if asked.takes("method") else None
     protocol = Protocol(
-        support=completed(given, np.zeros(0))["support"],
+        support=completed(asked, given, np.zeros(0)).get("support"),
         delta=delta,
         thresholds=tuple(threshold or ()),
         safeties=tuple(safety or ()),
@@ -63,6 +72,8 @@ def lock_protocol(
         beta=beta,
         bound=bound,
         method=method,
+        question=question,
+        options=options,
         metric=metric,
         environment=environment,
         policy_sha256=None if policy is None else hashlib.sha256(content_of(policy, "a policy")).hexdigest(),
@@ -88,16 +99,19 @@ def write_locked(out: Path, protocol: Protocol) -> None:
 def check_certifiable(protocol: Protocol) -> None:
     """Raise ValueError for settings that `jaxcert certify` refuses whatever the returns are."""
     check_size(protocol.num_tasks, protocol.num_rollouts)
-    values, dtype = protocol.thresholds or protocol.safeties, jnp.result_type(float)
+    question, values, dtype = (
+        QUESTIONS[protocol.asked],
+        protocol.thresholds or protocol.safeties,
+        jnp.result_type(float),
+    )
     repeated = [value for i, value in enumerate(values) if dtype.type(value) in map(dtype.type, values[:i])]
     if repeated:
         name = "threshold" if protocol.thresholds else "safety"
         raise ValueError(f"{name} {repeated[0]} is given twice, as {dtype} has it; expected different ones")
-    function = jaxcert.certify if protocol.thresholds else jaxcert.certify_safety_level
-    settings = {name: getattr(protocol, name) for name in ("support", "delta", "beta", "bound", "method")}
+    settings = dict(protocol.settings) | ({question.fixed: protocol.fixed} if question.fixed else {})
     returns = jax.ShapeDtypeStruct((protocol.num_tasks, protocol.num_rollouts), dtype)
     with _console.warnings_on_stderr():
-        jax.eval_shape(lambda x: function(x, np.asarray(values), **settings), returns)  # only traced
+        jax.eval_shape(lambda x: question.function(x, **settings), returns)  # only traced
 
 
 def protocol_of(plan: Plan) -> Protocol:

@@ -11,9 +11,9 @@ _SEVERAL = "repeatable; also 1,2,5 and 1:9:2"
 _MOST = 1_000_000
 
 
-def several(metavar: str, text: str) -> Any:
+def several(metavar: str, text: str, *flag: str) -> Any:
     """An option for several numbers, of type ``list[Any] | None``; `text` is its help, without a full stop."""
-    return typer.Option(metavar=metavar, help=f"{text} ({_SEVERAL}).", parser=_numbers, callback=_together)
+    return typer.Option(*flag, metavar=metavar, help=f"{text} ({_SEVERAL}).", parser=_numbers, callback=_together)
 
 
 def _numbers(text: str) -> list[float]:

@@ -7,10 +7,14 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._evaluate import declared_support
+from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose_bound, defaults
+from jaxcert.certificates._question import COMMON, Question
 from jaxcert.certificates._registry import METHODS
 from jaxcert.cli._options import columns_of
+from jaxcert.questions import QUESTIONS
 from jaxcert.report import Protocol, ReturnsFile
 from jaxcert.report._protocol_check import of_origin
 
@@ -29,22 +33,41 @@ def settled(path: Path | None, given: dict[str, Any]) -> tuple[dict[str, Any], P
     if locked is not None:
         refuse(path, locked.contradictions(given))
         given = {name: getattr(locked, name) for name in given}
+        if not QUESTIONS[locked.asked].takes("method"):
+            given["method"] = None
     return given, locked
 
 
-def completed(given: dict[str, Any], returns: np.ndarray) -> dict[str, Any]:
-    """The settings with the defaults for these returns: successes, of type bool, have a support and a method.
+def completed(question: Question, given: dict[str, Any], returns: np.ndarray) -> dict[str, Any]:
+    """The settings that a question takes, with the defaults for these returns: successes have a support and a method.
 
     Raises:
-        ValueError: without what is needed.
+        ValueError: without what is needed, or for a setting that the question has not.
     """
-    bound, method = defaults(given["bound"], given["method"], returns, given["beta"])
-    support = declared_support(choose_bound(bound, METHODS[method]), returns, given["support"])
-    needed = {"--support": support, "--delta": given["delta"]}
+    stated = {name: given[name] for name in COMMON}
+    for name, value in stated.items():
+        if value is not None and not question.takes(name):
+            # A protocol has a method for questions that have none, too.
+            raise ValueError(f"--{name} is given; the question {question.name!r} has none")
+    support = stated["support"]
+    if question.takes("method"):
+        stated["bound"], stated["method"] = defaults(given["bound"], given["method"], returns, given["beta"])
+        chosen = choose_bound(stated["bound"], METHODS[stated["method"]])
+    else:
+        chosen = BOUNDS.get(given["bound"] or "betting", BETTING)
+    if question.has_support:
+        support = declared_support(chosen, returns, support)
+    needed = {"--support": support if question.has_support else (), "--delta": given["delta"]}
     if missing := [option for option, value in needed.items() if value is None]:
         hint = " (successes written as 0 and 1 need none with --method attained)" if support is None else ""
         raise ValueError(f"{' and '.join(missing)} missing; expected the option, or a --protocol{hint}")
-    return {**given, "support": support, "bound": bound, "method": method}
+    stated["support"] = support
+    return {name: stated[name] for name in COMMON if question.takes(name) and _kept(name, stated, question)}
+
+
+def _kept(name: str, stated: dict[str, Any], question: Question) -> bool:
+    """Whether a setting is passed on: one that is open is left to the default of the question's function."""
+    return stated[name] is not None or question.takes("method")
 
 
 def settled_columns(

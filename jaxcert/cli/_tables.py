@@ -13,7 +13,10 @@ from rich.table import Table
 from jaxcert.certificates import Certificate, Status, ceil_figures, floor_to
 from jaxcert.certificates._figures import level_figures
 from jaxcert.certificates._level_choice import AUTO
+from jaxcert.certificates._question import COUNTED
 from jaxcert.certificates._registry import METHODS
+from jaxcert.questions import QUESTIONS, Question
+from jaxcert.questions._columns import texts_of
 from jaxcert.report import ReturnsFile
 
 _WIDEST = 10_000
@@ -34,30 +37,42 @@ def curve_note(certificate: Certificate) -> str:
     return f"{_CURVE_NOTE}\n{kept}"
 
 
-def heading(data: ReturnsFile, support: tuple[float, float], certificates: Mapping[Any, Certificate]) -> str:
+def heading(data: ReturnsFile, support: tuple[float, float] | None, certificates: Mapping[str, Any]) -> str:
     """A description of what was certified and how; beta may depend on what was fixed beforehand."""
     certificate, *_ = certificates.values()
-    betas = {fixed: _level(one) for fixed, one in certificates.items()}
+    each = {name: QUESTIONS[name].each for name in certificates}
+    betas = {each[name]: _level(one) for name, one in certificates.items()}
     same = len(set(betas.values())) == 1
     beta = ", ".join(dict.fromkeys(value if same else f"{value} ({fixed})" for fixed, value in betas.items()))
     counts = data.num_rollouts
     fewest, most = counts.min(), counts.max()
     rollouts = f"{most} rollouts each" if fewest == most else f"{fewest} to {most} rollouts, {counts.sum()} in all"
-    low, high = map(as_given, support)
-    return (
-        f"{data.path}: {certificate.num_tasks} tasks, {rollouts}, support [{low}, {high}]\n"
-        f"bound {certificate.bound}, method {certificate.method}, "
-        f"beta {beta}, delta {ceil_figures(float(certificate.delta))}"
-    )
+    lies = f", support [{', '.join(map(as_given, support))}]" if support else ""
+    named = {name: getattr(certificate, name, "") for name in ("bound", "method")} | {"beta": beta}
+    settings = [f"{name} {value}" for name, value in named.items() if value]
+    settings.append(f"delta {ceil_figures(float(certificate.delta))}")
+    return f"{data.path}: {certificate.num_tasks} tasks, {rollouts}{lies}\n{', '.join(settings)}"
 
 
-def way(certificate: Certificate) -> str:
+def way(certificate: Any) -> str:
     """How it was certified, in a few words."""
-    return f"{certificate.bound}, {certificate.method}, beta {_level(certificate)}"
+    named = [getattr(certificate, name, "") for name in ("bound", "method")]
+    level = _level(certificate)
+    return ", ".join(filter(None, [*named, f"beta {level}" if level else ""]))
 
 
-def _level(certificate: Certificate) -> str:
+def _level(certificate: Any) -> str:
+    if not hasattr(certificate, "beta"):
+        return ""
     return AUTO if certificate.beta.ndim else level_figures(certificate.beta)
+
+
+def answer_table(certificate: Any, question: Question, given: Sequence[float]) -> Table:
+    """What is certified, row by row; ``given``: what was fixed beforehand, as it was given."""
+    counted = {"threshold": by_threshold, "safety": by_safety} if question.columns is COUNTED else {}
+    if question.each in counted:
+        return counted[question.each](certificate, given)
+    return plain_table(texts_of(certificate, question))
 
 
 def by_threshold(certificate: Certificate, thresholds: Sequence[float]) -> Table:
@@ -141,7 +156,7 @@ def _counts(certificate: Certificate) -> dict[str, list[str]]:
     counts = {"violations": [f"{k} of {values.num_tasks}" for k in values.num_violations]}
     if values.beta.ndim:
         counts["beta"] = [level_figures(beta) for beta in values.beta]
-    if METHODS[values.method].chooses_valid:
+    if values.method in METHODS and METHODS[values.method].chooses_valid:
         counts["valid"] = [str(valid) for valid in values.num_valid]
     return counts | {"status": [Status(code).name.lower().replace("_", " ") for code in values.status.tolist()]}
 

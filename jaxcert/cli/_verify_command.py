@@ -13,6 +13,10 @@ from jaxcert.report import verify
 def verify_file(
     certificate: Annotated[Path, typer.Argument(metavar="CERTIFICATE", help="File of `jaxcert certify --json`.")],
     returns: Annotated[Path, typer.Argument(metavar="RETURNS", help="The file of returns.")],
+    other: Annotated[
+        Path | None,
+        typer.Argument(metavar="[OTHER]", help="Of a comparison: the returns of policy B.", show_default=False),
+    ] = None,
     protocol: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The protocol that the certificate has to name.")
     ] = None,
@@ -29,7 +33,7 @@ def verify_file(
     columns = {"task": task_column, "episode": episode_column, "value": value_column}
     with _console.progress(quiet) as show:
         show("computing")
-        found = verify(certificate, returns, protocol=protocol, **columns)
+        found = verify(certificate, returns, others=[] if other is None else [other], protocol=protocol, **columns)
     _console.output().print(str(found))
     if not found.ok:
         raise typer.Exit(1)

@@ -7,18 +7,9 @@ from typing import Any, Literal
 import chex
 import numpy as np
 
-from jaxcert._validation import check_count, check_finite, check_kind, check_open_unit, is_concrete, kind_of
+from jaxcert._validation import check_count, check_finite, check_open_unit, is_concrete, kind_of
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates import (
-    AnytimeCertificate,
-    BandCertificate,
-    Certificate,
-    ImprovementCertificate,
-    IntervalCertificate,
-    ShiftCertificate,
-    Status,
-    WeightedCertificate,
-)
+from jaxcert.certificates import Certificate, Status
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._interval import half_of
 from jaxcert.certificates._registry import COUNTING
@@ -26,11 +17,8 @@ from jaxcert.certificates.attained import ATTAINED
 from jaxcert.planning._most import advice_on_most
 from jaxcert.planning._most_successes import advice_before, advice_on_level, advice_on_successes
 from jaxcert.planning._reasons import Advice, Setting, advice_on, impossible, with_free_beta
+from jaxcert.questions._answers import of_type, sampled
 from jaxcert.returns._prepared import Support
-from jaxcert.sequential._sequential_certificate import SequentialCertificate
-
-_SILENT = (AnytimeCertificate, BandCertificate, WeightedCertificate)
-_EXPLAINED = (Certificate, ImprovementCertificate, IntervalCertificate, SequentialCertificate)
 
 
 def advise(
@@ -77,16 +65,19 @@ def advise(
         >>> print(advise(certificate, support=(0, 1000), num_rollouts=100, safety=0.9)[0])
         20 tasks can certify 0.7835 at most, even if none is a violation: 0.9 needs 47
     """
-    if isinstance(certificate, ShiftCertificate):
+    if sampled(certificate) is not certificate:
         raise ValueError("certificate is one of a shift; expected that of the sampled tasks, and a larger safety")
-    check_kind("certificate", certificate, (*_SILENT, *_EXPLAINED), "what it lacks is not known here")
+    question, *_ = of_type(certificate)
+    if "safety" not in question.columns:
+        raise ValueError(f"certificate is {kind_of(certificate)}; what it lacks is not known here")
     if not is_concrete(certificate.safety) or certificate.safety.ndim != 1:
         raise ValueError("certificate is batched or traced; expected safety of shape [t] with values")
-    if fixed == "safety" and type(certificate) not in (Certificate, *_SILENT):
+    if fixed == "safety" and question.advised and fixed not in {each.each for each in of_type(certificate)}:
         raise ValueError(f"fixed is 'safety' of {kind_of(certificate)}, of which thresholds were fixed: 'threshold'")
     if limit is not None:
         check_count("limit", limit)
-    explain = _explanation(certificate, support, num_rollouts, _wanted(safety), fixed)
+    wanted = _wanted(safety)
+    explain = _explanation(certificate, support, num_rollouts, wanted, fixed) if question.advised else None
     if explain is None:
         return (None,) * len(certificate)
     missed = np.flatnonzero(misses(certificate, safety=safety, fixed=fixed)).tolist()
@@ -111,7 +102,7 @@ def _explanation(
 ) -> Callable[[int], Advice | None] | None:
     """A function that explains a miss at one place; None if there is nothing to say of any."""
     thresholds = np.asarray(certificate.thresholds)
-    if certificate.simultaneous or type(certificate) in _SILENT:
+    if certificate.simultaneous:
         return None
     if certificate.method == ATTAINED.name:
         if not num_rollouts:
@@ -135,7 +126,8 @@ def _explanation(
 def _setting(certificate: Certificate, support: tuple[float, float], num_rollouts: int | None) -> Setting:
     """What the certificate was computed with: each end of an interval had half of delta."""
     low, high = support
-    halved, difference = isinstance(certificate, IntervalCertificate), isinstance(certificate, ImprovementCertificate)
+    question, *_ = of_type(certificate)
+    halved, difference = "safety_upper" in question.columns, len(question.inputs) > 1
     return Setting(
         COUNTING[certificate.method],
         certificate.num_tasks,

@@ -21,7 +21,7 @@ def certificate_schema() -> dict[str, Any]:
 
     Example:
         >>> certificate_schema()["properties"]["format_version"]
-        {'const': 3}
+        {'const': 4}
     """
     text = importlib.resources.files("jaxcert.report").joinpath("certificate.schema.json").read_text(encoding="utf-8")
     return json.loads(text)

@@ -9,11 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.certificates import AnytimeCertificate, Certificate, Status, sentence
+from jaxcert.certificates import AnytimeCertificate, Status, sentence
+from jaxcert.questions import Question
 from jaxcert.report._counted_tasks import counted_as_stated
 from jaxcert.report._curve import at_bounds
 from jaxcert.report._readers import ReturnsFile
-from jaxcert.report._recompute import precision, recompute, shifted, support_of
+from jaxcert.report._recompute import precision, question_named, recompute, shifted, support_of
 from jaxcert.report._writers import certificate_record
 
 # In units of the rounding u, about twice what instruction sets and releases of JAX from 0.7 on were found to change:
@@ -23,7 +24,6 @@ _RISK, _BOUND, _DIFFERENCE = 32, 16, 4
 _TYPICAL = 8
 # Of a support that is narrow beside its ends, rounding may be all there is: no more of it is taken for rounding.
 _LARGEST = 1e-4
-_COLUMNS = {"threshold": "thresholds", "safety": "safety", "epsilon": "epsilon"}
 # Compared elsewhere, or of no consequence: a file may be renamed.
 _APART = {"sentence", "advice", "file", "rows"}
 
@@ -35,7 +35,7 @@ class Compared(NamedTuple):
     notes: list[str]
 
 
-def compare(record: Mapping[str, Any], data: ReturnsFile) -> Compared:
+def compare(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Compared:
     """A record, compared with the one that its settings give for these returns."""
     try:
         with warnings.catch_warnings(), precision(record["settings"]["dtype"]):
@@ -68,34 +68,37 @@ def differing(place: str, stated: Any, found: Any, relative: float = 0.0) -> Ite
         yield place, stated, found
 
 
-def _record(record: Mapping[str, Any], found: Certificate, data: ReturnsFile) -> dict[str, Any]:
-    return certificate_record(found, support=support_of(record), data=data, fixed=record["fixed_beforehand"])
+def _record(record: Mapping[str, Any], found: Any, data: Sequence[ReturnsFile] = ()) -> dict[str, Any]:
+    support = support_of(record) if "support" in record["settings"] else None
+    files = {"data": data[0], "others": data[1:]} if data else {}
+    return certificate_record(found, support=support, question=record["question"], **files)
 
 
 def _of_rows(
-    record: Mapping[str, Any], data: ReturnsFile, found: Certificate, computed: Sequence[dict[str, Any]]
+    record: Mapping[str, Any], data: Sequence[ReturnsFile], found: Any, computed: Sequence[dict[str, Any]]
 ) -> Compared:
     """What differs in the rows, and in what they say."""
     u = float(np.finfo(record["settings"]["dtype"]).eps) / 2
-    slack = _slack(record, data, found, u)
-    is_fixed = record["fixed_beforehand"] == "threshold"
-    # A threshold that was fixed is as it was stated; a performance shift is subtracted from it.
-    rooms = np.zeros_like(slack) if is_fixed else slack
+    question = question_named(record["question"])
+    counts = question.curve is not None
+    slack = _slack(record, data, found, u) if counts else _slack_of_mean(record, data, found, u)
     accepted = list(computed)
-    lines = [list(_of_row(row, computed[i], u, float(rooms[i]))) for i, row in enumerate(record["rows"])]
-    for i in [place for place, each in enumerate(lines) if each]:
+    # What was fixed is as it was stated; a performance shift is subtracted from it.
+    each = question.each or ""
+    lines = [list(_of_row(row, computed[i], u, float(slack[i]), each)) for i, row in enumerate(record["rows"])]
+    for i in [place for place, different in enumerate(lines) if different and counts]:
         other = _counted_otherwise(record, i, found, computed[i], float(slack[i]))
-        if other is not None and not list(_of_row(record["rows"][i], other, u, float(rooms[i]))):
+        if other is not None and not list(_of_row(record["rows"][i], other, u, float(slack[i]), each)):
             lines[i], accepted[i] = [], other
     differences = [f"rows {i + 1} {line}" for i, each in enumerate(lines) for line in each]
     # What differs has been said; left are the words of the others.
     accepted = [row if lines[i] else accepted[i] for i, row in enumerate(record["rows"])]
-    words, notes = _of_words(found, record["rows"], accepted)
+    words, notes = _of_words(found, question, record["rows"], accepted)
     return Compared(differences + words, notes)
 
 
 def _counted_otherwise(
-    record: Mapping[str, Any], i: int, found: Certificate, computed: dict[str, Any], slack: float
+    record: Mapping[str, Any], i: int, found: Any, computed: dict[str, Any], slack: float
 ) -> dict[str, Any] | None:
     """The row with the stated number of violations, if rounding can have put so many lower bounds below the threshold.
 
@@ -121,7 +124,7 @@ def _counted_otherwise(
     bounds[near] = threshold
     bounds[violated] = np.nextafter(threshold, -np.inf)
     again = shifted(at_bounds(sampled, jnp.asarray(bounds), threshold[None]), record["settings"])
-    return certificate_record(again, support=support_of(record))["rows"][0]
+    return _record(record, again)["rows"][0]
 
 
 def _risk(row: Mapping[str, Any]) -> float:
@@ -129,7 +132,7 @@ def _risk(row: Mapping[str, Any]) -> float:
     return row.get("sampled", row)["epsilon"]
 
 
-def _slack(record: Mapping[str, Any], data: ReturnsFile, found: Certificate, u: float) -> np.ndarray:
+def _slack(record: Mapping[str, Any], data: Sequence[ReturnsFile], found: Any, u: float) -> np.ndarray:
     """How far rounding may move the lower bound that is next to each threshold, [t].
 
     A bound is computed from the returns of its task above the lower end of the support: its error is some u of the
@@ -139,7 +142,7 @@ def _slack(record: Mapping[str, Any], data: ReturnsFile, found: Certificate, u: 
     low = np.asarray(getattr(found, "sampled", found).thresholds, float)
     bounds = np.asarray(found.lower_bounds, float)
     tasks = np.abs(bounds[None, :] - low[:, None]).argmin(axis=1)
-    sizes = np.abs(np.where(True if data.where is None else data.where, data.returns, np.nan))[tasks]
+    sizes = _sizes(data)[tasks]
     mean, median = np.nanmean(sizes, axis=1), np.nanmedian(sizes, axis=1)
     end, near = abs(support_of(record)[0]), np.abs(low)
     slack = _BOUND * u * np.maximum(np.maximum(near, end), np.minimum(mean, _TYPICAL * np.maximum(near, median)))
@@ -147,51 +150,85 @@ def _slack(record: Mapping[str, Any], data: ReturnsFile, found: Certificate, u: 
     return np.minimum(slack, _LARGEST * (highest - lowest))
 
 
-def _of_row(row: Mapping[str, Any], computed: Mapping[str, Any], u: float, room: float) -> Iterator[str]:
-    """What differs in a row beyond rounding, where a threshold that was found may be off by ``room``."""
-    near = {"epsilon", "safety", "beta"}
+def _slack_of_mean(record: Mapping[str, Any], data: Sequence[ReturnsFile], found: Any, u: float) -> np.ndarray:
+    """How far rounding may move a mean over tasks, [t]: some u of the returns, more where it is of a share of tasks."""
+    lowest, highest = support_of(record)
+    ends = [abs(end) for end in (lowest, highest) if np.isfinite(end)]
+    size = max([float(np.nanmean(_sizes(data))), *ends[: 1 + len(data) // 2]])
+    shares = np.asarray([row.get("alpha", 1.0) for row in record["rows"]], float)
+    return np.minimum(_BOUND * u * size / shares, _LARGEST * (highest - lowest))
+
+
+def _sizes(data: Sequence[ReturnsFile]) -> np.ndarray:
+    """The sizes of the returns that count, [n, all rollouts]; NaN for the others."""
+    values = [np.where(True if each.where is None else each.where, each.returns, np.nan) for each in data]
+    return np.abs(np.concatenate([np.asarray(each, float) for each in values], axis=1))
+
+
+def _of_row(row: Mapping[str, Any], computed: Mapping[str, Any], u: float, slack: float, each: str) -> Iterator[str]:
+    """What differs in a row beyond rounding, where a number that was found may be off by ``slack``."""
+    near = {"epsilon", "safety", "safety_upper", "beta"}
     for name in (name for name in {**computed, **row} if name not in _APART):
         stated, found = row.get(name), computed.get(name)
         if name == "sampled" and isinstance(stated, dict) and isinstance(found, dict):
-            yield from (f"sampled {line}" for line in _of_row(stated, found, u, room))
+            yield from (f"sampled {line}" for line in _of_row(stated, found, u, slack, each))
             continue
         if isinstance(stated, float) and isinstance(found, float):
-            size = _RISK * u * (computed["epsilon"] if name != "beta" else found) + 2 * u * (name == "safety")
             shifted = _DIFFERENCE * u * abs(found) if "sampled" in computed else 0.0
-            if abs(stated - found) <= (size if name in near else max(room, shifted)):
+            room = max(0.0 if name == each else slack, shifted)
+            if abs(stated - found) <= (_room_of_risk(name, computed, u) if name in near else room):
                 continue
         yield from told(differing(name, stated, found), "the returns give")
 
 
-def _of_words(found: Certificate, rows: Sequence[dict[str, Any]], computed: Sequence[dict[str, Any]]) -> Compared:
+def _room_of_risk(name: str, computed: Mapping[str, Any], u: float) -> float:
+    """How far rounding may move a probability: some u of the risk, and its complement by 2 u more."""
+    risk = {"beta": computed.get("beta"), "safety_upper": 1.0}.get(name, computed["epsilon"])
+    return _RISK * u * float(risk or 0.0) + 2 * u * (name == "safety")
+
+
+def _of_words(
+    found: Any, question: Question, rows: Sequence[dict[str, Any]], computed: Sequence[dict[str, Any]]
+) -> Compared:
     """What is wrong with the sentences: another one, or a figure that the returns do not support here."""
-    said, lines, notes = _sentences(found, rows), [], []
-    # A figure of a risk is far coarser than its rounding; one of a threshold that was found is not.
-    safer = _sentences(found, _lower("safety", rows, computed))
-    nearer = _sentences(found, _lower("threshold", rows, computed))
+    said, lines, notes = _sentences(found, question, rows), [], []
+    # A figure of a risk is far coarser than its rounding; one of a threshold or a mean that was found is not.
+    claimed = [name for name in ("safety", "safety_upper", "threshold", "mean") if name in question.columns]
+    weaker = {name: _sentences(found, question, _weaker(name, rows, computed)) for name in claimed}
     for i, (row, other) in enumerate(zip(rows, computed, strict=True)):
         if row["sentence"] != said[i]:
             lines.append(f"rows {i + 1}: the sentence is not that of its numbers, which is: {said[i]}")
-        elif safer[i] != said[i]:
-            lines.append(f"rows {i + 1}: the sentence is of a safety of {row['safety']!r}, here {other['safety']!r}")
-        elif nearer[i] != said[i]:
-            notes.append(
-                f"rows {i + 1}: the threshold {row['threshold']!r} is {other['threshold']!r} here, within rounding"
-            )
+            continue
+        name = next((name for name in claimed if weaker[name][i] != said[i]), None)
+        if name in ("safety", "safety_upper"):
+            words = name.replace("_", " ")
+            lines.append(f"rows {i + 1}: the sentence is of a {words} of {row[name]!r}, here {other[name]!r}")
+        elif name is not None:
+            notes.append(f"rows {i + 1}: the {name} {row[name]!r} is {other[name]!r} here, within rounding")
     return Compared(lines, notes)
 
 
-def _lower(name: str, rows: Sequence[dict[str, Any]], computed: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows with the smaller one of the stated and the computed number."""
-    return [{**row, name: min(row[name], other[name])} for row, other in zip(rows, computed, strict=True)]
+def _weaker(name: str, rows: Sequence[dict[str, Any]], computed: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with the number, stated or computed, that claims less."""
+    least = max if name == "safety_upper" else min
+    pairs = zip(rows, computed, strict=True)
+    return [{**row, name: least(row[name], other[name])} if row[name] is not None else row for row, other in pairs]
 
 
-def _sentences(found: Certificate, rows: Sequence[dict[str, Any]]) -> list[str]:
+def _sentences(found: Any, question: Question, rows: Sequence[dict[str, Any]]) -> list[str]:
     """What these numbers say, in words."""
-    columns = {field: [row[name] for row in rows] for name, field in _COLUMNS.items()}
-    numbers = {field: jnp.asarray(np.asarray(column, found.safety.dtype)) for field, column in columns.items()}
-    codes = [Status[row["status"].upper()].value for row in rows]
-    recorded = dataclasses.replace(found, **numbers, status=jnp.asarray(np.asarray(codes, np.int32)))
+    numbers = {field: _entries(found, field, [row[name] for row in rows]) for name, field in question.columns.items()}
     # An entry of an array of JAX takes far longer to read.
-    recorded = jax.tree.map(np.asarray, recorded)
+    recorded = jax.tree.map(np.asarray, dataclasses.replace(found, **numbers))
     return [sentence(recorded, i) for i in range(len(rows))]
+
+
+def _entries(found: Any, field: str, column: list[Any]) -> jax.Array:
+    """What a column holds, as the field of the answer."""
+    values = getattr(found, field)
+    if field == "status":
+        column = [Status[name.upper()].value for name in column]
+    numbers = [np.nan if entry is None else entry for entry in column]
+    # A number that is not finite is none in a record; there is one here.
+    held = np.where(np.isnan(numbers), np.ravel(np.asarray(values)), numbers)
+    return jnp.asarray(held.reshape(values.shape).astype(values.dtype))

@@ -7,21 +7,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import check_kind
-from jaxcert.certificates import (
-    AnytimeCertificate,
-    BandCertificate,
-    Certificate,
-    ImprovementCertificate,
-    IntervalCertificate,
-    ShiftCertificate,
-    Status,
-    certify_lower_bounds,
-    certify_lower_bounds_band,
-)
-from jaxcert.certificates._interval import interval_between
-from jaxcert.certificates.anytime import certify_in_order
-from jaxcert.sequential._sequential_certificate import SequentialCertificate
+from jaxcert._validation import kind_of
+from jaxcert.certificates import Certificate, Status
+from jaxcert.questions._answers import of_type, sampled
 
 
 def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Certificate:
@@ -53,9 +41,10 @@ def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Ce
         >>> print(step_curve(certificate).num_violations)
         [0 1]
     """
-    if isinstance(certificate, ShiftCertificate):
+    if sampled(certificate) is not certificate:
         raise ValueError("certificate is one of a shift, expected that of the sampled tasks: shift its curve instead")
-    check_kind("certificate", certificate, _CURVES, "its curve is not known here: certify more thresholds instead")
+    if curve_of(certificate) is None:
+        raise ValueError(f"certificate is {kind_of(certificate)}, which has no curve: certify more thresholds instead")
     lower_bounds = np.asarray(certificate.lower_bounds)
     if lower_bounds.ndim != 1:
         raise ValueError(f"certificate has lower_bounds of shape {lower_bounds.shape}, expected [n]")
@@ -69,11 +58,18 @@ def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Ce
 
 def at_bounds(certificate: Certificate, lower_bounds: Any, levels: np.ndarray) -> Certificate:
     """The certificate by the same settings of other lower bounds [n], at these thresholds."""
-    curve = _CURVES[type(certificate)](certificate, lower_bounds, levels)
+    build = curve_of(certificate)
+    assert build is not None
+    curve = build(certificate, lower_bounds, levels)
     if certificate.bound != "given" and np.isneginf(lower_bounds).any():
         # Of given bounds it is one of which nothing is known, of returns one that is invalid.
         curve = dataclasses.replace(curve, status=jnp.full_like(curve.status, Status.INVALID_INPUT.value))
     return dataclasses.replace(curve, bound=certificate.bound)
+
+
+def curve_of(certificate: Any) -> Callable[[Any, Any, np.ndarray], Any] | None:
+    """How the answers of this type are computed at other thresholds; None if they have no curve."""
+    return of_type(certificate)[0].curve
 
 
 def thinned(values: np.ndarray, most: int | None) -> np.ndarray:
@@ -83,40 +79,3 @@ def thinned(values: np.ndarray, most: int | None) -> np.ndarray:
     if most < 2:
         raise ValueError(f"max_points is {most}; expected at least 2, the ends of the curve")
     return values[np.linspace(0, len(values) - 1, most).round().astype(int)]
-
-
-def _of_counts(certificate: Certificate, lower_bounds: Any, levels: np.ndarray) -> Certificate:
-    settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "method": certificate.method}
-    return certify_lower_bounds(lower_bounds, levels, **settings)
-
-
-def _of_differences(certificate: Certificate, lower_bounds: Any, levels: np.ndarray) -> ImprovementCertificate:
-    found = _of_counts(certificate, lower_bounds, levels)
-    return ImprovementCertificate(**{field.name: getattr(found, field.name) for field in dataclasses.fields(found)})
-
-
-def _of_band(certificate: BandCertificate, lower_bounds: Any, levels: np.ndarray) -> BandCertificate:
-    settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "low": certificate.low}
-    settings |= {"kind": certificate.method, "num_smallest": certificate.num_smallest}
-    return certify_lower_bounds_band(lower_bounds, levels, **settings)
-
-
-def _in_order(certificate: AnytimeCertificate, lower_bounds: Any, levels: np.ndarray) -> AnytimeCertificate:
-    settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta}
-    prior = certificate.prior[0], certificate.prior[1]
-    return certify_in_order(certificate.bound, lower_bounds, jnp.asarray(levels), **settings, prior=prior)
-
-
-def _of_both_ends(certificate: IntervalCertificate, lower_bounds: Any, levels: np.ndarray) -> IntervalCertificate:
-    arrays = (lower_bounds, certificate.upper_bounds, levels, certificate.beta, certificate.delta)
-    return interval_between(certificate.bound, *map(jnp.asarray, arrays))
-
-
-_CURVES: dict[type, Callable[[Any, Any, np.ndarray], Certificate]] = {
-    AnytimeCertificate: _in_order,
-    BandCertificate: _of_band,
-    Certificate: _of_counts,
-    ImprovementCertificate: _of_differences,
-    IntervalCertificate: _of_both_ends,
-    SequentialCertificate: _of_counts,
-}

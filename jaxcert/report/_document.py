@@ -13,7 +13,7 @@ import numpy as np
 from jaxcert._version import __version__
 from jaxcert.report._assumptions import ASSUMPTIONS
 
-FORMAT, FORMAT_VERSION = "jaxcert certificates", 3
+FORMAT, FORMAT_VERSION = "jaxcert certificates", 4
 
 
 def certificate_document(
@@ -35,7 +35,7 @@ def certificate_document(
     Example:
         >>> document = certificate_document([])
         >>> document["format_version"], document["digest"] == document_digest(document)
-        (3, True)
+        (4, True)
     """
     document: dict[str, Any] = {
         "format": FORMAT,

@@ -18,7 +18,10 @@ from jaxcert._files import write_new
 from jaxcert._validation import check_count, check_finite, check_open_unit, refuse
 from jaxcert.certificates._arguments import choose_bound, defaults
 from jaxcert.certificates._level_choice import AUTO
+from jaxcert.certificates._question import COMMON
 from jaxcert.certificates._registry import METHODS
+from jaxcert.questions import QUESTIONS, Question
+from jaxcert.questions._options import checked_options
 
 _FORMAT_VERSION = 1
 # What a protocol may leave open.
@@ -34,15 +37,17 @@ class Protocol:
     look at them.
 
     Attributes:
-        support: (a, b).
+        support: (a, b); None for a question that needs none.
         delta: failure probability of each certificate.
-        thresholds: performances to certify; either these or safeties.
+        thresholds: performances to certify; either these or safeties, unless a question is named that needs neither.
         safeties: shares of new tasks to certify a performance for.
         num_tasks: n.
         num_rollouts: m, of every task.
         beta: failure probability of one lower bound; None for the default, or "auto".
         bound: per-task bound; by default that of the method, as in `certify`.
         method: method.
+        question: what is asked, a name of `jaxcert.questions`; by default "safety" of thresholds, or "safety_level".
+        options: settings that few questions have, by their names.
         metric: what a return is, in words.
         environment: name of the environment, as `jaxcert rollout` takes it.
         policy_sha256: SHA-256 of the policy file.
@@ -61,7 +66,7 @@ class Protocol:
         ('3154195e', ['delta is 0.05, the protocol says 0.01'])
     """
 
-    support: tuple[float, float]
+    support: tuple[float, float] | None = None
     delta: float
     num_tasks: int
     num_rollouts: int
@@ -70,6 +75,8 @@ class Protocol:
     beta: float | str | None = None
     bound: str | None = None
     method: str = "binomial"
+    question: str | None = None
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     metric: str | None = None
     environment: str | None = None
     policy_sha256: str | None = None
@@ -80,20 +87,71 @@ class Protocol:
 
     def __post_init__(self) -> None:
         for name in ("support", "thresholds", "safeties"):
-            object.__setattr__(self, name, _numbers(name, getattr(self, name)))
-        if len(self.support) != 2 or not self.support[0] < self.support[1] or math.isinf(self.support[0]):
-            raise ValueError(f"support is {self.support}; expected the least and the largest return, (a, b)")
-        if bool(self.thresholds) == bool(self.safeties):
-            found = "both thresholds and" if self.safeties else "neither thresholds nor"
-            raise ValueError(f"has {found} safeties; expected one of the two")
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _numbers(name, getattr(self, name)))
+        self._check_question()
+        self._check_support()
         check_finite("thresholds", self.thresholds)
-        self._check_thresholds()
         check_open_unit("safeties", self.safeties)
         self._check_levels()
         check_count("num_tasks", self.num_tasks)
         check_count("num_rollouts", self.num_rollouts)
-        object.__setattr__(self, "bound", _bound_of(self.bound, self.method))
+        if "method" in self._question.settings:
+            object.__setattr__(self, "bound", _bound_of(self.bound, self.method))
         self._check_facts()
+
+    @property
+    def asked(self) -> str:
+        """The name of the question."""
+        return self.question or ("safety" if self.thresholds else "safety_level")
+
+    @property
+    def fixed(self) -> np.ndarray | None:
+        """The numbers that are fixed beforehand; None if the question has none."""
+        each = self._question.each
+        if each is None:
+            return None
+        numbers = {"threshold": self.thresholds, "safety": self.safeties}
+        return np.asarray(numbers[each] if each in numbers else self.options[each])
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments of the question's function besides data and what is fixed; defaults are left out."""
+        question, stated = self._question, {name: getattr(self, name) for name in ("support", *COMMON)}
+        taken = {name: value for name, value in stated.items() if question.takes(name) and value is not None}
+        options = {name: value for name, value in self.options.items() if name != question.each}
+        return {**taken, **question.declared, **options}
+
+    @property
+    def _question(self) -> Question:
+        if self.asked not in QUESTIONS:
+            raise ValueError(f"question is {self.question!r}; expected one of {', '.join(QUESTIONS)}")
+        return QUESTIONS[self.asked]
+
+    def _check_question(self) -> None:
+        if self.question is None and bool(self.thresholds) == bool(self.safeties):
+            found = "both thresholds and" if self.safeties else "neither thresholds nor"
+            raise ValueError(f"has {found} safeties; expected one of the two")
+        question = self._question
+        if len(question.inputs) > 1 or question.unrepeated:
+            why = question.unrepeated or "it is of several policies"
+            raise ValueError(f"question is {question.name!r}, of which there is no protocol: {why}")
+        for name, numbers in (("threshold", self.thresholds), ("safety", self.safeties)):
+            if bool(numbers) != (question.each == name):
+                expected = f"a {name} or more" if question.each == name else f"no {name}"
+                raise ValueError(f"question is {question.name!r}; expected {expected}")
+        object.__setattr__(self, "options", checked_options(question, self.options))
+
+    def _check_support(self) -> None:
+        if self.support is None:
+            if self._question.has_support:
+                raise ValueError(f"support is not given; the question {self.asked!r} needs (a, b)")
+            return
+        if not self._question.has_support:
+            raise ValueError(f"support is given; the question {self.asked!r} needs none")
+        if len(self.support) != 2 or not self.support[0] < self.support[1] or math.isinf(self.support[0]):
+            raise ValueError(f"support is {self.support}; expected the least and the largest return, (a, b)")
+        self._check_thresholds()
 
     def _check_levels(self) -> None:
         is_open = self.beta is None or (isinstance(self.beta, str) and self.beta == AUTO)
@@ -102,6 +160,7 @@ class Protocol:
             check_open_unit(name, getattr(self, name))
 
     def _check_thresholds(self) -> None:
+        assert self.support is not None
         (low, high), thresholds = self.support, np.asarray(self.thresholds)
         refuse("thresholds", thresholds, thresholds > low, f"more than {low:g}, which every performance is at least")
         refuse("thresholds", thresholds, thresholds <= high, f"at most {high:g}, which no performance exceeds")
@@ -161,18 +220,18 @@ class Protocol:
 
         Values of None are not compared, nor facts that the protocol leaves open. Its default of beta is none of those.
         """
-        stated = dataclasses.asdict(self)
+        stated = dataclasses.asdict(self) | {"question": self.asked}
         compared = [name for name in found if stated[name] is not None or name not in _OPTIONAL]
         return [
             f"{name} is {_shown(found[name])}, the protocol says {_shown(stated[name])}"
             for name in compared
-            if found[name] not in (None, (), []) and _plain(found[name]) != _plain(stated[name])
+            if found[name] not in (None, (), [], {}) and _plain(found[name]) != _plain(stated[name])
         ]
 
     def _entries(self) -> dict[str, Any]:
         """What is settled, as plain values."""
         entries = {name: _plain(value) for name, value in dataclasses.asdict(self).items()}
-        return {name: value for name, value in entries.items() if value is not None and value != []}
+        return {name: value for name, value in entries.items() if value is not None and value not in ([], {})}
 
 
 def _numbers(name: str, values: Any) -> tuple[float, ...]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxcert.questions import QUESTIONS
 from jaxcert.report._comparison import differing, told
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._readers import ReturnsFile
@@ -21,7 +22,7 @@ _ROUNDING = 32
 _SETTLED = ("settings", "fixed_beforehand", "note")
 
 
-def of_protocol(document: Mapping[str, Any], locked: Protocol, data: list[ReturnsFile]) -> Iterator[str]:
+def of_protocol(document: Mapping[str, Any], locked: Protocol, data: list[list[ReturnsFile]]) -> Iterator[str]:
     """How a document and the returns of each of its certificates differ from what was locked."""
     if document["protocol"] is None:
         yield "it names no protocol"
@@ -29,7 +30,7 @@ def of_protocol(document: Mapping[str, Any], locked: Protocol, data: list[Return
         yield f"it names the protocol {document['protocol'][:12]}..., the file is {locked.digest[:12]}..."
     if len(document["certificates"]) > 1:
         yield f"it holds {len(document['certificates'])} certificates, the protocol is of one"
-    for place, (record, read) in enumerate(zip(document["certificates"], data, strict=True)):
+    for place, (record, (read, *_)) in enumerate(zip(document["certificates"], data, strict=True)):
         lines = locked.contradictions(_settled(record, locked)) or _of_settings(record, locked, read)
         yield from (f"certificate {place + 1}: {line}" for line in (*lines, *of_origin(locked, read)))
 
@@ -64,8 +65,7 @@ def _of_settings(record: Mapping[str, Any], locked: Protocol, data: ReturnsFile)
         with warnings.catch_warnings(), precision(dtype):
             warnings.simplefilter("ignore")
             found = by_protocol(locked, data, dtype)
-            fixed = "threshold" if locked.thresholds else "safety"
-            again = certificate_record(found, support=support_of(record), data=data, fixed=fixed)
+            again = certificate_record(found, support=locked.support, data=data, question=locked.asked)
     except (ValueError, OverflowError) as error:
         yield f"cannot be computed from these returns: {error}"
         return
@@ -80,22 +80,29 @@ def _settled(record: Mapping[str, Any], locked: Protocol) -> dict[str, Any]:
     counts = None if record["data"] is None else record["data"]["num_rollouts"]
     rollouts = [] if counts is None else [counts["min"], counts["max"]]
     found = {
-        "support": support_of(record),
+        "question": record["question"],
+        "support": support_of(record) if "support" in settings else None,
         "delta": settings["delta"],
-        "thresholds" if record["fixed_beforehand"] == "threshold" else "safeties": fixed_of(record),
-        "bound": settings["bound"],
-        "method": settings["method"],
         "num_tasks": settings["num_tasks"],
         "num_rollouts": next((number for number in rollouts if number != locked.num_rollouts), None),
+        "options": {name: settings.get(name) for name in locked.options},
     }
-    if locked.beta is not None:
-        found["beta"] = settings["beta"]  # a default is computed with the rest
-    stated = {name: getattr(locked, name) for name in found}
+    if record["fixed_beforehand"] in found["options"]:
+        found["options"][record["fixed_beforehand"]] = fixed_of(record)
+    lists = {"threshold": "thresholds", "safety": "safeties"}
+    if record["fixed_beforehand"] in lists:
+        found[lists[record["fixed_beforehand"]]] = fixed_of(record)
+    # A default is computed with the rest.
+    found |= {name: settings.get(name) for name in ("bound", "method", "beta") if QUESTIONS[locked.asked].takes(name)}
+    stated = {name: getattr(locked, name) for name in found} | {"question": locked.asked}
+    found = {name: value for name, value in found.items() if stated[name] is not None}
     return {name: stated[name] if equal(value, stated[name], kind) else value for name, value in found.items()}
 
 
 def equal(found: Any, stated: Any, dtype: np.dtype) -> bool:
     """Whether numbers differ by the rounding to their type alone."""
+    if isinstance(stated, dict):
+        return all(equal(found[name], stated[name], dtype) for name in stated)
     if found is None or stated is None or isinstance(found, str) or isinstance(stated, str):
         return found == stated
     return np.shape(found) == np.shape(stated) and bool(

@@ -2,93 +2,96 @@
 
 import contextlib
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
-from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates import (
-    Certificate,
-    certify,
-    certify_anytime,
-    certify_band,
-    certify_safety_level,
-    certify_shift,
-)
-from jaxcert.certificates._registry import METHODS
-from jaxcert.certificates.band._attained_levels import ATTAINED_LEVELS
-from jaxcert.certificates.band._registry import BANDS
+from jaxcert.certificates import certify_shift
+from jaxcert.questions import QUESTIONS, Question
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._readers import ReturnsFile
+from jaxcert.returns import Returns, align_tasks
 
 
-def recompute(record: Mapping[str, Any], data: ReturnsFile) -> Certificate:
+def recompute(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Any:
     """The certificate of these returns by the settings of a record, in its precision.
 
     Raises:
-        ValueError: the settings are not those of `certify`, `certify_safety_level`, `certify_band`, `certify_anytime`
-            or `certify_shift`, or not valid for these returns.
+        ValueError: for a question that is not known, or whose answer returns do not repeat; a number of files that the
+            question is not of; settings that are not valid for these returns.
     """
     settings = record["settings"]
+    dtype = np.dtype(settings["dtype"])
+    question = question_named(record["question"])
+    if question.unrepeated:
+        raise ValueError(f"the answer to {question.name!r} cannot be computed again: {question.unrepeated}")
+    options = {name: _value(settings.get(field), dtype) for name, field in question.settings.items()}
+    options |= dict(question.declared)
+    if question.has_support:
+        options["support"] = support_of(record)
     with precision(settings["dtype"]):
-        dtype = np.dtype(settings["dtype"])
-        fixed = np.asarray(fixed_of(record), dtype)
-        options: dict[str, Any] = {
-            "support": support_of(record),
-            "delta": dtype.type(settings["delta"]),
-            "beta": settings["beta"] if isinstance(settings["beta"], str) else dtype.type(settings["beta"]),
-            "bound": settings["bound"],
-            "where": data.where,
-        }
-        found = _certified(record["fixed_beforehand"], settings, data.returns, fixed, options)
-        return shifted(found, settings)
+        fixed = None if question.fixed is None else np.asarray(fixed_of(record), dtype)
+        return shifted(asked(question, data, fixed, options), settings)
+
+
+def question_named(name: str) -> Question:
+    """The question of that name, or ValueError."""
+    if name not in QUESTIONS:
+        raise ValueError(f"question {name!r} is not known here; expected one of {', '.join(QUESTIONS)}")
+    return QUESTIONS[name]
+
+
+def asked(question: Question, data: Sequence[Returns], fixed: Any, options: Mapping[str, Any]) -> Any:
+    """The answer to a question about files of returns, of which it wants as many as it has inputs, on the same tasks.
+
+    Raises:
+        ValueError: for another number of files, other tasks, or what the question's function refuses.
+    """
+    if len(data) != len(question.inputs):
+        wanted = ", ".join(question.inputs)
+        raise ValueError(f"the question {question.name!r} is of {wanted}; given is {len(data)} of them")
+    if len(data) > 1:
+        data = align_tasks(*data)
+    suffixes = [name.removeprefix("returns") for name in question.inputs]
+    masks = {f"where{suffix}": each.where for suffix, each in zip(suffixes, data, strict=True)}
+    arguments = {name: each.returns for name, each in zip(question.inputs, data, strict=True)}
+    if question.fixed is not None:
+        arguments[question.fixed] = fixed
+    return question.function(**arguments, **masks, **options)
+
+
+def _value(value: Any, dtype: np.dtype) -> Any:
+    """A setting as the function takes it: numbers in the precision of the certificate."""
+    if isinstance(value, list):
+        return tuple(np.asarray(value, dtype))
+    return dtype.type(value) if isinstance(value, float) else value
 
 
 def fixed_of(record: Mapping[str, Any]) -> list[float]:
-    """The thresholds or safeties that a record says were fixed beforehand: in a shift, those of the sampled tasks."""
+    """The numbers that a record says were fixed beforehand: in a shift, those of the sampled tasks."""
     return [row.get("sampled", row)[record["fixed_beforehand"]] for row in record["rows"]]
 
 
 def support_of(record: Mapping[str, Any]) -> tuple[float, float]:
-    """The support, with the open end that JSON has no number for."""
-    low, high = record["settings"]["support"]
+    """The support, with the open end that JSON has no number for; all numbers, for a question without one."""
+    low, high = record["settings"].get("support", (None, None))
     return (-np.inf if low is None else low, np.inf if high is None else high)
 
 
-def by_protocol(locked: Protocol, data: ReturnsFile, dtype: str) -> Certificate:
+def by_protocol(locked: Protocol, data: ReturnsFile, dtype: str) -> Any:
     """The certificate of these returns that a protocol asks for.
 
     Raises:
         ValueError: its settings are not valid for these returns.
     """
-    function = certify if locked.thresholds else certify_safety_level
-    settings = {name: getattr(locked, name) for name in ("support", "delta", "beta", "bound", "method")}
+    question = QUESTIONS[locked.asked]
     with precision(dtype):
-        fixed = np.asarray(locked.thresholds or locked.safeties)
-        return function(data.returns, fixed, where=data.where, **settings)
+        return asked(question, [data], locked.fixed, locked.settings)
 
 
-def _certified(
-    asked: str, settings: Mapping[str, Any], returns: Any, fixed: Any, options: dict[str, Any]
-) -> Certificate:
-    method = settings["method"]
-    if settings["bound"] not in BOUNDS:  # of given lower bounds, or of rollouts one after another
-        raise ValueError(f"a certificate of bound {settings['bound']!r} cannot be computed again from returns alone")
-    if (method in BANDS or method == ATTAINED_LEVELS.name) and asked == "threshold":
-        return certify_band(returns, fixed, kind=method, num_smallest=settings["num_smallest"], **options)
-    if method == "anytime" and "prior" in settings:
-        prior = tuple(np.asarray(settings["prior"], fixed.dtype))
-        return certify_anytime(returns, fixed, prior=prior, **options)
-    if method not in METHODS:
-        raise ValueError(f"method {method!r} cannot be computed again from a file of returns alone")
-    if asked == "safety":
-        return certify_safety_level(returns, fixed, method=method, simultaneous=settings["simultaneous"], **options)
-    return certify(returns, fixed, method=method, **options)
-
-
-def shifted(found: Certificate, settings: Mapping[str, Any]) -> Certificate:
+def shifted(found: Any, settings: Mapping[str, Any]) -> Any:
     """The certificate after the shift that the settings of a record name, if they name one."""
     if "performance_shift" not in settings:
         return found

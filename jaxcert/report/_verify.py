@@ -2,7 +2,7 @@
 
 import dataclasses
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -55,6 +55,7 @@ def verify(
     certificate: str | PathLike[str],
     returns: str | PathLike[str],
     *,
+    others: Sequence[str | PathLike[str]] = (),
     protocol: str | PathLike[str] | None = None,
     task: str | None = None,
     episode: str | None = None,
@@ -72,6 +73,7 @@ def verify(
     Args:
         certificate: the certificate file.
         returns: the file of returns.
+        others: the files of the other policies, in their order, for a certificate of several.
         protocol: the protocol file; by default the protocol is not checked.
         task: column of the tasks in a table, as in `read_returns`; by default the one that the certificate file
             records, as for the others, which are a difference if they are not that.
@@ -83,7 +85,8 @@ def verify(
 
     Raises:
         FileNotFoundError: a file is missing.
-        ValueError: a file cannot be read, or the certificate is of rollouts that stopped by themselves.
+        ValueError: a file cannot be read, or the certificate is of rollouts that stopped by themselves, or of another
+            number of policies.
         ImportError: without jsonschema (`pip install 'jaxcert[cli]'`).
 
     Example:
@@ -106,7 +109,8 @@ def verify(
     if any("rollouts" in record for record in records):
         raise ValueError(f"{certificate}: of rollouts that stopped by themselves, which returns alone do not repeat")
     locked = None if protocol is None else Protocol.read(protocol)
-    data = _read(returns, records, {"task": task, "episode": episode, "value": value})
+    columns = {"task": task, "episode": episode, "value": value}
+    data = [list(each) for each in zip(*(_read(path, records, columns) for path in (returns, *others)), strict=True)]
     compared = [compare(record, read) for record, read in zip(records, data, strict=True)]
     differences = [*_of_document(document), *(() if locked is None else of_protocol(document, locked, data))]
     differences += _numbered(compared, "differences")

@@ -1,45 +1,42 @@
 """Certificates as strict JSON."""
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal
+from typing import Any
 
 import jax
 import numpy as np
 
 from jaxcert._files import write_whole
-from jaxcert.certificates import (
-    AnytimeCertificate,
-    BandCertificate,
-    Certificate,
-    ShiftCertificate,
-    Status,
-    WeightedCertificate,
-    sentence,
-)
 from jaxcert.certificates._allowed_violations import allowed_together
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._level_choice import AUTO
 from jaxcert.numerics._rounding import cast_host
 from jaxcert.planning import Advice
+from jaxcert.questions import Question, question_of, rows_of
+from jaxcert.questions._answers import plain, sampled
 from jaxcert.report._assumptions import REFERENCES
 from jaxcert.report._document import certificate_document, document_text
 from jaxcert.report._readers import ReturnsFile
 
-# Of the sampled tasks, in a row of a shift.
-_SAMPLED = ("threshold", "safety", "epsilon", "status")
+# Of the sampled tasks, in a row of a shift, beside what was fixed.
+_OF_SAMPLED = ("threshold", "margin", "safety", "epsilon", "status")
+# Fields of an answer that describe it, where it has them.
+_DESCRIBED = ("bound", "method", "simultaneous")
 _TOGETHER = "All rows hold together, so that one may be chosen after a look at them."
 _NOTE = "Each row holds for a {} fixed before the data were seen, not for one chosen after a look at the rows."
+_WHOLE = "It holds for settings fixed before the data were seen, not for ones chosen after a look at them."
 
 
 def certificate_record(
-    certificate: Certificate,
+    certificate: Any,
     *,
-    support: tuple[float, float],
+    support: tuple[float, float] | None = None,
     data: ReturnsFile | None = None,
-    fixed: Literal["threshold", "safety"] = "threshold",
+    others: Sequence[ReturnsFile] = (),
+    question: str | None = None,
+    fixed: str | None = None,
     advice: Sequence[Advice | None] | None = None,
 ) -> dict[str, Any]:
     """Everything that a third party needs to know about a certificate, as plain values for JSON.
@@ -47,22 +44,24 @@ def certificate_record(
     Numbers are taken from the certificate, unrounded; one that is not finite (an open end of the support) is None.
 
     Args:
-        certificate: for one set of tasks, safety [t].
-        support: (a, b), as declared.
+        certificate: for one set of tasks, the answer to a question of `jaxcert.questions`.
+        support: (a, b), as declared; for questions that need none, None.
         data: the file that the returns were read from.
-        fixed: what was fixed before the data were seen: the thresholds (`jaxcert.certify`), or the safety
-            (`jaxcert.certify_safety_level`).
+        others: the files of the other policies, in the order of the function's arguments.
+        question: which question is answered, by its name; needed for means, which answer several.
+        fixed: in place of it, what was fixed before the data were seen, "threshold" or "safety".
         advice: of `jaxcert.planning.advise`, for the rows; each has an entry `advice` then, None where there is none.
             If it is shorter (`limit`), the other rows have no such entry.
 
     Returns:
-        A dictionary of strings, numbers, lists and dictionaries; `rows` has one entry per threshold. If beta was chosen
-        from the data, it is in the rows, and "auto" in the settings. Rows of a shift have an entry `sampled`: what is
-        certified of the sampled tasks.
+        A dictionary of strings, numbers, lists and dictionaries; `rows` has one entry for each number that was fixed
+        beforehand. If beta was chosen from the data, it is in the rows, and "auto" in the settings. Rows of a shift
+        have an entry `sampled`: what is certified of the sampled tasks.
 
     Raises:
-        ValueError: the certificate is batched, or of another kind: of two policies, from both sides, of a mean; or the
-            shift of one of these. Some of several safety levels that hold together, if delta was divided among all.
+        ValueError: the certificate is batched, answers no question that is known or several, or has no rows, as a
+            ranking; without a support where one is needed. Some of several safety levels that hold together, if delta
+            was divided among all.
 
     Example:
         >>> import jax.numpy as jnp
@@ -72,19 +71,22 @@ def certificate_record(
         >>> certificate_record(certificate, support=(0.0, 1.0))["rows"][0]["num_violations"]
         0
     """
-    _check_recorded(certificate)
-    if certificate.safety.ndim != 1:
-        raise ValueError(f"certificate is batched: safety has shape {certificate.safety.shape}, expected [t]")
-    _check_whole(certificate, support, fixed)
+    asked = question_of(certificate, question, each=fixed or "threshold")
+    if asked.has_support and support is None:
+        raise ValueError(f"support is not given; the question {asked.name!r} needs (a, b)")
+    rows = _rows(jax.tree.map(np.asarray, certificate), asked)
+    _check_whole(certificate, support, asked)
+    together = getattr(certificate, "simultaneous", False)
+    names = (getattr(certificate, name, None) for name in ("bound", "method"))
     return {
-        "settings": _settings(certificate, support),
-        "references": {
-            name: REFERENCES[name] for name in (certificate.bound, certificate.method) if name in REFERENCES
-        },
+        "question": asked.name,
+        "settings": _settings(certificate, support, asked),
+        "references": {name: REFERENCES[name] for name in names if name in REFERENCES},
         "data": None if data is None else _data(data),
-        "fixed_beforehand": fixed,
-        "note": _TOGETHER if certificate.simultaneous else _NOTE.format(fixed),
-        "rows": _with_advice(_rows(jax.tree.map(np.asarray, certificate)), advice),
+        **({"others": [_data(each) for each in others]} if others else {}),
+        "fixed_beforehand": asked.each,
+        "note": _TOGETHER if together else _NOTE.format(asked.each) if asked.each else _WHOLE,
+        "rows": _with_advice(rows, advice),
     }
 
 
@@ -115,26 +117,17 @@ def write_certificates(
         ...     path = pathlib.Path(folder) / "certificate.json"
         ...     write_certificates(path, [])
         ...     json.loads(path.read_text())["format_version"]
-        3
+        4
     """
     document = certificate_document(records, protocol=protocol, checkpoint=checkpoint)
     write_whole(path, document_text(document).encode("utf-8", "backslashreplace"), replace=replace)
 
 
-def _check_recorded(certificate: Any) -> None:
-    """Raise ValueError for what a record does not hold."""
-    sampled = _sampled(certificate)
-    if not isinstance(sampled, Certificate) or not sampled._recorded:
-        kind = f"{'that of a shift of ' if sampled is not certificate else ''}{type(sampled).__name__}"
-        raise ValueError(f"certificate has type {kind}; expected one of the safety of one policy (to_json writes any)")
-
-
-def _check_whole(certificate: Certificate, support: tuple[float, float], fixed: str) -> None:
+def _check_whole(certificate: Any, support: tuple[float, float] | None, question: Question) -> None:
     """Raise ValueError for safety levels that hold together, if delta was not divided among just these."""
-    levels = _sampled(certificate)
+    levels = sampled(certificate)
     # Those of a band, or of successes at all their levels, hold in one event, whichever of them are asked for.
-    in_one_event = isinstance(levels, BandCertificate) or levels.beta.ndim
-    if fixed != "safety" or not levels.simultaneous or in_one_event:
+    if "simultaneous" not in question.settings or not levels.simultaneous or levels.beta.ndim or support is None:
         return
     wanted = np.asarray(levels.safety)
     if not np.all((wanted > 0) & (wanted < 1)):
@@ -150,48 +143,39 @@ def _check_whole(certificate: Certificate, support: tuple[float, float], fixed: 
         )
 
 
-def _sampled(certificate: Any) -> Any:
-    """The certificate of the sampled tasks: itself, unless it is of a shift."""
-    return certificate.sampled if isinstance(certificate, ShiftCertificate) else certificate
-
-
-def _settings(certificate: Certificate, support: tuple[float, float]) -> dict[str, Any]:
-    sampled = _sampled(certificate)
+def _settings(certificate: Any, support: tuple[float, float] | None, question: Question) -> dict[str, Any]:
+    """How it was computed: what the question asks to be recorded, and what describes the answer."""
+    answer = sampled(certificate)
+    described = [name for name in _DESCRIBED if hasattr(answer, name)]
+    fields = dict.fromkeys([*question.settings.values(), *described])
     return (
         _shift(certificate)
-        | _others(sampled)
-        | {
-            "bound": certificate.bound,
-            "method": certificate.method,
-            "beta": AUTO if certificate.beta.ndim else _number(certificate.beta),
-            "delta": _number(certificate.delta),
-            "support": [_number(end) for end in support],
-            "num_tasks": certificate.num_tasks,
-            "simultaneous": certificate.simultaneous,
-            "num_smallest": sampled.num_smallest if isinstance(sampled, BandCertificate) else None,
-            "dtype": str(certificate.safety.dtype),
-        }
+        | {name: _setting(name, getattr(answer, name)) for name in fields}
+        | dict(question.declared)
+        | ({"support": [plain(float(end)) for end in support]} if support is not None else {})
+        | {"num_tasks": answer.num_tasks, "dtype": str(answer.delta.dtype)}
     )
 
 
-def _shift(certificate: Certificate) -> dict[str, Any]:
+def _setting(name: str, value: Any) -> Any:
+    """The value as JSON has it; a level for each row is one that was chosen."""
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    array = np.asarray(value)
+    if array.ndim and name == "beta":
+        return AUTO
+    return list(map(plain, array.tolist())) if array.ndim else plain(float(array))
+
+
+def _shift(certificate: Any) -> dict[str, Any]:
     """By how much new tasks may differ from the sampled ones, for a certificate that allows it."""
-    if not isinstance(certificate, ShiftCertificate):
+    if certificate is sampled(certificate):
         return {}
     return {
         "divergence": certificate.divergence,
-        "radius": None if certificate.divergence is None else _number(certificate.radius),
-        "performance_shift": _number(certificate.performance_shift),
+        "radius": None if certificate.divergence is None else plain(float(certificate.radius)),
+        "performance_shift": plain(float(certificate.performance_shift)),
     }
-
-
-def _others(certificate: Certificate) -> dict[str, Any]:
-    """Settings of single kinds."""
-    if isinstance(certificate, AnytimeCertificate):
-        return {"prior": np.asarray(certificate.prior).tolist()}
-    if isinstance(certificate, WeightedCertificate):
-        return {"max_weight": _number(certificate.max_weight)}
-    return {}
 
 
 def _data(data: ReturnsFile) -> dict[str, Any]:
@@ -205,27 +189,12 @@ def _data(data: ReturnsFile) -> dict[str, Any]:
     }
 
 
-def _rows(certificate: Certificate) -> list[dict[str, Any]]:
-    columns = {
-        name: np.asarray(getattr(certificate, field)).tolist()
-        for name, field in (("threshold", "thresholds"), ("safety", "safety"), ("epsilon", "epsilon"))
-    }
-    if certificate.beta.ndim:
-        columns["beta"] = certificate.beta.tolist()
-    counts = (np.asarray(certificate.num_violations), np.asarray(certificate.num_valid), np.asarray(certificate.status))
-    rows = [
-        {
-            **{name: _number(column[i]) for name, column in columns.items()},
-            "num_violations": int(violations),
-            "num_valid": int(valid),
-            "status": Status(int(status)).name.lower(),
-            "sentence": sentence(certificate, i),
-        }
-        for i, (violations, valid, status) in enumerate(zip(*counts, strict=True))
-    ]
-    if not isinstance(certificate, ShiftCertificate):
+def _rows(certificate: Any, question: Question) -> list[dict[str, Any]]:
+    rows = rows_of(certificate, question)
+    if certificate is sampled(certificate):
         return rows
-    before = [{name: row[name] for name in _SAMPLED} for row in _rows(certificate.sampled)]
+    names = [name for name in _OF_SAMPLED if name in rows[0]]
+    before = [{name: row[name] for name in names} for row in rows_of(certificate.sampled, question)]
     return [{**row, "sampled": entry} for row, entry in zip(rows, before, strict=True)]
 
 
@@ -236,7 +205,3 @@ def _with_advice(rows: list[dict[str, Any]], advice: Sequence[Advice | None] | N
     if len(entries) > len(rows):
         raise ValueError(f"advice has {len(entries)} entries; expected at most one for each of {len(rows)} rows")
     return [{**row, "advice": entry} for row, entry in zip(rows, entries, strict=False)] + rows[len(entries) :]
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if math.isfinite(value) else None

@@ -13,6 +13,8 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._evaluate import prepare, task_shape
 from jaxcert.certificates._arguments import choose, planned_beta, prepare_levels, prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._certify import curve_of_counts
+from jaxcert.certificates._question import Option, Question, same
 from jaxcert.certificates._soft import SOFT
 from jaxcert.returns._prepared import Prepared, Support, is_successes
 from jaxcert.returns.summaries import Summary
@@ -142,3 +144,16 @@ def _run(prepared: Prepared, thresholds, beta, settings: Settings, is_predictabl
 def _last(column: jax.Array) -> jax.Array:
     """From [t, ..., 1] to [..., t]."""
     return jnp.moveaxis(column[..., 0], 0, -1)
+
+
+SEQUENTIAL = Question(
+    name="sequential",
+    words="on what share of new tasks is the performance at least a threshold, with as few rollouts as a task needs?",
+    function=certify_sequential,
+    certificate=SequentialCertificate,
+    settings=same("delta", "beta", "method"),
+    options=(Option("give_up", float, "Give a task up when its evidence falls below this"),),
+    advised=True,
+    curve=curve_of_counts,
+    unrepeated="its rollouts stopped by themselves, by a rule that a record does not hold",
+)

@@ -13,7 +13,7 @@ from jaxcert.sequential._wealth import SequentialState
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class SequentialCertificate(Certificate, shifts=True, recorded=True):
+class SequentialCertificate(Certificate, shifts=True):
     """A ``Certificate`` at one moment of a sequential experiment.
 
     The lower bound of a task is the largest threshold that it has passed, and the lower end of the support if none; for

@@ -145,3 +145,16 @@ def test_nothing_is_padded_within_a_compiled_function():
 
     jax.jit(call)(returns(20, 30))
     assert shapes == {(20, 30)}
+
+
+@pytest.mark.parametrize("num_thresholds", [2, 70])
+def test_bounds_that_are_no_numbers_are_violations_even_of_a_threshold_of_minus_infinity(num_thresholds):
+    """One that is none voids all of a certificate; a padding is no violation, and hides none."""
+    thresholds = jnp.asarray([-jnp.inf, *[0.5] * (num_thresholds - 1)])
+
+    def certify(lower):
+        return jaxcert.certify_lower_bounds(lower, thresholds, delta=0.05, beta=0.05, validate=False).num_violations
+
+    for lower, missed in (([jnp.nan, 0.5, jnp.inf], [3, 3]), ([-jnp.inf, 0.6, 0.4], [0, 2])):
+        bounds = jnp.asarray(lower)
+        assert certify(bounds)[:2].tolist() == jax.jit(certify)(bounds)[:2].tolist() == missed

@@ -185,9 +185,9 @@ def test_a_kind_that_does_not_say_that_it_can_be_shifted_is_refused():
             step_curve,
             lambda one: advise(one, support=(0, 1), safety=0.99),
         ):
-            with pytest.raises(ValueError, match=f"certificate is {name}; "):
+            with pytest.raises(ValueError, match=f"certificate is {name}[;,] "):
                 surface(refused)
-    with pytest.raises(ValueError, match="certificate has type Opposite; expected one of the safety of one policy"):
+    with pytest.raises(ValueError, match="certificate is an Opposite, which answers no question that is known here"):
         certificate_record(other, support=(0, 1))
 
 
@@ -332,13 +332,9 @@ def test_a_file_says_how_far_new_tasks_may_be():
 def test_a_file_of_a_shift_says_all_that_it_rests_on_or_is_refused():
     for name, (before, *_) in of_every_kind().items():
         found = certify_shift(before, **TV)
-        if name == "ImprovementCertificate":
-            with pytest.raises(ValueError, match="that of a shift of ImprovementCertificate"):
-                certificate_record(found, support=(0, 1))
-            continue
         record = certificate_record(found, support=(0, 1))
         assert record["settings"]["radius"] == float(found.radius)
-        assert record["settings"]["num_smallest"] == (9 if name == "BandCertificate" else None)
+        assert record["settings"].get("num_smallest") == (9 if name == "BandCertificate" else None)
         assert record["settings"].get("max_weight") == (1.5 if "reweighted" in str(found) else None)
         assert record["settings"].get("prior") == ([1, 1] if name == "AnytimeCertificate" else None)
         assert record["rows"][0]["sampled"]["epsilon"] == float(sampled().epsilon[0])

@@ -15,8 +15,6 @@ import jaxcert
 from jaxcert.baselines import PlugInEstimate
 from jaxcert.certificates import (
     ImprovementCertificate,
-    IntervalCertificate,
-    ShiftCertificate,
     certify_lower_bounds_band,
 )
 from jaxcert.diagnostics import Finding
@@ -216,18 +214,27 @@ def test_the_same_certificate_gives_the_same_page(tmp_path, certificate):
     assert write(tmp_path, certificate).read_bytes() == first
 
 
+def _fields(certificate):
+    return {field.name: getattr(certificate, field.name) for field in dataclasses.fields(certificate)}
+
+
 def test_what_has_no_report(tmp_path, certificate):
     with pytest.raises(ValueError, match=r"suffix '\.pdf'"):
         write_report(tmp_path / "a.pdf", certificate, returns=RETURNS, support=(0, 1))
-    with pytest.raises(ValueError, match=r"returns \(39, 20\); expected \[t\], \[n\] and \[n, m\]"):
+    with pytest.raises(ValueError, match=r"certificate is of 40 tasks, returns have shape \(39, 20\)"):
         write(tmp_path, certificate, returns=RETURNS[1:])
-    with pytest.raises(ValueError, match=r"safety \(1, 2\)"):
+    with pytest.raises(ValueError, match=r"batched: thresholds has shape \(1, 2\)"):
         write(tmp_path, jax.tree.map(lambda leaf: leaf[None], certificate))
-    # Of two policies, from both sides, of other tasks, and no certificate.
-    for kind in (ImprovementCertificate, IntervalCertificate, ShiftCertificate, PlugInEstimate):
-        other = kind(**dict.fromkeys(field.name for field in dataclasses.fields(kind)))
-        with pytest.raises(ValueError, match=f"certificate is an? {kind.__name__}; a page shows what one policy does"):
+    # Of two policies, of other tasks, and no certificate.
+    improvement = ImprovementCertificate(**_fields(certificate))
+    shift = jaxcert.certify_shift(certificate, performance_shift=0.1)
+    for other in (improvement, shift):
+        with pytest.raises(
+            ValueError, match=f"certificate is an? {type(other).__name__}; a page shows what one policy"
+        ):
             write(tmp_path, other)
+    with pytest.raises(ValueError, match="certificate is a PlugInEstimate, which answers no question that is known"):
+        write(tmp_path, PlugInEstimate(**_fields(certificate)))
     assert list(tmp_path.iterdir()) == []
 
 

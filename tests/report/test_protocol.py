@@ -98,7 +98,7 @@ def test_what_cannot_be_locked(change, words):
         ("delta = ", "no protocol"),
         ("delta = 0.1", "has version None of the format, expected 1"),
         ("format_version = 1\ncolour = 3", "unknown entries colour"),
-        ("format_version = 1\ndelta = 0.1", "missing 3 required"),
+        ("format_version = 1\ndelta = 0.1", "missing 2 required"),
         (
             "format_version = 1\ndelta = 0.1\nnum_tasks = 1\nnum_rollouts = 1\nsafeties = [0.5]\n"
             f"support = [0, 1{'0' * 400}]",

@@ -50,15 +50,6 @@ def test_the_example_of_the_page_on_shifts(tmp_path):
     assert str(verify(tmp_path / "c.json", tmp_path / "returns.npz")) == "verified: 1 certificate, 3 statements"
 
 
-def test_what_a_record_of_a_shift_does_not_hold():
-    improvement = jaxcert.certify_improvement(
-        np.full((20, 5), 0.5), np.full((20, 5), 0.5), 0.0, support=(0, 1), delta=0.1
-    )
-    difference = jaxcert.certify_shift(improvement, performance_shift=0.1)
-    with pytest.raises(ValueError, match="that of a shift of ImprovementCertificate"):
-        certificate_record(difference, support=(-1, 1))
-
-
 def test_a_part_of_a_shift_keeps_its_part_of_the_sampled_tasks(tmp_path):
     found = shifted(RETURNS.astype("float32"), LEVELS, **SETTINGS)[1:]
     np.testing.assert_array_equal(found.sampled.thresholds, found.thresholds)

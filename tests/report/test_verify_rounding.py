@@ -1,6 +1,7 @@
 """Verified is what differs by rounding alone, of which nothing is large because one return is."""
 
 import dataclasses
+import functools
 import json
 
 import numpy as np
@@ -9,6 +10,7 @@ from test_verify import LEVELS, RETURNS, SETTINGS, altered, recorded
 
 import jaxcert
 from jaxcert.certificates import floor_figures
+from jaxcert.questions import QUESTIONS
 from jaxcert.report import certificate_record, read_returns, step_curve, verify, write_certificates
 
 U = 2.0**-24
@@ -92,7 +94,8 @@ def test_no_figure_of_a_safety_is_better_than_what_is_computed(tmp_path, monkeyp
         numbers = {"safety": found.safety.at[1].set(lower), "epsilon": found.epsilon.at[1].set(1 - lower)}
         return dataclasses.replace(found, **numbers)
 
-    monkeypatch.setattr("jaxcert.report._recompute.certify", just_below)
+    asked = dataclasses.replace(QUESTIONS["safety"], function=functools.wraps(certify)(just_below))
+    monkeypatch.setitem(QUESTIONS, "safety", asked)
 
     def change(document, figure):
         row = document["certificates"][0]["rows"][1]

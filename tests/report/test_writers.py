@@ -45,7 +45,6 @@ def test_rows_are_the_certificates_own_numbers(tmp_path, dtype):
         "support": [0.0, 1.0],
         "num_tasks": 30,
         "simultaneous": False,
-        "num_smallest": None,
         "dtype": dtype,
     }
     assert record["data"] is None
@@ -96,7 +95,7 @@ def test_a_record_with_nan_is_refused_and_nothing_is_written(tmp_path):
 
 def test_a_batched_certificate_is_refused():
     batched = jax.tree.map(lambda leaf: leaf[None], make_certificate())
-    with pytest.raises(ValueError, match=r"batched: safety has shape \(1, 3\), expected \[t\]"):
+    with pytest.raises(ValueError, match=r"batched: thresholds has shape \(1, 3\), expected \[t\]"):
         certificate_record(batched, support=(0, 1))
 
 

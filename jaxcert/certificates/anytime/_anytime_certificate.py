@@ -13,7 +13,7 @@ from jaxcert.returns._prepared import probability
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class AnytimeCertificate(Certificate, shifts=True, recorded=True):
+class AnytimeCertificate(Certificate, shifts=True):
     """A ``Certificate`` after all n tasks, with those after each earlier one; all of them hold together.
 
     Epsilon is the smallest one of all moments so far, so that it never grows with a task.

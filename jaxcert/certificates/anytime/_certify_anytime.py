@@ -1,10 +1,12 @@
 """From returns, in the order of their tasks, to certificates that hold at every moment."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import chex
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxcert.bounds._evaluate import prepare, task_bounds, task_shape
 from jaxcert.bounds._registry import BOUNDS
@@ -12,6 +14,7 @@ from jaxcert.certificates._arguments import choose, default_bound, prepare_level
 from jaxcert.certificates._binomial import BINOMIAL, inflate
 from jaxcert.certificates._compiled import bad_levels, status_of
 from jaxcert.certificates._level_choice import refuse_choice
+from jaxcert.certificates._question import Option, Question, same
 from jaxcert.certificates.anytime._anytime_certificate import AnytimeCertificate
 from jaxcert.certificates.anytime._anytime_epsilon import Prior, anytime_risk, prepare_prior
 from jaxcert.numerics._batches import elementwise, unpadded
@@ -123,3 +126,20 @@ def _fields(risk, counts, lower, thresholds, beta, delta) -> dict[str, jax.Array
         "status": status_of(BINOMIAL, epsilon, feasible, invalid, beta, delta, n),
         "history": history,
     }
+
+
+def _curve(certificate: AnytimeCertificate, lower_bounds: chex.Array, levels: np.ndarray) -> AnytimeCertificate:
+    settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta}
+    prior = certificate.prior[0], certificate.prior[1]
+    return certify_in_order(certificate.bound, lower_bounds, jnp.asarray(levels), **settings, prior=prior)
+
+
+ANYTIME = Question(
+    name="anytime",
+    words="on what share of new tasks is the performance at least a threshold, at every moment of the sampling?",
+    function=certify_anytime,
+    certificate=AnytimeCertificate,
+    settings=same("delta", "beta", "bound", "prior"),
+    options=(Option("prior", list, "Two numbers of the mixture over risks"),),
+    curve=_curve,
+)

@@ -9,7 +9,7 @@ from jaxcert.certificates._certificate import Certificate
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class BandCertificate(Certificate, shifts=True, recorded=True):
+class BandCertificate(Certificate, shifts=True):
     """A ``Certificate`` that holds at all thresholds together, whether they are listed or not, looked at or not.
 
     Attributes:

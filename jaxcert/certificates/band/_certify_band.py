@@ -22,6 +22,7 @@ from jaxcert.certificates._arguments import (
     prepare_thresholds,
 )
 from jaxcert.certificates._level_choice import refuse_choice
+from jaxcert.certificates._question import Option, Question, same
 from jaxcert.certificates.band._attained_levels import (
     ATTAINED_LEVELS,
     certify_successes,
@@ -195,3 +196,23 @@ def _lower_end(low: Any, dtype: np.dtype, validate: bool) -> jax.Array:
         refuse("low", end, end < np.inf, "a number, or -inf if it is not known")
     rounded = cast(low, dtype, "down")
     return jnp.where(rounded < jnp.inf, rounded, -jnp.inf)
+
+
+def _curve(certificate: BandCertificate, lower_bounds: chex.Array, levels: np.ndarray) -> BandCertificate:
+    settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "low": certificate.low}
+    settings |= {"kind": certificate.method, "num_smallest": certificate.num_smallest}
+    return certify_lower_bounds_band(lower_bounds, levels, **settings)
+
+
+BAND = Question(
+    name="band",
+    words="on what share of new tasks is the performance at least a threshold, at all thresholds at once?",
+    function=certify_band,
+    certificate=BandCertificate,
+    settings={**same("delta", "beta", "bound", "num_smallest"), "kind": "method"},
+    options=(
+        Option("kind", str, "Which band"),
+        Option("num_smallest", int, "Certify up to so many violations alone, and more there"),
+    ),
+    curve=_curve,
+)

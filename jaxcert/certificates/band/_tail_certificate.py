@@ -63,7 +63,7 @@ class TailCertificate(ByThreshold):
     def __str__(self) -> str:
         if not _readable(self):
             return repr(self)
-        return listed(lambda i: _sentence(self, i), self.shares.size)
+        return listed(self._sentence, len(self))
 
     def __repr__(self) -> str:
         if not _readable(self):
@@ -72,25 +72,24 @@ class TailCertificate(ByThreshold):
         shown = ", ".join(f"{name}={figures_row(row)}" for name, row in rows.items())
         return f"TailCertificate({shown}, delta={ceil_figures(float(self.delta))})"
 
+    def _sentence(self, index: int) -> str:
+        """Every figure on its safe side: a larger share has a larger mean."""
+        share, quantile, mean = (float(row[index]) for row in (self.shares, self.quantiles, self.cvar))
+        start = f"With confidence {confidence(float(self.delta))} for all together"
+        status = Status(int(self.status[index]))
+        if not quantile > -np.inf or status is Status.VACUOUS:
+            return f"{start}: nothing is certified about the worst {ceil_figures(share)} of tasks."
+        note = "" if status is Status.CERTIFIED else f" ({status.advice})"
+        average = f"on the worst {ceil_figures(share)} of tasks is at least {floor_figures(mean)} on average, and "
+        return (
+            f"{start}: the {self.quantity} {average if mean > -np.inf else ''}on a new task "
+            f"{'' if mean > -np.inf else 'is '}at least {floor_figures(quantile)} with probability at least "
+            f"{floor_to(1 - share, 4)}.{note}"
+        )
+
 
 def _readable(certificate: TailCertificate) -> bool:
     return holds_values(certificate) and certificate.quantiles.ndim == 1
-
-
-def _sentence(certificate: TailCertificate, index: int) -> str:
-    """Every figure on its safe side: a larger share has a larger mean."""
-    share, quantile, mean = (float(row[index]) for row in (certificate.shares, certificate.quantiles, certificate.cvar))
-    start = f"With confidence {confidence(float(certificate.delta))} for all together"
-    status = Status(int(certificate.status[index]))
-    if not quantile > -np.inf or status is Status.VACUOUS:
-        return f"{start}: nothing is certified about the worst {ceil_figures(share)} of tasks."
-    note = "" if status is Status.CERTIFIED else f" ({status.advice})"
-    average = f"on the worst {ceil_figures(share)} of tasks is at least {floor_figures(mean)} on average, and "
-    return (
-        f"{start}: the {certificate.quantity} {average if mean > -np.inf else ''}on a new task "
-        f"{'' if mean > -np.inf else 'is '}at least {floor_figures(quantile)} with probability at least "
-        f"{floor_to(1 - share, 4)}.{note}"
-    )
 
 
 def certify_tail(

@@ -6,12 +6,14 @@ from typing import Literal
 
 import chex
 import jax
+import numpy as np
 
 from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._arguments import choose, choose_bound, warned
 from jaxcert.certificates._certificate import Certificate
-from jaxcert.certificates._certify import certify_prepared
+from jaxcert.certificates._certify import certify_prepared, curve_of_counts
 from jaxcert.certificates._method import Method
+from jaxcert.certificates._question import COUNTED, Option, Question, same
 from jaxcert.certificates._registry import METHODS
 from jaxcert.certificates.comparisons._both_policies import prepare_both
 from jaxcert.certificates.comparisons._mean_difference import DIFFERENCE
@@ -47,6 +49,10 @@ class ImprovementCertificate(Certificate, shifts=True):
     @property
     def _quantity(self) -> str:
         return DIFFERENCE
+
+    @property
+    def _apart(self) -> str:
+        return "policy A minus B"
 
 
 def certify_improvement(
@@ -123,7 +129,7 @@ def certify_improvement(
         prepared, per_task = side_by_side(both), of_each(per_task, m_a)
     found = certify_prepared(per_task, chosen, prepared, margins, beta, delta, validate)
     found = warned(found) if validate else found
-    return ImprovementCertificate(**{field.name: getattr(found, field.name) for field in dataclasses.fields(found)})
+    return _as_improvement(found)
 
 
 def _chosen(method: str, bound: str) -> tuple[Method, Bound]:
@@ -132,3 +138,27 @@ def _chosen(method: str, bound: str) -> tuple[Method, Bound]:
     if per_task.binary:
         raise ValueError(f"bound is {bound!r}, which is for binary returns; differences of them are not binary")
     return chosen, per_task
+
+
+def _as_improvement(found: Certificate) -> ImprovementCertificate:
+    return ImprovementCertificate(**{field.name: getattr(found, field.name) for field in dataclasses.fields(found)})
+
+
+def _curve(certificate: ImprovementCertificate, lower_bounds: chex.Array, levels: np.ndarray) -> ImprovementCertificate:
+    return _as_improvement(curve_of_counts(certificate, lower_bounds, levels))
+
+
+IMPROVEMENT = Question(
+    name="improvement",
+    words="on what share of new tasks is policy A better than policy B by a margin?",
+    function=certify_improvement,
+    certificate=ImprovementCertificate,
+    columns={"margin": "thresholds", **{name: field for name, field in COUNTED.items() if name != "threshold"}},
+    each="margin",
+    fixed="margins",
+    settings=same("delta", "beta", "bound", "method"),
+    options=(Option("margin", list, "By how much A is to be better; 0: at least as good", True),),
+    inputs=("returns_a", "returns_b"),
+    advised=True,
+    curve=_curve,
+)

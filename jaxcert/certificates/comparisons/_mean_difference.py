@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._certificate import EXPECTED_RETURN, PROBABILITY_OF_SUCCESS
+from jaxcert.certificates._question import Question, same
 from jaxcert.certificates.comparisons._both_policies import BothPolicies, average_differences, prepare_both
 from jaxcert.certificates.functionals._mean_certificate import MeanCertificate, mean_status
 from jaxcert.certificates.functionals._task_averages import OVER_TASKS, mean_over_tasks
@@ -86,3 +87,17 @@ def _mean_difference(bound: Bound, both: BothPolicies, delta: jax.Array) -> dict
     mean = jnp.where(jnp.all(valid, axis=-1), mean, -jnp.inf)
     whole, uncapped = jnp.ones_like(width), jnp.full_like(width, jnp.inf)
     return {"mean": mean, "alpha": whole, "cap": uncapped, "status": mean_status(mean, -width)}
+
+
+MEAN_DIFFERENCE = Question(
+    name="mean_difference",
+    words="by how much is policy A better than policy B on average over new tasks, at least?",
+    function=certify_mean_difference,
+    certificate=MeanCertificate,
+    columns={"mean": "mean", "status": "status"},
+    certified="mean",
+    each=None,
+    fixed=None,
+    settings=same("delta", "bound"),
+    inputs=("returns_a", "returns_b"),
+)

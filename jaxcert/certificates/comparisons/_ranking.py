@@ -15,6 +15,7 @@ from jaxcert.certificates._access import Plain, holds_values
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._figures import ceil_figures, confidence
+from jaxcert.certificates._question import Question, same
 from jaxcert.certificates.comparisons._both_policies import BothPolicies, average_differences, prepare_policies
 from jaxcert.certificates.comparisons._discordant import all_binary, bound_between, discordant_bound
 from jaxcert.certificates.functionals._task_averages import OVER_TASKS, mean_over_tasks
@@ -181,3 +182,18 @@ def _linked(order: jax.Array) -> jax.Array:
     for _ in range(math.ceil(math.log2(order.shape[-1]))):
         order = jnp.any(order[..., :, :, None] & order[..., None, :, :], axis=-2)
     return order
+
+
+RANKING = Question(
+    name="ranking",
+    words="in which order are several policies on average over new tasks?",
+    function=certify_ranking,
+    certificate=RankingCertificate,
+    columns={},
+    certified="",
+    each=None,
+    fixed=None,
+    settings=same("delta", "bound"),
+    inputs=("returns",),
+    unrepeated="an order of policies has no rows",
+)

@@ -14,6 +14,7 @@ from jaxcert.bounds._bound import Bound, Ends, finish
 from jaxcert.bounds._evaluate import task_shape
 from jaxcert.certificates._arguments import as_row
 from jaxcert.certificates._certificate import quantity_of
+from jaxcert.certificates._question import Option, Question, same
 from jaxcert.certificates.functionals._mean_certificate import MeanCertificate, mean_status
 from jaxcert.certificates.functionals._task_averages import mean_over_tasks, prepare_averages, task_averages
 from jaxcert.numerics._batches import common_shape
@@ -125,3 +126,20 @@ def _above_low(lower: jax.Array, room: jax.Array, alpha: jax.Array) -> jax.Array
     shortfall = jnp.maximum(next_up(room - lower), 2.0**-90)
     share = quotient(shortfall, jnp.where(alpha > 0, alpha, 1)) * (1 + 4 * unit_roundoff(room.dtype))
     return next_down(room - share)
+
+
+CVAR = Question(
+    name="cvar",
+    words="what is the mean performance over the worst share of new tasks at least?",
+    function=certify_cvar,
+    certificate=MeanCertificate,
+    columns={"alpha": "alpha", "cap": "cap", "mean": "mean", "status": "status"},
+    certified="mean",
+    each="alpha",
+    fixed="alpha",
+    settings=same("delta", "bound", "cap"),
+    options=(
+        Option("alpha", list, "Shares of the tasks, the worst ones, to certify the mean of", True),
+        Option("cap", list, "Beyond it a return does not count: one for all shares, or one for each", True),
+    ),
+)

@@ -18,6 +18,7 @@ from jaxcert.certificates._access import ByThreshold, holds_values, listed
 from jaxcert.certificates._arguments import prepare_thresholds
 from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures, floor_to
+from jaxcert.certificates._question import COUNTED, Option, Question, same
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import at_least, complement_up, unit_roundoff
 from jaxcert.returns._prepared import Prepared, is_successes, probability
@@ -70,9 +71,7 @@ class EpisodeCertificate(ByThreshold):
     def __str__(self) -> str:
         if not self._is_single():
             return repr(self)
-        columns = (np.ravel(column).tolist() for column in (self.thresholds, self.safety, self.status))
-        rows = list(zip(*columns, strict=True))
-        return listed(lambda i: self._sentence(*rows[i]), len(rows))
+        return listed(self._sentence, len(self))
 
     def __repr__(self) -> str:
         settings = f"num_tasks={self.num_tasks}, rollouts={self.rollouts!r}, num_episodes={self.num_episodes}"
@@ -82,11 +81,19 @@ class EpisodeCertificate(ByThreshold):
         delta = ceil_figures(float(self.delta))
         return f"{type(self).__name__}(thresholds={thresholds}, safety={safety}, delta={delta}, {settings})"
 
+    @property
+    def _apart(self) -> str:
+        """What a legend says of it: that it is of episodes, not of expected returns."""
+        return f"the next {'episode' if self.num_episodes == 1 else f'{self.num_episodes} episodes'}"
+
     def _is_single(self) -> bool:
         """Whether it can be read, and has no batch axes."""
         return holds_values(self) and self.thresholds.ndim == self.safety.ndim == 1
 
-    def _sentence(self, threshold: float, safety: float, status: int) -> str:
+    def _sentence(self, index: int) -> str:
+        threshold, safety, status = (
+            np.asarray(row)[index].item() for row in (self.thresholds, self.safety, self.status)
+        )
         start, (subject, event) = f"With confidence {confidence(float(self.delta))}", self._words(threshold)
         if not safety > 0:
             return f"{start}: nothing is certified about the probability that {subject} {event}."
@@ -235,3 +242,18 @@ def _certificates(lower: jax.Array, thresholds: jax.Array, valid: jax.Array) -> 
     invalid = bad | ~jnp.all(valid, axis=-1, keepdims=True)
     status = jnp.where(invalid, Status.INVALID_INPUT.value, status).astype(jnp.int32)
     return {"safety": safety, "epsilon": complement_up(safety), "status": status}
+
+
+EPISODE = Question(
+    name="episode",
+    words="with which probability does the next episode on a new task reach a threshold, or each of the next ones?",
+    function=certify_episode,
+    certificate=EpisodeCertificate,
+    columns={name: COUNTED[name] for name in ("threshold", "safety", "epsilon", "status")},
+    settings=same("delta", "num_episodes", "rollouts"),
+    options=(
+        Option("num_episodes", int, "So many episodes on one new task all have to reach the threshold"),
+        Option("rollouts", str, "On which rollouts of a task it rests: all, or first", flag="which-rollouts"),
+    ),
+    not_about="a given task",
+)

@@ -11,6 +11,7 @@ from jaxcert.bounds._evaluate import lower_bounds, prepare, task_shape
 from jaxcert.bounds._padding import Tasks, padded, tasks_there
 from jaxcert.certificates._arguments import default_bound
 from jaxcert.certificates._certificate import quantity_of
+from jaxcert.certificates._question import Question, same
 from jaxcert.certificates.functionals._mean_certificate import MeanCertificate, mean_status
 from jaxcert.certificates.functionals._task_averages import prepare_averages, task_averages
 from jaxcert.returns._prepared import Prepared, Support, probability
@@ -104,3 +105,16 @@ def _fields(lower: jax.Array, valid: jax.Array, there: jax.Array | None, low: ja
     valid = valid if there is None else valid | ~there
     mean = finish(lower, Ends(low, (lower >= 0) & jnp.all(valid, axis=-1)))
     return {"mean": mean, **_whole(low), "status": mean_status(mean, low)}
+
+
+MEAN = Question(
+    name="mean",
+    words="what is the mean performance over new tasks at least?",
+    function=certify_mean,
+    certificate=MeanCertificate,
+    columns={"mean": "mean", "status": "status"},
+    certified="mean",
+    each=None,
+    fixed=None,
+    settings=same("delta", "bound"),
+)

@@ -51,9 +51,7 @@ class MeanCertificate(Plain):
     def __str__(self) -> str:
         if not self._is_single():
             return repr(self)
-        columns = (np.ravel(column).tolist() for column in (self.mean, self.alpha, self.status))
-        rows = list(zip(*columns, strict=True))
-        return listed(lambda i: self._sentence(*rows[i]), len(rows))
+        return listed(self._sentence, self.mean.size)
 
     def __repr__(self) -> str:
         settings = f"num_tasks={self.num_tasks}, bound={self.bound!r}, quantity={self.quantity!r}"
@@ -67,8 +65,9 @@ class MeanCertificate(Plain):
         """Whether it can be read, and has no batch axes."""
         return holds_values(self) and self.mean.shape == self.alpha.shape and not self.delta.ndim
 
-    def _sentence(self, mean: float, alpha: float, status: int) -> str:
+    def _sentence(self, index: int) -> str:
         """In words, with every figure rounded to the safe side: a smaller share of worst tasks has a smaller mean."""
+        mean, alpha, status = (np.ravel(column)[index].item() for column in (self.mean, self.alpha, self.status))
         start = f"With confidence {confidence(float(self.delta))}"
         if not np.isfinite(mean):
             return f"{start}: nothing is certified about the mean of the {self.quantity} ({Status(status).advice})."

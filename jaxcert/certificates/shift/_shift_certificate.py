@@ -12,7 +12,7 @@ from jaxcert.certificates.shift._registry import DIVERGENCES
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class ShiftCertificate(Certificate, shifts=True, recorded=True):
+class ShiftCertificate(Certificate, shifts=True):
     """A ``Certificate`` for new tasks from another distribution, in an environment that may be worse, or both.
 
     ``epsilon``, ``safety``, ``thresholds`` and ``status`` are those after the shift; ``lower_bounds``,
@@ -55,6 +55,10 @@ class ShiftCertificate(Certificate, shifts=True, recorded=True):
     @property
     def _quantity(self) -> str:
         return self.quantity
+
+    @property
+    def _apart(self) -> str:
+        return "shifted tasks"
 
     @property
     def _source(self) -> str:

@@ -23,6 +23,7 @@ from jaxcert.certificates._compiled import certify_derived, count_violations
 from jaxcert.certificates._evidence import evidence, least_evidence
 from jaxcert.certificates._level_choice import refuse_choice
 from jaxcert.certificates._method import Derived, Method, Solution
+from jaxcert.certificates._question import Option, Question, same
 from jaxcert.certificates._soft import SOFT, shares
 from jaxcert.certificates.weighted._task_weights import Weights, parts_of_largest, prepare_weights
 from jaxcert.certificates.weighted._weighted_certificate import WeightedCertificate
@@ -187,3 +188,15 @@ def _kept(share: jax.Array, ratio: jax.Array) -> jax.Array:
     tiny = float(jnp.finfo(share.dtype).tiny)
     lost = jnp.maximum(ratio * miss * (1 + 4 * unit_roundoff(share.dtype)), tiny)
     return complement_down(jnp.where((ratio > 0) & (miss > 0), jnp.minimum(lost, 1), 0))
+
+
+WEIGHTED = Question(
+    name="weighted",
+    words="on what share of new tasks from another distribution, of known density ratio, is it at least a threshold?",
+    function=certify_weighted,
+    certificate=WeightedCertificate,
+    settings=same("delta", "beta", "bound", "method", "max_weight"),
+    options=(Option("max_weight", float, "What no weight exceeds", True),),
+    inputs=("returns", "weights"),
+    unrepeated="its weights are no part of a file of returns",
+)

@@ -9,7 +9,7 @@ from jaxcert.certificates._certificate import Certificate
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class WeightedCertificate(Certificate, shifts=True, recorded=True):
+class WeightedCertificate(Certificate, shifts=True):
     """A ``Certificate`` for new tasks from another distribution D', of known density ratio to the sampled one.
 
     ``epsilon``, ``safety`` and ``status`` are those of D'. ``num_violations`` and ``num_valid`` count sampled tasks,
@@ -32,6 +32,10 @@ class WeightedCertificate(Certificate, shifts=True, recorded=True):
 
     max_weight: jax.Array
     effective_size: jax.Array
+
+    @property
+    def _apart(self) -> str:
+        return "reweighted tasks"
 
     @property
     def _source(self) -> str:

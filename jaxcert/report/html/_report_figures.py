@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert.certificates import BandCertificate, Certificate, certify_lower_bounds_band
+from jaxcert.certificates import Certificate, certify_lower_bounds_band
 from jaxcert.certificates._registry import COUNTING, METHODS
 from jaxcert.report._curve import step_curve, thinned
 from jaxcert.report.plots import plot_bounds, plot_certificates
@@ -73,7 +73,7 @@ def tasks_svg(certificate: Certificate, means: np.ndarray) -> str:
 
 def _has_band(certificate: Certificate) -> bool:
     counts = certificate.method == "binomial" and not certificate.beta.ndim
-    return counts and not isinstance(certificate, BandCertificate)
+    return counts and not certificate.simultaneous
 
 
 @contextlib.contextmanager

@@ -10,28 +10,27 @@ import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert._files import check_suffix, write_whole
-from jaxcert._validation import check_kind
+from jaxcert._validation import kind_of
 from jaxcert._version import __version__
-from jaxcert.certificates import AnytimeCertificate, BandCertificate, Certificate, confidence, sentence
+from jaxcert.certificates import confidence
 from jaxcert.diagnostics import Finding
+from jaxcert.questions import Question, question_of, rows_of
+from jaxcert.questions._answers import sampled
 from jaxcert.report._assumptions import ASSUMPTIONS
 from jaxcert.report._readers import ReturnsFile
 from jaxcert.report.html._report_figures import ALONE, TOGETHER, curve_svg, curves, tasks_svg
 from jaxcert.report.html._report_tables import certified_table, facts_table, settings_table
-from jaxcert.sequential._sequential_certificate import SequentialCertificate
-
-# Of which the page's words are true: of one policy, from below, on tasks like those that were sampled.
-_SHOWN = (AnytimeCertificate, BandCertificate, Certificate, SequentialCertificate)
 
 _MOST_SENTENCES = 5
 
 
 def write_report(
     path: str | PathLike[str],
-    certificate: Certificate,
+    certificate: Any,
     *,
     returns: chex.Array,
-    support: tuple[float, float],
+    support: tuple[float, float] | None = None,
+    question: str | None = None,
     where: chex.Array | None = None,
     title: str = "Certificate",
     data: ReturnsFile | None = None,
@@ -45,16 +44,16 @@ def write_report(
 ) -> None:
     """Write a certificate as one page of HTML, which needs no other file and no network.
 
-    The page has the statement in words, the curve of certified safety, the bounds of all tasks, assumptions, likely
-    mistakes, settings, where the returns come from and how to check the page, as far as it is given, and how to cite.
-    Every figure is rounded to the safe side.
+    The page has the statement in words, the curve of certified safety and the bounds of all tasks where the certificate
+    counts them, assumptions, likely mistakes, settings, where the returns come from and how to check the page, as far
+    as it is given, and how to cite. Every figure is rounded to the safe side.
 
     Args:
         path: the file, `.html`.
-        certificate: for one set of tasks, of `jaxcert.certify`, `jaxcert.certify_safety_level`,
-            `jaxcert.certify_band`, `jaxcert.certify_anytime` or `jaxcert.certify_sequential`.
+        certificate: for one set of tasks, of one policy: the answer to a question of `jaxcert.questions`.
         returns: float[n, m], from which it was computed.
-        support: (a, b), as declared.
+        support: (a, b), as declared; None for a question that needs none.
+        question: its name, needed where several have answers of this type, as means have.
         where: bool[n, m], which rollouts count; all by default.
         title: heading of the page, such as the name of policy and tasks.
         data: the file that the returns were read from.
@@ -85,36 +84,50 @@ def write_report(
         True
     """
     check_suffix(path, [".html"])
-    instead = "a page shows what one policy does at least, on tasks like the sampled ones (to_json writes any)"
-    check_kind("certificate", certificate, _SHOWN, instead)
+    asked = question_of(certificate, question, each="threshold")
+    if len(asked.inputs) > 1 or sampled(certificate) is not certificate or not asked.columns:
+        instead = "a page shows what one policy does, on tasks like the sampled ones (to_json writes any)"
+        raise ValueError(f"certificate is {kind_of(certificate)}; {instead}")
     values = np.where(True if where is None else np.asarray(where), np.asarray(returns, np.float64), np.nan)
-    if certificate.safety.ndim != 1 or values.shape[:1] != certificate.lower_bounds.shape:
-        shapes = f"safety {certificate.safety.shape}, lower_bounds {certificate.lower_bounds.shape}"
-        raise ValueError(f"certificate has {shapes} and returns {values.shape}; expected [t], [n] and [n, m]")
-    means = np.nanmean(values, axis=1)
-    num_sentences = 0 if is_curve and not certificate.simultaneous else min(len(certificate), _MOST_SENTENCES)
-    shown = curves(certificate, float(support[0]))
+    rows = [row["sentence"] for row in rows_of(certificate, asked)]
+    if values.ndim != 2 or len(values) != certificate.num_tasks:
+        raise ValueError(f"certificate is of {certificate.num_tasks} tasks, returns have shape {values.shape}")
+    together = getattr(certificate, "simultaneous", False)
     locked = {} if protocol is None else {"protocol, locked beforehand": protocol}
     page = _template().render(
         title=title,
         date=date,
-        sentences=[sentence(certificate, i) for i in range(num_sentences)],
+        sentences=[] if is_curve and not together else rows[:_MOST_SENTENCES],
         confidence=confidence(float(certificate.delta)),
-        rows=certified_table(certificate),
-        num_rows=len(certificate),
-        quantity=certificate._quantity,
+        rows=certified_table(certificate, asked),
+        num_rows=len(rows),
+        question=asked.words,
+        not_about=asked.not_about,
         settings=settings_table(certificate, np.sum(~np.isnan(values), axis=1), support, data) | locked,
         facts=facts_table(facts or {}),
         verify_command=verify_command,
-        alone=ALONE in shown,
-        together=TOGETHER in shown,
-        curve=curve_svg(shown, None if is_curve else certificate, means),
-        tasks=tasks_svg(certificate, means),
+        figures=_figures(certificate, asked, np.nanmean(values, axis=1), support, is_curve=is_curve),
         assumptions=ASSUMPTIONS,
         findings=findings,
         version=__version__,
     )
     write_whole(path, page.encode("utf-8", "backslashreplace"), replace=replace)
+
+
+def _figures(
+    certificate: Any, question: Question, means: np.ndarray, support: tuple[float, float] | None, *, is_curve: bool
+) -> dict[str, Any] | None:
+    """The curve and the bounds of all tasks, and what their captions say; None for an answer that counts no tasks."""
+    if question.curve is None or support is None:
+        return None
+    shown = curves(certificate, float(support[0]))
+    return {
+        "quantity": certificate._quantity,
+        "alone": ALONE in shown,
+        "together": TOGETHER in shown,
+        "curve": curve_svg(shown, None if is_curve else certificate, means),
+        "tasks": tasks_svg(certificate, means),
+    }
 
 
 def _template() -> Any:

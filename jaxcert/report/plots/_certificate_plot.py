@@ -8,13 +8,9 @@ import numpy as np
 
 from jaxcert._validation import kind_of
 from jaxcert.baselines import PlugInEstimate
-from jaxcert.certificates import (
-    Certificate,
-    ImprovementCertificate,
-    ShiftCertificate,
-    WeightedCertificate,
-    confidence,
-)
+from jaxcert.certificates import Certificate, confidence
+from jaxcert.questions import QUESTIONS
+from jaxcert.questions._answers import of_type
 from jaxcert.report.plots._axes import GREY, drawing, dress, styles
 
 
@@ -43,7 +39,7 @@ def plot_certificates(
 
     Raises:
         ValueError: no certificate, one of no share of tasks (a mean, say), a batched one, or certificates with
-            different delta.
+            different delta; one that answers no question that is known.
         ImportError: matplotlib is missing (`pip install 'jaxcert[plot]'`).
 
     Example:
@@ -65,10 +61,11 @@ def plot_certificates(
             ax.plot(*_steps(certificate, left), drawstyle="steps-pre", label=_label(label, certificate), **style)
         if points:
             ax.plot(*zip(*points, strict=True), "o", color=GREY, markersize=4, zorder=3, label="requested")
-        when = "all at once" if all(one.simultaneous for one in named.values()) else "each fixed beforehand"
+        together = all(getattr(one, "simultaneous", False) for one in named.values())
+        when = "all at once" if together else "each fixed beforehand"
         heading = f"{title}: {claim}" if title else claim.capitalize()
         certified = "certified " if any(map(_holds, named.values())) else ""
-        level = "margin c" if all(isinstance(one, ImprovementCertificate) for one in named.values()) else "threshold B"
+        level = "margin c" if all("margin" in _columns(one) for one in named.values()) else "threshold B"
         dress(ax, title=heading, xlabel=f"{level}, {when}", ylabel=f"{certified}safety 1−ε")
         ax.set_ylim(-0.02, 1.02)
     return ax
@@ -79,7 +76,7 @@ def _claim(certificates: Mapping[str, Certificate]) -> str:
     if not certificates:
         raise ValueError("certificates is empty, expected at least one to draw")
     for certificate in certificates.values():
-        if not isinstance(certificate, Certificate):
+        if _holds(certificate) and not of_type(certificate)[0].has_curve:
             raise ValueError(f"certificates hold {kind_of(certificate)}; expected those of a share of new tasks")
     batched = [label for label, certificate in certificates.items() if certificate.safety.ndim != 1]
     if batched:
@@ -93,24 +90,19 @@ def _claim(certificates: Mapping[str, Certificate]) -> str:
     return f"no certificate, but as with confidence {deltas[0]}" if sound == {False} else f"confidence {deltas[0]}"
 
 
-_OTHER = {
-    ShiftCertificate: "shifted tasks",
-    WeightedCertificate: "reweighted tasks",
-    ImprovementCertificate: "policy A minus B",
-}
-
-
-def _holds(certificate: Certificate) -> bool:
+def _holds(certificate: Any) -> bool:
     """Whether it is more than an estimate in the form of a certificate."""
     return not isinstance(certificate, PlugInEstimate)
 
 
-def _label(label: str, certificate: Certificate) -> str | None:
+def _columns(certificate: Any) -> Mapping[str, str]:
+    """What is drawn, and the fields that hold it."""
+    return QUESTIONS["safety"].columns if not _holds(certificate) else of_type(certificate)[0].columns
+
+
+def _label(label: str, certificate: Any) -> str | None:
     """Its entry in the legend, which says if the curve is none of one policy on tasks like the sampled ones."""
-    if not _holds(certificate):
-        note = "no certificate"
-    else:
-        note = next((words for kind, words in _OTHER.items() if isinstance(certificate, kind)), "")
+    note = certificate._apart
     return " ".join(filter(None, [label, f"({note})" if label and note else note])) or None
 
 

@@ -1,0 +1,39 @@
+"""The tables of the page on questions: what is asked, and where each question is served.
+
+python -m benchmarks.questions
+"""
+
+from collections.abc import Callable
+
+from jaxcert.questions import QUESTIONS, Question
+
+SURFACES: dict[str, Callable[[Question], bool]] = {
+    "file": lambda question: bool(question.columns),
+    "verify": lambda question: bool(question.columns) and not question.unrepeated,
+    "protocol": lambda question: len(question.inputs) == 1 and not question.unrepeated,
+    "page": lambda question: len(question.inputs) == 1 and bool(question.columns),
+    "plot": lambda question: question.has_curve,
+    "advice": lambda question: question.advised,
+    "command line": lambda question: bool(question.columns) and not question.unrepeated,
+    "sweep": lambda question: question.name == "safety",
+}
+
+
+def questions() -> str:
+    """A row for each question: its name, its function, and what it asks."""
+    rows = [f"| `{name}` | `{each.function.__name__}` | {each.words} |" for name, each in QUESTIONS.items()]
+    return "\n".join(rows)
+
+
+def matrix() -> str:
+    """A row for each question, a column for each surface; "yes" where it is served, else it is refused in words."""
+    head = f"| question | {' | '.join(SURFACES)} |\n|---|{'---|' * len(SURFACES)}"
+    rows = [
+        f"| `{name}` | {' | '.join('yes' if serves(question) else '-' for serves in SURFACES.values())} |"
+        for name, question in QUESTIONS.items()
+    ]
+    return "\n".join([head, *rows])
+
+
+if __name__ == "__main__":
+    print(f"| question | function | what is asked |\n|---|---|---|\n{questions()}\n\n{matrix()}")

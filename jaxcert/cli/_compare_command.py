@@ -1,0 +1,95 @@
+"""`jaxcert compare`: two policies on the same tasks, from a file of returns of each."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from jaxcert._files import check_output
+from jaxcert.bounds._registry import BOUNDS
+from jaxcert.cli import _console, _tables
+from jaxcert.cli._options import EpisodeColumn, Quiet, Strict, TaskColumn, ValueColumn, columns_of, level
+from jaxcert.cli._plots import write_plot
+from jaxcert.cli._question_options import askable, chosen, fixed_numbers, with_options
+from jaxcert.cli._required import check_rows
+from jaxcert.cli._settled import Force, check_distinct, check_new, completed
+from jaxcert.report import certificate_record, check_figure_path, plot_certificates, read_returns, write_certificates
+from jaxcert.report._recompute import asked
+from jaxcert.report.plots._axes import drawing
+
+_ASKED = askable(num_inputs=2)
+
+
+@with_options(_ASKED)
+def compare_files(
+    file_a: Annotated[Path, typer.Argument(metavar="A", help="Returns of policy A, a file as for `jaxcert certify`.")],
+    file_b: Annotated[Path, typer.Argument(metavar="B", help="Returns of policy B on the same tasks.")],
+    delta: Annotated[float, typer.Option(metavar="D", help="Failure probability of the certificate.")],
+    support: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="A B", help="Smallest and largest possible return; successes need none."),
+    ] = None,
+    question: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help=f"What is asked: {' or '.join(_ASKED)}; by default improvement if margins are given."
+        ),
+    ] = None,
+    beta: Annotated[Any, typer.Option(metavar="P", parser=level, help="As in `jaxcert certify`.")] = None,
+    bound: Annotated[str | None, typer.Option(help=f"One of {', '.join(BOUNDS)}, as far as it is for pairs.")] = None,
+    method: Annotated[str | None, typer.Option(help="binomial, scenario or soft.")] = None,
+    task_column: TaskColumn = None,
+    episode_column: EpisodeColumn = None,
+    value_column: ValueColumn = None,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a certificate file there.")] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw certified safety by margin there.")] = None,
+    require: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Exit with status 1 unless this safety, or mean, is certified in every row."),
+    ] = None,
+    force: Force = False,
+    strict: Strict = False,
+    quiet: Quiet = False,
+    *,
+    options: dict[str, Any],
+) -> None:
+    """Certify how much better policy A is than policy B, on the same tasks, which are matched by their labels.
+
+    Tables name their tasks; rows of arrays are tasks in the same order.
+    """
+    wanted = chosen(question or ("improvement" if options.get("margin") else "mean_difference"), _ASKED)
+    margins = fixed_numbers(wanted, {}, options)
+    _check_outputs(file_a, file_b, json, plot, force=force)
+    if plot and not wanted.has_curve:
+        raise ValueError(f"--plot draws certified safety by margin; the question {wanted.name!r} has none")
+    columns = columns_of(task_column, episode_column, value_column)
+    given = {"support": support, "delta": delta, "beta": beta, "bound": bound, "method": method}
+    with _console.warnings_on_stderr(), _console.progress(quiet) as show:
+        show(f"reading {file_a} and {file_b}")
+        data = [read_returns(file, strict=strict, **columns) for file in (file_a, file_b)]
+        settings = completed(wanted, given, data[0].returns)
+        show(f"comparing on {len(data[0].returns)} tasks")
+        own = {name: value for name, value in options.items() if name != wanted.each}
+        found = asked(wanted, data, margins, {**settings, **own})
+        if json:
+            facts = {"support": settings["support"], "data": data[0], "others": data[1:], "question": wanted.name}
+            write_certificates(json, [certificate_record(found, **facts)], replace=force)
+        if plot:
+            with drawing(None) as ax:
+                write_plot(plot, plot_certificates(found, title=f"{file_a.name}, {file_b.name}", ax=ax), replace=force)
+    console = _console.output()
+    console.print(f"A is {file_a}, B is {file_b}: {found.num_tasks} tasks, {_tables.way(found)}")
+    console.print("", _tables.answer_table(found, wanted, margins or []), "", sep="\n", soft_wrap=False, crop=False)
+    console.print(str(found))
+    if require is not None:
+        check_rows(require, found, wanted)
+
+
+def _check_outputs(file_a: Path, file_b: Path, json: Path | None, plot: Path | None, *, force: bool) -> None:
+    """Raise beforehand for files that could not be written, or exist and may not be replaced."""
+    if json:
+        check_output(json)
+    if plot:
+        check_figure_path(plot)
+    check_distinct(("A", file_a), ("B", file_b), ("--json", json), ("--plot", plot))
+    check_new(json, plot, force=force)

@@ -1,0 +1,106 @@
+"""Which question a certificate answers, and what it says, row by row."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from jaxcert._validation import kind_of
+from jaxcert.certificates import ShiftCertificate, Status, sentence
+from jaxcert.certificates._question import Question
+from jaxcert.questions._registry import QUESTIONS
+
+
+def question_of(certificate: Any, name: str | None = None, *, each: str | None = None) -> Question:
+    """The question that a certificate answers.
+
+    Args:
+        certificate: the answer; after a shift, that of the sampled tasks counts.
+        name: of the question, needed where several have answers of this type, as means have.
+        each: what was fixed beforehand, in a word, which may tell them apart, too.
+
+    Returns:
+        The question.
+
+    Raises:
+        ValueError: for an answer to none that is known, to another one, or to several.
+
+    Example:
+        >>> import jaxcert
+        >>> found = jaxcert.certify(jaxcert.sample_returns("cheetah"), 500.0, support=(0, 1000), delta=0.01)
+        >>> question_of(found, each="threshold").name
+        'safety'
+    """
+    answered = of_type(certificate)
+    if name is not None:
+        if name not in {question.name for question in answered}:
+            known = ", ".join(question.name for question in answered)
+            raise ValueError(f"certificate is {kind_of(sampled(certificate))}, which answers {known}; not {name!r}")
+        return QUESTIONS[name]
+    chosen = [question for question in answered if each in (None, question.each)] or answered
+    if len(chosen) > 1:
+        names = ", ".join(question.name for question in chosen)
+        raise ValueError(f"certificate is {kind_of(sampled(certificate))}; expected question=, one of {names}")
+    return chosen[0]
+
+
+def of_type(certificate: Any) -> list[Question]:
+    """The questions whose answers have this type, or ValueError if there is none; a subclass may mean another thing."""
+    answer = sampled(certificate)
+    found = [question for question in QUESTIONS.values() if question.certificate is type(answer)]
+    if not found:
+        raise ValueError(f"certificate is {kind_of(answer)}, which answers no question that is known here")
+    return found
+
+
+def sampled(certificate: Any) -> Any:
+    """The certificate of the sampled tasks: itself, unless it is of a shift."""
+    return certificate.sampled if isinstance(certificate, ShiftCertificate) else certificate
+
+
+def rows_of(certificate: Any, question: Question) -> list[dict[str, Any]]:
+    """What a certificate says, as plain values: its columns and a sentence, for each number that was fixed beforehand.
+
+    Args:
+        certificate: for one set of tasks, with values.
+        question: which it answers.
+
+    Returns:
+        A dictionary for each row; a number that is not finite is None.
+
+    Raises:
+        ValueError: it is batched, or has no rows.
+
+    Example:
+        >>> import jaxcert
+        >>> found = jaxcert.certify_mean(jaxcert.sample_returns("cheetah"), support=(0, 1000), delta=0.01)
+        >>> rows_of(found, QUESTIONS["mean"])[0]["status"]
+        'certified'
+    """
+    if not question.columns:
+        raise ValueError(
+            f"the question {question.name!r} has no rows: {question.unrepeated} (to_json writes any answer)"
+        )
+    columns = {name: _column(certificate, field) for name, field in _fields(certificate, question).items()}
+    count = max(map(len, columns.values()))
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return [{**row, "sentence": sentence(certificate, i)} for i, row in zip(range(count), rows, strict=True)]
+
+
+def _fields(certificate: Any, question: Question) -> Mapping[str, str]:
+    """The columns and, if it has one for each row, beta."""
+    return {**question.columns, "beta": "beta"} if np.ndim(getattr(certificate, "beta", 0)) else question.columns
+
+
+def _column(certificate: Any, field: str) -> list[Any]:
+    values = np.asarray(getattr(certificate, field))
+    if values.ndim > 1:
+        raise ValueError(f"certificate is batched: {field} has shape {values.shape}, expected [t]")
+    entries = np.atleast_1d(values).tolist()
+    return [Status(code).name.lower() for code in entries] if field == "status" else list(map(plain, entries))
+
+
+def plain(value: Any) -> Any:
+    """A number, or None in place of one that is not finite; anything else as it is."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

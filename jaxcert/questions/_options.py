@@ -1,0 +1,41 @@
+"""Settings of a question from a surface: which it takes, which it needs, and what they have to be."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from jaxcert.certificates._question import Option, Question
+
+_WORDS = {int: "a whole number", float: "a number", str: "a word", bool: "true", list: "numbers"}
+
+
+def checked_options(question: Question, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options by name, their numbers as floats, or ValueError: for one of another question or type, or missing."""
+    known = {option.name: option for option in question.options}
+    for name, value in options.items():
+        if name not in known:
+            own = f"expected {', '.join(known)}" if known else "it has none of its own"
+            raise ValueError(f"{name} is no option of the question {question.name!r}; {own}")
+        _check_type(known[name], value)
+    missing = [option.name for option in question.options if option.is_needed and not options.get(option.name)]
+    if missing:
+        needed = {option.name: option.help for option in question.options}
+        words = "; ".join(f"{name} ({needed[name][0].lower()}{needed[name][1:]})" for name in missing)
+        raise ValueError(f"the question {question.name!r} needs {words}")
+    return {name: _as_floats(known[name], value) for name, value in options.items()}
+
+
+def _as_floats(option: Option, value: Any) -> Any:
+    return list(map(float, value)) if option.type is list else option.type(value)
+
+
+def _check_type(option: Option, value: Any) -> None:
+    numeric = isinstance(value, int | float) and not isinstance(value, bool)
+    right = {
+        int: isinstance(value, int) and not isinstance(value, bool),
+        float: numeric,
+        str: isinstance(value, str),
+        bool: value is True,
+        list: isinstance(value, list | tuple) and all(isinstance(each, int | float) for each in value),
+    }[option.type]
+    if not right:
+        raise ValueError(f"{option.name} is {value!r:.40}; expected {_WORDS[option.type]}")
