@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from jaxcert import baselines as baselines
     from jaxcert import diagnostics as diagnostics
     from jaxcert import planning as planning
+    from jaxcert import questions as questions
     from jaxcert import report as report
     from jaxcert import sweep as sweep
     from jaxcert import tasks as tasks
@@ -109,7 +110,7 @@ __all__ = [
 ]
 
 # Imported when they are first asked for.
-_ROOMS = frozenset({"baselines", "diagnostics", "planning", "report", "sweep", "tasks", "training"})
+_ROOMS = frozenset({"baselines", "diagnostics", "planning", "questions", "report", "sweep", "tasks", "training"})
 
 
 def __getattr__(name: str) -> ModuleType:

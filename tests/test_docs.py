@@ -89,7 +89,7 @@ def _with_files():
     """The files that the text assumes."""
     pandas = pytest.importorskip("pandas")
     returns = jaxcert.sample_returns("cheetah")
-    for file in ("returns.npz", "seed0.npz", "seed1.npz"):
+    for file in ("returns.npz", "seed0.npz", "seed1.npz", "new.npz", "old.npz"):
         np.savez(file, returns=returns)
     task, episode = np.indices(returns.shape).reshape(2, -1)
     table = pandas.DataFrame({"task_id": task, "episode_id": episode, "total_return": np.ravel(returns)})

@@ -265,6 +265,28 @@ def test_a_safety_level_is_nowhere_below_that_of_one_level():
     np.testing.assert_allclose(masked.thresholds, found, rtol=1e-6)
 
 
+def best_of_the_levels(counts: np.ndarray, m: int, wanted: float, delta: float) -> float:
+    """The largest of the tolerance limits that are the definition, by SciPy."""
+    n, found = len(counts), [0.0]
+    for usual, part in zip(LEVELS, shares(m), strict=True):
+        risks = stats.beta.ppf(1 - part * delta, np.arange(n) + 1, n - np.arange(n))
+        allowed = np.flatnonzero(1 - risks / (1 - wanted) >= usual)
+        k = max(allowed.max(initial=0), 0)
+        beta = 1 - risks[k] / (1 - wanted)
+        if beta > 0:
+            found.append(np.sort(stats.beta.ppf(beta, counts, m - counts + 1))[k])
+    return max(found)
+
+
+@pytest.mark.parametrize("wanted", [0.5, 0.8, 0.9])
+def test_a_safety_level_is_the_best_of_its_levels(wanted):
+    rng = np.random.default_rng(4)
+    for _ in range(5):
+        counts = rng.binomial(20, rng.beta(4, 1, 60)).clip(1, 20)
+        found = float(certify_safety_level(data_set(counts, 20), wanted, delta=0.1).thresholds[0])
+        assert found == pytest.approx(best_of_the_levels(counts, 20, wanted, 0.1), rel=1e-4)
+
+
 @pytest.mark.parametrize("array", [np.asarray, jnp.asarray])
 @pytest.mark.parametrize("support", [(2, 3), (0.5, 1), (0, 0.5)])
 def test_successes_outside_the_support_are_refused(array, support):

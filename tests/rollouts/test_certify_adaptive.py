@@ -101,6 +101,7 @@ def test_it_is_the_sequential_certificate_of_its_returns(whole):
     for name in ("num_violations", "num_rollouts_used", "epsilon", "safety", "lower_bounds"):
         np.testing.assert_array_equal(getattr(again, name), getattr(whole.certificate, name))
     assert 5 < np.mean([len(row) for row in rows]) < 60
+    assert np.mean([len(set(np.asarray(row).tolist())) > 1 for row in rows]) > 0.5  # each rollout has its own key
     assert sum(map(len, rows)) <= int(whole.num_started) <= 1.3 * sum(map(len, rows))
     assert int(whole.num_unfinished) == 0
 
