@@ -5,7 +5,8 @@ python -m benchmarks.questions
 
 from collections.abc import Callable
 
-from jaxcert.questions import QUESTIONS, Question
+from jaxcert.certificates._question import Question
+from jaxcert.questions import QUESTIONS
 
 SURFACES: dict[str, Callable[[Question], bool]] = {
     "file": lambda question: bool(question.columns),

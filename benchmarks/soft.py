@@ -18,8 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxcert
-from jaxcert.certificates._evidence import BETS
-from jaxcert.certificates._soft import default_alpha, soft_epsilon
+from jaxcert.certificates._soft import BETS, default_alpha, soft_epsilon
 from jaxcert.sequential import certify_sequential
 from jaxcert.tasks import bridge_world, simple_grid
 

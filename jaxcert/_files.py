@@ -12,7 +12,7 @@ import numpy as np
 
 from jaxcert._leftovers import is_temporary, new_temporary, remove_temporaries
 
-# Of 255 bytes that a name may have nearly everywhere, 25 are for what is added: `.unfinished`, and a temporary file's.
+# A name may have 255 bytes nearly everywhere; 25 are kept for what is added: `.unfinished`, and a temporary file's.
 _LONGEST = 230
 
 

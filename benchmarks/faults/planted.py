@@ -120,7 +120,7 @@ FAULTS = (
     ),
     Fault(
         "larger-shift-for-both",
-        "certificates/shift/_both_shifts.py",
+        "certificates/shift/_divergence.py",
         "-minus(-first, second)",
         "jnp.maximum(first, second)",
     ),
@@ -151,7 +151,7 @@ FAULTS = (
     ),
     Fault(
         "action-not-finite-unnoticed",
-        "rollouts/_stepping.py",
+        "rollouts/_queue.py",
         "finite=episodes.finite & (good | ~alive)",
         "finite=episodes.finite",
     ),
@@ -189,7 +189,7 @@ FAULTS = (
     Fault("file-replaced", "_files.py", "_move if replace else _place_beside", "_move"),
     Fault(
         "stale-chunk",
-        "sweep/_store.py",
+        "sweep/_chunked.py",
         "for array in (np.frombuffer(words, np.uint8), x, where)",
         "for array in (np.frombuffer(words, np.uint8), x)",
     ),

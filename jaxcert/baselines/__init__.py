@@ -1,7 +1,6 @@
 """Methods with which rollout bounds are compared."""
 
 from jaxcert.baselines import interval_mdp
-from jaxcert.baselines._known_performances import certify_known_performances
-from jaxcert.baselines._plug_in import PlugInEstimate, certify_plug_in
+from jaxcert.baselines._plug_in import PlugInEstimate, certify_known_performances, certify_plug_in
 
 __all__ = ["PlugInEstimate", "certify_known_performances", "certify_plug_in", "interval_mdp"]

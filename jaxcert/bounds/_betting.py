@@ -131,7 +131,7 @@ def _look(
     gap = log_mean + jnp.log1p(-loss)
     slope = (1 - t) * (square - loss * loss) / (1 - loss)
     value = jnp.expm1(log_mean - goal) / t
-    # Of values equal up to rounding, take the later t: near the best, values hardly differ but derivatives do.
+    # Where values are equal up to rounding, take the later t: near the best, values hardly differ but derivatives do.
     noise = 8 * unit_roundoff(t.dtype) * (1 + jnp.abs(value))
     better, below = value > tested.value - noise, gap < goal
     low, high = jnp.where(below, log_odds, tested.low), jnp.where(below, tested.high, log_odds)

@@ -171,7 +171,7 @@ def lower_bounds_at(bound: Bound, x, low, high, where, betas, *, together: bool 
 
 @functools.partial(jax.jit, static_argnums=0)
 def _arguments(bound: Bound, x, beta, low, high, where) -> tuple[tuple[jax.Array, ...], Ends, jax.Array]:
-    """Of the bound's ``solve`` and of ``finish``, and which tasks refute the support."""
+    """The arguments of the bound's ``solve`` and of ``finish``, and which tasks refute the support."""
     data = data_of(bound, x, beta, low, high, where)
     return bound.lower(data), Ends(data.low, data.valid & (data.num_rollouts >= bound.min_rollouts)), data.refuted
 

@@ -5,6 +5,7 @@ from jaxcert.certificates._certificate import Certificate, Status, sentence
 from jaxcert.certificates._certify import certify, certify_lower_bounds
 from jaxcert.certificates._figures import ceil_figures, confidence, floor_figures, floor_to
 from jaxcert.certificates._interval import IntervalCertificate, certify_interval
+from jaxcert.certificates._question import Option, Question
 from jaxcert.certificates._safety_level import certify_safety_level
 from jaxcert.certificates._scenario import ScenarioSolution, scenario_epsilon
 from jaxcert.certificates.anytime import AnytimeCertificate, anytime_epsilon, certify_anytime
@@ -41,6 +42,8 @@ __all__ = [
     "ImprovementCertificate",
     "IntervalCertificate",
     "MeanCertificate",
+    "Option",
+    "Question",
     "RankingCertificate",
     "ScenarioSolution",
     "ShiftCertificate",

@@ -14,8 +14,7 @@ import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert._validation import is_concrete
-from jaxcert.certificates._figures import ceil_figures, floor_figures
-from jaxcert.certificates._status import Status
+from jaxcert.certificates._figures import Status, ceil_figures, floor_figures
 from jaxcert.numerics._rounding import cast_host
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from jaxcert._validation import is_concrete
 from jaxcert.certificates._arguments import divided
 from jaxcert.certificates._method import Method, Solution
-from jaxcert.certificates.band._joint_counts import joint_counts
+from jaxcert.certificates.band._crossing import joint_counts
 from jaxcert.numerics._batches import as_argument, counts_from_zero, in_front
 from jaxcert.numerics._rounding import Side, cast_host, complement_down
 from jaxcert.returns._prepared import probability

@@ -8,6 +8,7 @@ import jax
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import ByThreshold, holds_values, listed
 from jaxcert.certificates._figures import (
+    Status,
     ceil_figures,
     confidence,
     figures_row,
@@ -15,10 +16,9 @@ from jaxcert.certificates._figures import (
     floor_to,
     level_figures,
 )
-from jaxcert.certificates._status import Status
 from jaxcert.returns._prepared import is_successes
 
-# Of a distribution of tasks, the one that the tasks of the certificate are from.
+# The name of the distribution that the tasks of a certificate are from.
 SAMPLED = "sampled"
 EXPECTED_RETURN, PROBABILITY_OF_SUCCESS = "expected return", "probability of success"
 

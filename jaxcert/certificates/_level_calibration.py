@@ -14,7 +14,7 @@ import numpy as np
 _MOST_TASKS = 10_000
 # The relative step at which the search ends; and the share of delta that is spent on what lies outside all windows.
 _STEP, _OUTSIDE = 0.01, 1e-5
-# Of intervals of the risk: at the start, and at most until a level is given up.
+# Numbers of intervals of the risk: at the start, and at most, until a level is given up.
 _FIRST, _MOST_INTERVALS = 32, 20_000
 
 

@@ -35,7 +35,7 @@ from jaxcert.numerics._rounding import complement_up
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns.summaries import Summary
 
-# Of successes: up to so many rollouts per task, one safety alone, too, has most from all numbers of successes together.
+# Up to so many successes or failures per task, even one safety alone gains most from all numbers of successes together.
 FEW = 6
 
 

@@ -8,8 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete
-from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.certificates._epsilon_arguments import epsilon_arguments, whole
+from jaxcert.certificates._binomial import BINOMIAL, epsilon_arguments, whole
 from jaxcert.certificates._method import Method, Solution
 from jaxcert.certificates._scenario_search import Problem, first_feasible, search
 from jaxcert.numerics._batches import common_shape, elementwise, in_blocks, unpadded

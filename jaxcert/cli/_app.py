@@ -9,9 +9,9 @@ import typer
 import jaxcert
 from jaxcert._contents import unreadable
 from jaxcert.cli import (
-    _cache,
     _certify_command,
     _compare_command,
+    _console,
     _demo_command,
     _lock_command,
     _plan_command,
@@ -86,4 +86,4 @@ def _main(
 ) -> None:
     """Certify the performance of a fixed policy on new tasks from the same distribution."""
     if cache:
-        context.with_resource(_cache.compiled_programs())
+        context.with_resource(_console.compiled_programs())

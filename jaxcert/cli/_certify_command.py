@@ -13,16 +13,24 @@ from jaxcert.certificates import Certificate, floor_figures
 from jaxcert.certificates._registry import METHODS
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._certify_outputs import Found, Outputs, every_step, write_outputs
-from jaxcert.cli._numbers import several
-from jaxcert.cli._options import EpisodeColumn, Quiet, Strict, TaskColumn, ValueColumn, level
-from jaxcert.cli._plots import Size, Title, check_size
-from jaxcert.cli._question_options import askable, chosen, fixed_numbers, with_options
-from jaxcert.cli._required import check_rows
+from jaxcert.cli._options import (
+    EpisodeColumn,
+    Quiet,
+    Size,
+    Strict,
+    TaskColumn,
+    Title,
+    ValueColumn,
+    check_size,
+    level,
+    several,
+)
+from jaxcert.cli._question_options import askable, check_rows, chosen, fixed_numbers, with_options
 from jaxcert.cli._settled import Force, ProtocolFile, check_design, completed, settled, settled_columns
 from jaxcert.diagnostics import Finding, diagnose
 from jaxcert.planning import Advice, advise
 from jaxcert.planning._advice import misses
-from jaxcert.questions._options import checked_options
+from jaxcert.questions._given_options import checked_options
 from jaxcert.report import ReturnsFile, read_returns
 from jaxcert.report._recompute import asked as ask
 from jaxcert.report._recompute import question_named

@@ -14,7 +14,7 @@ from jaxcert._files import check_output, check_suffix
 from jaxcert.certificates import Certificate
 from jaxcert.certificates.attained import ATTAINED
 from jaxcert.cli import _tables
-from jaxcert.cli._plots import write_plot
+from jaxcert.cli._options import write_plot
 from jaxcert.cli._settled import Writing, check_distinct, check_new
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice
@@ -36,7 +36,7 @@ from jaxcert.report import (
 from jaxcert.report._curve import thinned
 from jaxcert.report.plots._axes import drawing
 
-# Of a curve: more take a record of megabytes, and no eye tells them apart.
+# Points of a curve: more take a record of megabytes, and no eye tells them apart.
 MOST_POINTS = 1000
 
 

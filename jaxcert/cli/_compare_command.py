@@ -8,10 +8,8 @@ import typer
 from jaxcert._files import check_output
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.cli import _console, _tables
-from jaxcert.cli._options import EpisodeColumn, Quiet, Strict, TaskColumn, ValueColumn, columns_of, level
-from jaxcert.cli._plots import write_plot
-from jaxcert.cli._question_options import askable, chosen, fixed_numbers, with_options
-from jaxcert.cli._required import check_rows
+from jaxcert.cli._options import EpisodeColumn, Quiet, Strict, TaskColumn, ValueColumn, columns_of, level, write_plot
+from jaxcert.cli._question_options import askable, check_rows, chosen, fixed_numbers, with_options
 from jaxcert.cli._settled import Force, check_distinct, check_new, completed
 from jaxcert.report import certificate_record, check_figure_path, plot_certificates, read_returns, write_certificates
 from jaxcert.report._recompute import asked

@@ -11,8 +11,7 @@ import typer
 
 from jaxcert._contents import content_of
 from jaxcert.cli import _console
-from jaxcert.cli._numbers import several
-from jaxcert.cli._options import level
+from jaxcert.cli._options import level, several
 from jaxcert.cli._question_options import askable, chosen, with_options
 from jaxcert.cli._settled import check_size, completed
 from jaxcert.planning import Plan

@@ -12,9 +12,7 @@ from jaxcert._files import check_output, write_whole
 from jaxcert.certificates.attained import ATTAINED
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._lock_command import protocol_of, write_locked
-from jaxcert.cli._numbers import several
-from jaxcert.cli._options import EpisodeColumn, Quiet, TaskColumn, ValueColumn, columns_of
-from jaxcert.cli._plots import write_plot
+from jaxcert.cli._options import EpisodeColumn, Quiet, TaskColumn, ValueColumn, columns_of, several, write_plot
 from jaxcert.cli._settled import Force, Writing, check_distinct, check_new
 from jaxcert.planning import (
     Assumptions,

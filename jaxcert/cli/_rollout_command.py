@@ -16,8 +16,7 @@ from rich.text import Text
 from jaxcert.cli import _console, _policies
 from jaxcert.cli._adaptive_rollout import SCHEDULES_NAMED, adaptive_rollout, asked_for, check_archive_path
 from jaxcert.cli._lock_command import check_certifiable
-from jaxcert.cli._numbers import several
-from jaxcert.cli._options import CHECKPOINT, Quiet, Stochastic
+from jaxcert.cli._options import CHECKPOINT, Quiet, Stochastic, several
 from jaxcert.cli._rollout_parts import Parts, parts_folder, parts_of, remove_parts_of_finished
 from jaxcert.cli._settled import Force, ProtocolFile, Writing, check_distinct, check_new, check_size, refuse
 from jaxcert.cli._unfinished import is_unfinished, lock_file, unfinished_file
@@ -26,7 +25,7 @@ from jaxcert.report import Protocol, check_returns_path, write_returns
 from jaxcert.returns._rows import Columns
 from jaxcert.rollouts import collect
 from jaxcert.rollouts._policy import key_apart
-from jaxcert.rollouts._task_columns import task_columns
+from jaxcert.rollouts._resumption import task_columns
 
 # Episodes per part: enough to keep the machine busy, few enough to lose.
 _EPISODES = 1000

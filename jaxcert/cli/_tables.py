@@ -13,10 +13,10 @@ from rich.table import Table
 from jaxcert.certificates import Certificate, Status, ceil_figures, floor_to
 from jaxcert.certificates._figures import level_figures
 from jaxcert.certificates._level_choice import AUTO
-from jaxcert.certificates._question import COUNTED
+from jaxcert.certificates._question import COUNTED, Question
 from jaxcert.certificates._registry import METHODS
-from jaxcert.questions import QUESTIONS, Question
-from jaxcert.questions._columns import texts_of
+from jaxcert.questions import QUESTIONS
+from jaxcert.questions._answers import texts_of
 from jaxcert.report import ReturnsFile
 
 _WIDEST = 10_000

@@ -11,8 +11,7 @@ import typer
 
 from jaxcert.certificates import floor_to
 from jaxcert.cli import _console, _policies
-from jaxcert.cli._numbers import several
-from jaxcert.cli._options import Quiet
+from jaxcert.cli._options import Quiet, several
 from jaxcert.cli._tables import as_given
 from jaxcert.rollouts import MultiTaskEnv
 from jaxcert.training import (

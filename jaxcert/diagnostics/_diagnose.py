@@ -7,9 +7,8 @@ from jaxcert._validation import as_numbers, check_number
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._registry import METHODS
-from jaxcert.diagnostics._finding import Finding
 from jaxcert.diagnostics._registry import CHECKS
-from jaxcert.diagnostics._sample import Sample
+from jaxcert.diagnostics._sample import Finding, Sample
 
 
 def diagnose(

@@ -3,10 +3,9 @@
 import numpy as np
 
 from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.planning._design import Design
+from jaxcert.planning._design import Design, Option
 from jaxcert.planning._goals import BETAS, DOUBT, Goal, as_row, cdf, free_beta
 from jaxcert.planning._limits import most_violations, safety_of
-from jaxcert.planning._option import Option
 
 _QUANTILES = 1024
 _PILOTS = 50

@@ -7,13 +7,11 @@ import numpy as np
 
 from jaxcert._validation import check_count
 from jaxcert.certificates import Certificate
-from jaxcert.planning._design import Design, usable
+from jaxcert.planning._design import Costs, Design, usable
 from jaxcert.planning._goals import CheapestCertificate
-from jaxcert.planning._joint import joint_value
-from jaxcert.planning._option import Costs
 from jaxcert.planning._pilot import Assumptions, source_of, support_of
 from jaxcert.planning._planner import check_question
-from jaxcert.planning._simulation import Simulation
+from jaxcert.planning._simulation import Simulation, joint_value
 from jaxcert.returns._prepared import Support
 
 

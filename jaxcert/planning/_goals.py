@@ -14,10 +14,9 @@ import numpy as np
 from jaxcert.bounds import betting
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.numerics import binomial_cdf
-from jaxcert.planning._design import Design
+from jaxcert.planning._design import Costs, Design, Option
 from jaxcert.planning._kind import PerTask, Question
 from jaxcert.planning._limits import least_tasks, most_violations, on_rows, reaches, safety_of
-from jaxcert.planning._option import Costs, Option
 from jaxcert.planning._reachable import Reachable, Tried, reachable
 
 BETAS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)

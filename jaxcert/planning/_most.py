@@ -7,10 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.certificates import Certificate, floor_figures, floor_to
-from jaxcert.certificates._evidence import least_evidence
 from jaxcert.certificates._method import Choice, FromReturns
 from jaxcert.certificates._registry import METHODS
-from jaxcert.certificates._soft import shares
+from jaxcert.certificates._soft import least_evidence, shares
 from jaxcert.planning._highest import best_of
 from jaxcert.planning._limits import MOST_TASKS, least_tasks, safety_of
 from jaxcert.planning._reasons import Advice
@@ -52,7 +51,7 @@ def advice_by(most: Most, n: int, sizes: str, threshold: float | None, wanted: f
 
 
 def _of_shares(certificate: Certificate, derive: FromReturns, num_rollouts: int | None) -> Most:
-    """Of tasks that all have a share of 1."""
+    """The most that tasks certify if each has a share of 1."""
     dtype, alpha = certificate.safety.dtype, float(certificate.beta)
     least = 0.0
     if not isinstance(certificate, SequentialCertificate):
@@ -68,7 +67,7 @@ def _of_shares(certificate: Certificate, derive: FromReturns, num_rollouts: int 
 
 
 def _of_levels(certificate: Certificate, choice: Choice) -> Most:
-    """Of tasks that pass at every level; then the smallest is best."""
+    """The most that tasks certify if each passes at every level; the smallest level is best then."""
     dtype, delta = certificate.safety.dtype, float(certificate.delta)
 
     def each(n: int) -> float:

@@ -11,9 +11,9 @@ from jaxcert.certificates._safety_level import FEW
 from jaxcert.certificates.attained._levels import LEVELS, shares
 from jaxcert.certificates.band._attained_levels import attained_level
 from jaxcert.numerics import binomial_cdf
-from jaxcert.planning._law import Law, estimated
 from jaxcert.planning._limits import MOST_TASKS, on_rows, safety_of
 from jaxcert.planning._most import Most, advice_by
+from jaxcert.planning._pilot import Law, estimated
 from jaxcert.planning._reasons import Advice, wish_of
 from jaxcert.planning._success_goals import TRIALS, levels_of, prospects
 
@@ -147,7 +147,7 @@ def _both(tasks: np.ndarray, trials: list[int]) -> str:
 
 
 def _of_all_numbers(num_rollouts: int, delta: float, dtype: Any) -> Most:
-    """Of tasks without a failure, where all numbers of successes count together: the level depends on n."""
+    """The most that tasks without a failure certify if all numbers of successes count together; n sets the level."""
 
     def safety(n: int) -> float:
         eta = attained_level(delta, n, num_rollouts, None, dtype)
@@ -158,7 +158,7 @@ def _of_all_numbers(num_rollouts: int, delta: float, dtype: Any) -> Most:
 
 
 def _of_successes(levels: np.ndarray, deltas: np.ndarray) -> Most:
-    """Of tasks without a failure."""
+    """The most that tasks without a failure certify."""
 
     def safety(n: int) -> float:
         return float(np.max(safety_of(BINOMIAL, 0, n, levels, deltas, levels.dtype)))

@@ -1,13 +1,55 @@
-"""What is known before the experiment: pilot returns, or assumptions; and returns of imagined tasks drawn from them."""
+"""Pilot returns, and the law of performances that is read from them."""
 
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxcert._validation import as_numbers, refuse
-from jaxcert.planning._law import Law, estimated
 from jaxcert.returns._prepared import Support, is_successes, split_support
+
+_GRID = np.linspace(0.0, 1.0, 201)
+# From a uniform law: more of them fit noise, in single points.
+_STEPS = 50
+
+
+class Law(NamedTuple):
+    """Success probabilities [K] and how likely each is."""
+
+    chances: np.ndarray
+    weights: np.ndarray
+
+    def share(self, threshold: float) -> float:
+        """The share of tasks that succeed with at least that probability."""
+        return float(np.sum(self.weights[self.chances >= threshold - 1e-9]))
+
+
+class Estimate(NamedTuple):
+    """The law of all tasks, that of tasks with so many successes, [kinds, K], and the kind of each task, [n]."""
+
+    law: Law
+    posterior: np.ndarray
+    kinds: np.ndarray
+
+
+def estimated(successes: Any, trials: Any) -> Estimate:
+    """From the successes of tasks [n] and the number of trials of each."""
+    pairs = np.stack(np.broadcast_arrays(successes, trials), axis=-1).astype(np.int64).reshape(-1, 2)
+    kinds, place, counts = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
+    s, m = kinds[:, :1], kinds[:, 1:]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.where(s > 0, s * np.log(_GRID), 0) + np.where(m > s, (m - s) * np.log1p(-_GRID), 0)
+    likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
+    weights = np.full(_GRID.size, 1 / _GRID.size)
+    for _ in range(_STEPS):
+        weights = counts @ _posterior(likelihood, weights) / counts.sum()
+    return Estimate(Law(_GRID, weights), _posterior(likelihood, weights), place.reshape(-1))
+
+
+def _posterior(likelihood: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    joint = likelihood * weights
+    return joint / joint.sum(axis=1, keepdims=True)
+
 
 # Tasks of an assumed distribution that one repetition draws.
 _ASSUMED_TASKS = 256
@@ -64,7 +106,7 @@ class PilotReturns:
 
     @property
     def law(self) -> Law | None:
-        """Of the success probabilities; None for other returns."""
+        """The law of the success probabilities; None for other returns."""
         return None if self.known is None else self.known.law
 
     def draw(self, rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
@@ -77,7 +119,7 @@ class PilotReturns:
         return self.rollouts_of(rng, rng.integers(self.num_tasks, size=(num_repeats, num_tasks, 1)), num_rollouts)
 
     def rollouts_of(self, rng: np.random.Generator, tasks: np.ndarray, num_rollouts: int) -> np.ndarray:
-        """Of tasks [..., 1], [..., num_rollouts]."""
+        """Rollouts [..., num_rollouts] of the tasks [..., 1]."""
         shape = (*tasks.shape[:-1], num_rollouts)
         if self.known is None:
             return self.returns[tasks, rng.integers(self.returns.shape[1], size=shape)]
@@ -125,7 +167,7 @@ class AssumedReturns:
 
     @property
     def law(self) -> Law | None:
-        """Of the success probabilities; None for other returns."""
+        """The law of the success probabilities; None for other returns."""
         if not self.binary:
             return None
         drawn = np.sort(np.random.default_rng(0).beta(*self.shape, size=_LAW)).reshape(-1, _LAW_SHARE)

@@ -5,9 +5,8 @@ import json
 from typing import Any
 
 from jaxcert.certificates import confidence
-from jaxcert.planning._design import DESIGNS
+from jaxcert.planning._design import DESIGNS, Costs, Option
 from jaxcert.planning._kind import Question
-from jaxcert.planning._option import Costs, Option
 from jaxcert.planning._reachable import Reachable
 from jaxcert.planning._task_table import as_text
 

@@ -8,14 +8,20 @@ import numpy as np
 from jaxcert._validation import check_count, check_finite, check_open_unit
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.planning._budget_goals import HighestReturn, LeastRisk
-from jaxcert.planning._design import DESIGNS, usable
+from jaxcert.planning._design import DESIGNS, Costs, Option, usable
 from jaxcert.planning._goals import CheapestCertificate, Goal, as_row
-from jaxcert.planning._joint import finished_joint, joint_options, lower_cost, most_cost
 from jaxcert.planning._kind import Kind, Question
-from jaxcert.planning._option import Costs, Option
 from jaxcert.planning._pilot import Assumptions, Source, source_of, support_of
 from jaxcert.planning._planned import Plan
-from jaxcert.planning._simulation import BATCHES, LENGTHS, Simulation
+from jaxcert.planning._simulation import (
+    BATCHES,
+    LENGTHS,
+    Simulation,
+    finished_joint,
+    joint_options,
+    lower_cost,
+    most_cost,
+)
 from jaxcert.returns._prepared import Support, split_support
 
 _ROLLOUTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)

@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxcert.planning._design import Design
+from jaxcert.planning._design import Costs, Design
 from jaxcert.planning._limits import MOST_TASKS, safety_in
-from jaxcert.planning._option import Costs
 
 # Tasks of a design without a budget.
 _MANY = 1000

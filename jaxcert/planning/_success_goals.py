@@ -16,8 +16,8 @@ import numpy as np
 
 from jaxcert.certificates.attained._levels import attained, divided_by_levels, enough_successes, sums_of_shares
 from jaxcert.numerics import binomial_cdf
-from jaxcert.planning._law import Law
 from jaxcert.planning._limits import MOST_TASKS, least_true, on_rows, safety_in
+from jaxcert.planning._pilot import Law
 
 # Numbers of trials to look for the fewest among; from 20 on in steps of about a sixth.
 TRIALS = tuple(sorted({*range(1, 21), *(round(20 * 1.17**i) for i in range(1, 26))}))
@@ -85,7 +85,7 @@ def prospects(
     dtype: Any = None,
     beta: jax.Array | None = None,
 ) -> Prospects:
-    """Of certificates with m trials [c], at their own levels or at one; without a law, of tasks that never fail."""
+    """What certificates with m trials [c] promise, at their own levels or at one; without a law, tasks never fail."""
     dtype = np.dtype(dtype or jnp.result_type(float))
     rows = [levels_of(m, threshold, delta, dtype, beta) for m in num_rollouts]
     levels = Levels(*(np.stack(arrays) for arrays in zip(*rows, strict=True)))

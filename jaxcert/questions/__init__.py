@@ -1,13 +1,10 @@
 """What can be asked of returns: one entry a question, which files, reports, plots and the command line read."""
 
-from jaxcert.certificates._question import Option, Question
 from jaxcert.questions._answers import question_of, rows_of
 from jaxcert.questions._registry import QUESTIONS
 
 __all__ = [
     "QUESTIONS",
-    "Option",
-    "Question",
     "question_of",
     "rows_of",
 ]

@@ -1,13 +1,14 @@
-"""Which question a certificate answers, and what it says, row by row."""
+"""Which question a certificate answers, and what it says, row by row: as values and as text."""
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxcert._validation import kind_of
-from jaxcert.certificates import ShiftCertificate, Status, sentence
+from jaxcert.certificates import ShiftCertificate, Status, ceil_figures, floor_figures, floor_to, sentence
+from jaxcert.certificates._figures import ceil_to, level_figures
 from jaxcert.certificates._question import Question
 from jaxcert.questions._registry import QUESTIONS
 
@@ -104,3 +105,47 @@ def _column(certificate: Any, field: str) -> list[Any]:
 def plain(value: Any) -> Any:
     """A number, or None in place of one that is not finite; anything else as it is."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+class Column(NamedTuple):
+    """A column as people read it.
+
+    Attributes:
+        heading: over it.
+        text: (entry, answer) -> the entry in words or figures.
+    """
+
+    heading: str
+    text: Callable[[Any, Any], str]
+
+
+_TEXTS = {
+    "alpha": Column("worst share", lambda value, _: ceil_figures(value)),
+    "safety": Column("certified safety", lambda value, _: floor_to(value, 4)),
+    "safety_upper": Column("at most", lambda value, _: ceil_to(value, 4)),
+    "mean": Column("certified mean", lambda value, _: floor_figures(value)),
+    "num_violations": Column("violations", lambda value, answer: f"{value} of {answer.num_tasks}"),
+    "num_below": Column("surely below", lambda value, answer: f"{value} of {answer.num_tasks}"),
+    "beta": Column("beta", lambda value, _: level_figures(value)),
+    "status": Column("status", lambda value, _: Status(value).name.lower().replace("_", " ")),
+}
+# Columns that follow from the others.
+_LEFT_OUT = ("epsilon", "num_valid")
+
+
+def texts_of(certificate: Any, question: Question) -> dict[str, list[str]]:
+    """The columns of an answer [t] as text, by their headings; the status last."""
+    names = [name for name in question.columns if name not in (*_LEFT_OUT, "status")]
+    fields = {name: question.columns[name] for name in names}
+    if np.ndim(getattr(certificate, "beta", 0)):
+        fields["beta"] = "beta"
+    fields["status"] = "status"
+    found = {}
+    for name, field in fields.items():
+        column = _TEXTS.get(name) or Column(name.replace("_", " "), lambda value, _: floor_figures(value))
+        entries = np.atleast_1d(np.asarray(getattr(certificate, field)))
+        # An entry of NumPy, as the figures of its own precision are shown.
+        found[column.heading] = [
+            column.text(entry if name == "beta" else entry.item(), certificate) for entry in entries
+        ]
+    return found

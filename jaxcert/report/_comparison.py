@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.certificates import AnytimeCertificate, Status, sentence
-from jaxcert.questions import Question
+from jaxcert.certificates._question import Question
 from jaxcert.report._counted_tasks import counted_as_stated
 from jaxcert.report._curve import at_bounds
 from jaxcert.report._readers import ReturnsFile
@@ -20,9 +20,9 @@ from jaxcert.report._writers import certificate_record
 # In units of the rounding u, about twice what instruction sets and releases of JAX from 0.7 on were found to change:
 # risks by up to 15 u of their size, lower bounds by up to 9.4 u of the sizes in `_slack`.
 _RISK, _BOUND, _DIFFERENCE = 32, 16, 4
-# A mean beyond this many medians is that of a few returns, which no rounding of the others has the size of.
+# A mean beyond this many medians comes from a few returns; rounding of the others is far smaller.
 _TYPICAL = 8
-# Of a support that is narrow beside its ends, rounding may be all there is: no more of it is taken for rounding.
+# In a support that is narrow beside its ends rounding may be all there is: no larger share of it is taken for rounding.
 _LARGEST = 1e-4
 # Compared elsewhere, or of no consequence: a file may be renamed.
 _APART = {"sentence", "advice", "file", "rows"}

@@ -62,7 +62,7 @@ def at_bounds(certificate: Certificate, lower_bounds: Any, levels: np.ndarray) -
     assert build is not None
     curve = build(certificate, lower_bounds, levels)
     if certificate.bound != "given" and np.isneginf(lower_bounds).any():
-        # Of given bounds it is one of which nothing is known, of returns one that is invalid.
+        # A given bound of -inf says that nothing is known of its task; one from returns, that they are invalid.
         curve = dataclasses.replace(curve, status=jnp.full_like(curve.status, Status.INVALID_INPUT.value))
     return dataclasses.replace(curve, bound=certificate.bound)
 

@@ -18,10 +18,10 @@ from jaxcert._files import write_new
 from jaxcert._validation import check_count, check_finite, check_open_unit, refuse
 from jaxcert.certificates._arguments import choose_bound, defaults
 from jaxcert.certificates._level_choice import AUTO
-from jaxcert.certificates._question import COMMON
+from jaxcert.certificates._question import COMMON, Question
 from jaxcert.certificates._registry import METHODS
-from jaxcert.questions import QUESTIONS, Question
-from jaxcert.questions._options import checked_options
+from jaxcert.questions import QUESTIONS
+from jaxcert.questions._given_options import checked_options
 
 _FORMAT_VERSION = 1
 # What a protocol may leave open.

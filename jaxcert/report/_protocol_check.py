@@ -16,7 +16,7 @@ from jaxcert.report._writers import certificate_record
 from jaxcert.returns._rows import Columns
 
 _ORIGIN = ("environment", "policy_sha256", "seed", "deterministic")
-# Of the level of the lower bounds, where a release or machine computes the largest one that costs nothing.
+# Units of rounding by which releases and machines may differ in the largest beta that costs nothing.
 _ROUNDING = 32
 # What a protocol settles; the numbers are compared with those of the recorded settings.
 _SETTLED = ("settings", "fixed_beforehand", "note")

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from jaxcert._contents import content_of
 from jaxcert._files import check_suffix
-from jaxcert.report._archive import read_archive, read_npy
-from jaxcert.report._episodes import read_csv, read_parquet, unpacked
+from jaxcert.report._episodes import read_archive, read_csv, read_npy, read_parquet, unpacked
 from jaxcert.returns import Returns
 from jaxcert.returns._rows import Columns, check_missing
 

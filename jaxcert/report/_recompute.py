@@ -9,7 +9,8 @@ import jax
 import numpy as np
 
 from jaxcert.certificates import certify_shift
-from jaxcert.questions import QUESTIONS, Question
+from jaxcert.certificates._question import Question
+from jaxcert.questions import QUESTIONS
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._readers import ReturnsFile
 from jaxcert.returns import Returns, align_tasks

@@ -12,15 +12,15 @@ from jaxcert._files import write_whole
 from jaxcert.certificates._allowed_violations import allowed_together
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._level_choice import AUTO
+from jaxcert.certificates._question import Question
 from jaxcert.numerics._rounding import cast_host
 from jaxcert.planning import Advice
-from jaxcert.questions import Question, question_of, rows_of
+from jaxcert.questions import question_of, rows_of
 from jaxcert.questions._answers import plain, sampled
-from jaxcert.report._assumptions import REFERENCES
-from jaxcert.report._document import certificate_document, document_text
+from jaxcert.report._document import REFERENCES, certificate_document, document_text
 from jaxcert.report._readers import ReturnsFile
 
-# Of the sampled tasks, in a row of a shift, beside what was fixed.
+# What a row of a shift holds of the sampled tasks.
 _OF_SAMPLED = ("threshold", "margin", "safety", "epsilon", "status")
 # Fields of an answer that describe it, where it has them.
 _DESCRIBED = ("bound", "method", "simultaneous")

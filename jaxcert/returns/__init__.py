@@ -1,9 +1,8 @@
 """What a rollout is worth: from rewards, events, frames or lists; supports, summaries, and the samples shipped here."""
 
 from jaxcert.returns import summaries
-from jaxcert.returns._alignment import align_tasks
 from jaxcert.returns._frames import from_frame, from_xarray
-from jaxcert.returns._lists import from_lists
+from jaxcert.returns._lists import align_tasks, from_lists
 from jaxcert.returns._metrics import (
     discounted_return,
     shifted_return,
@@ -11,9 +10,9 @@ from jaxcert.returns._metrics import (
     truncated_return,
     undiscounted_return,
 )
-from jaxcert.returns._reach import reach, reach_avoid
 from jaxcert.returns._rows import Returns
 from jaxcert.returns._samples import sample_returns
+from jaxcert.returns._steps import reach, reach_avoid
 from jaxcert.returns._support import return_support
 
 __all__ = [

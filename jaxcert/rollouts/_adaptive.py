@@ -24,8 +24,7 @@ from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episod
 from jaxcert.rollouts._resumption import resumed
 from jaxcert.rollouts._schedules import SCHEDULES
 from jaxcert.rollouts._slots import Limits, Run, Worker, first_run, go_on
-from jaxcert.sequential._decision_table import MOST_ROLLOUTS
-from jaxcert.sequential._rule import Bets, Rule, Settings, prepare_rule, takes_table
+from jaxcert.sequential._rule import MOST_ROLLOUTS, Bets, Rule, Settings, prepare_rule, takes_table
 from jaxcert.sequential._sequential_certificate import certificate_of
 from jaxcert.sequential._wealth import start
 
@@ -200,7 +199,7 @@ def _check_host(run: Run, deadline: Any, progress: Any, resume: Any) -> None:
 
 
 def _capacity(max_rollouts: int) -> int:
-    """Of the log: a power of two, so that another number of rollouts seldom recompiles."""
+    """The length of the log: a power of two, so that another number of rollouts seldom recompiles."""
     if max_rollouts > _MOST_ROLLOUTS:
         raise ValueError(f"max_rollouts is {max_rollouts}; expected at most {_MOST_ROLLOUTS}, whose returns are kept")
     return 1 << (max_rollouts - 1).bit_length()

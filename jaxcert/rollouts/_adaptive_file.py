@@ -14,7 +14,7 @@ from jaxcert._files import read_arrays, write_whole
 from jaxcert._validation import is_concrete
 from jaxcert.certificates import Certificate
 from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
-from jaxcert.rollouts._task_columns import task_columns
+from jaxcert.rollouts._resumption import task_columns
 from jaxcert.sequential import SequentialState
 from jaxcert.sequential._file import from_arrays, to_arrays
 from jaxcert.sequential._replay import check_replay
@@ -24,7 +24,7 @@ _FORMAT = "jaxcert-adaptive-1"
 _STATE, _TASKS = "state_", "task_"
 _COUNTS = ("num_started", "num_unfinished")
 _LOG = ("rollout_task", "rollout_return")
-# Of the certificate, for others to read: they follow from the rest.
+# Fields of the certificate, written for others to read: they follow from the rest.
 _FIGURES = ("thresholds", "safety", "epsilon", "num_violations")
 _FIELDS = (
     *(f"{_STATE}{name}" for name in SequentialState._fields),
@@ -190,7 +190,7 @@ def _to_arrays(found: AdaptiveCertificate) -> dict[str, Any]:
 
 
 def _numbers(task: np.ndarray) -> np.ndarray:
-    """Of each rollout among those of its task, from 0."""
+    """The number of each rollout among the rollouts of its task, from 0."""
     order = np.argsort(task, kind="stable")
     first = np.searchsorted(task[order], task)
     place = np.empty_like(order)

@@ -10,8 +10,8 @@ from jaxcert.numerics._compensated import lower_end
 from jaxcert.rollouts._collect import check_simulated
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy
+from jaxcert.rollouts._queue import Episodes, advance, begin
 from jaxcert.rollouts._schedules import Schedule
-from jaxcert.rollouts._stepping import Episodes, advance, begin
 from jaxcert.sequential import SequentialState
 from jaxcert.sequential._wealth import advance as take_in
 

@@ -11,7 +11,7 @@ import numpy as np
 from jaxcert._contents import content_of
 from jaxcert._files import read_arrays, write_whole
 from jaxcert._validation import is_concrete
-from jaxcert.sequential._decision_table import MOST_ROLLOUTS, calibrated_goals
+from jaxcert.sequential._rule import MOST_ROLLOUTS, calibrated_goals
 from jaxcert.sequential._wealth import SequentialState
 
 

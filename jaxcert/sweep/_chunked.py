@@ -1,11 +1,21 @@
-"""The returns of a sweep, on the device, on the host or in a file, and their bounds or counts chunk by chunk."""
+"""A sweep in chunks that fit into memory, and kept on disk."""
 
+import dataclasses
 import functools
+import hashlib
+import io
+import json
+import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
+import jaxcert._version as version
+from jaxcert._contents import content_of, parsed
+from jaxcert._files import read_arrays, write_new, write_whole
 from jaxcert._validation import require_real
 from jaxcert.bounds._evaluate import lower_bounds_at, prepare
 from jaxcert.bounds._registry import BOUNDS
@@ -13,7 +23,120 @@ from jaxcert.certificates._registry import COUNTED
 from jaxcert.returns._checks import check_axes
 from jaxcert.returns._prepared import returns_dtype
 from jaxcert.sweep._plan import Pass, Plan, Tile, tiles
-from jaxcert.sweep._store import Store
+
+_SETTINGS = "sweep.json"
+
+
+def settings_of(plan: Plan, shape: tuple[int, ...], support: Any, validate: bool) -> dict[str, Any]:
+    """Everything that must not change when a sweep is resumed, as values for JSON."""
+    return {
+        "jaxcert": version.__version__,
+        "jax": jax.__version__,
+        "device": jax.devices()[0].device_kind,
+        "shape": list(shape),
+        "dtype": str(plan.dtype),
+        "support": [float(end) for end in support],
+        "validate": validate,
+        "grid": dataclasses.asdict(plan.grid),
+    }
+
+
+class Store:
+    """A folder with the settings of one sweep and its finished chunks."""
+
+    def __init__(self, folder: str | os.PathLike[str], settings: dict[str, Any], *, resume: bool) -> None:
+        self._folder, self._settings = Path(folder), json.dumps(settings, indent=1).encode()
+        if self._folder.exists() and not self._folder.is_dir():
+            raise ValueError(f"{self._folder}: is not a folder; expected one for finished chunks")
+        self._folder.mkdir(parents=True, exist_ok=True)
+        path = self._folder / _SETTINGS
+        if not path.exists() and any(self._folder.glob("*.npz")):
+            raise ValueError(f"{self._folder}: holds .npz files but no {_SETTINGS}; expected a folder of its own")
+        try:
+            write_new(path, self._settings)
+        except FileExistsError:
+            if not resume:
+                raise ValueError(
+                    f"{self._folder}: holds a sweep already; ask to resume it, or choose another folder (nothing was "
+                    "changed)"
+                ) from None
+            _check_settings(path, json.loads(self._settings))
+
+    def recall(self, each: Pass, chunk: Tile, x: Any, where: Any, compute: Callable[[], np.ndarray]) -> np.ndarray:
+        """The bounds or counts of a chunk with these returns and mask: from its file, else computed and stored."""
+        seeds, tasks = chunk
+        place = f"seeds{seeds.start}_{seeds.stop}-tasks{tasks.start}_{tasks.stop}"
+        path = self._folder / f"{each.name}-m{each.num_rollouts}-{place}.npz"
+        digest = self._digest(each, chunk, x, where)
+        lower = _load(path, digest)
+        if lower is None or lower.shape != (each.num_rows, seeds.stop - seeds.start, tasks.stop - tasks.start):
+            lower = compute()
+            content = io.BytesIO()
+            np.savez(content, digest=np.asarray(digest), lower=lower, checksum=np.asarray(_checksum(digest, lower)))
+            write_whole(path, content.getvalue())
+        return lower
+
+    def _digest(self, each: Pass, chunk: Tile, x: Any, where: Any) -> str:
+        """A hash of everything that determines the lower bounds of a chunk: settings, place, returns and mask."""
+        words = self._settings + f"{each.name} {each.num_rollouts} {chunk}".encode()
+        state = hashlib.blake2b(digest_size=16)
+        for array in (np.frombuffer(words, np.uint8), x, where):
+            if array is None:
+                state.update(b"none")
+            else:
+                host = np.ascontiguousarray(array)
+                state.update(f"{host.dtype}{host.shape}".encode())
+                state.update(host.reshape(-1).view(np.uint8).data)
+        return state.hexdigest()
+
+
+def _load(path: Path, digest: str) -> np.ndarray | None:
+    """Lower bounds from a file; None if there is none, or not as it was written; ValueError if they are other ones."""
+    try:
+        arrays = read_arrays(path.read_bytes(), ["digest", "lower", "checksum"])
+    except (OSError, ValueError):
+        return None
+    if str(arrays["digest"]) != digest:
+        raise ValueError(
+            f"{path}: was computed from other returns, or for another chunk or sweep; expected what the sweep was "
+            "started with (nothing was changed)"
+        )
+    lower = arrays["lower"]
+    if lower.dtype.kind != "f" or np.isnan(lower).any():
+        return None
+    return lower if str(arrays["checksum"]) == _checksum(digest, lower) else None
+
+
+def _checksum(digest: str, lower: np.ndarray) -> str:
+    """A hash of lower bounds, with what they were computed from."""
+    state = hashlib.blake2b(f"{digest}{lower.dtype}{lower.shape}".encode(), digest_size=16)
+    state.update(np.ascontiguousarray(lower).tobytes())
+    return state.hexdigest()
+
+
+def _check_settings(path: Path, wanted: dict[str, Any]) -> None:
+    """Raise ValueError that names the first setting in which the sweep in that folder differs."""
+    content = content_of(path, "the settings of a sweep")
+    try:
+        found = parsed(content)
+    except ValueError as error:
+        raise ValueError(f"{path}: is damaged ({error}); expected the settings of a sweep") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"{path}: expected the settings of a sweep")
+    found = _flat(found)
+    for name, value in _flat(wanted).items():
+        if found.get(name) != value:
+            raise ValueError(
+                f"{path.parent}: the sweep there has {name} = {found.get(name)!r}, this one {value!r}; expected "
+                "the same (nothing was changed)"
+            )
+
+
+def _flat(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings, with the entries of the grid at the top level."""
+    grid = settings.get("grid")
+    return {**(grid if isinstance(grid, dict) else {}), **settings, "grid": None}
+
 
 Progress = Callable[[int, int], None]
 

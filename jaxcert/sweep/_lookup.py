@@ -1,6 +1,7 @@
-"""From lower bounds to certificates: tables of epsilon, and look-ups in them in pieces that fit into memory."""
+"""Certificates of a sweep looked up in tables by the number of violations, or of successes."""
 
 import functools
+import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -9,13 +10,42 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._evaluate import joined
-from jaxcert.certificates._compiled import count_violations, status_of
+from jaxcert.certificates._certificate import Certificate
+from jaxcert.certificates._compiled import certify_derived, count_violations, status_of
 from jaxcert.certificates._method import Method, Solution
-from jaxcert.certificates._registry import COUNTING, METHODS
+from jaxcert.certificates._registry import COUNTED, COUNTING, METHODS
 from jaxcert.numerics._rounding import cast_host, complement_down
-from jaxcert.sweep._from_counts import fill_counted
-from jaxcert.sweep._plan import Pass, Plan, beta_values, delta_values, tiles
+from jaxcert.sweep._plan import Pass, Plan, beta_values, delta_values, field_types, tiles
 from jaxcert.sweep._result import SweepResult, allocate
+
+
+def fill_counted(result: SweepResult, plan: Plan, each: Pass, budget: int, counts: np.ndarray) -> None:
+    """Solve for the certificates of a budget from counts [2, seeds, n] of its tasks, and copy them into the result.
+
+    Every piece goes through the steps of ``certify``, with seeds as a leading axis, for each beta and delta.
+    """
+    grid, method = plan.grid, plan.grid.methods.index(each.name)
+    place = (budget, grid.bounds.index(each.bound), method)
+    deltas, thresholds = delta_values(grid, plan.dtype), cast_host(np.asarray(grid.thresholds), plan.dtype, "up")
+    for seeds, some in tiles((plan.num_seeds, len(thresholds)), each.piece):
+        piece = jax.device_put((_alone(counts[:, seeds], plan.masked), thresholds[some]))
+        for beta, delta in itertools.product(range(len(grid.betas)), range(len(deltas))):
+            level = None if grid.betas[beta] is None else result.beta[budget, method, beta, delta]
+            found = _certified(plan, each, *piece, *jax.device_put((level, deltas[delta])))
+            for name in field_types(plan.dtype):
+                getattr(result, name)[(seeds, *place, beta, delta, some)] = getattr(found, name)
+
+
+def _alone(counts: np.ndarray, masked: bool) -> np.ndarray:
+    """With a mask there is one seed, whose axis is dropped: the program is that of ``certify`` to the last bit."""
+    return counts[:, 0] if masked else counts
+
+
+def _certified(plan: Plan, each: Pass, counts: jax.Array, thresholds: jax.Array, beta: Any, delta: Any) -> Certificate:
+    """Certificates [seeds, t], or [t] without an axis of seeds."""
+    derived = COUNTED[each.name].solve(counts, None if plan.masked else each.num_rollouts, thresholds, beta, delta)
+    return certify_derived(each.bound, METHODS[each.name], derived, thresholds, beta, delta)
+
 
 _Table = Callable[[int, int], Solution]
 

@@ -47,7 +47,7 @@ class Pass:
 
     @property
     def name(self) -> str:
-        """Of its results: the method, or the bound."""
+        """The name of its results: the method, or the bound."""
         return self.counted_for or self.bound
 
     @property

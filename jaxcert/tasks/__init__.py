@@ -2,8 +2,7 @@
 
 from jaxcert.rollouts import MultiTaskEnv
 from jaxcert.tasks import bridge_world, ltl, pendulum, simple_grid, zones
-from jaxcert.tasks._gymnax import from_gymnax
-from jaxcert.tasks._xland import from_xland
+from jaxcert.tasks._adapters import from_gymnax, from_xland
 from jaxcert.tasks.divergences import task_divergence
 
 __all__ = [

@@ -57,7 +57,7 @@ ROBOTS = Pictures("brax", ("mass", "size"), _scaled_robot, _scales, _robot_video
 
 
 def _formula_task(env: MultiTaskEnv, key: chex.PRNGKey, *, formula: str | None = None) -> ltl.ReachAvoid:
-    """Of this formula; without one, a random task."""
+    """The task of this formula; without one, a random task."""
     if formula is None:
         return env.sample_task(key)
     try:

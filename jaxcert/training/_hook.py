@@ -17,8 +17,7 @@ from jaxcert.certificates._registry import COUNTING
 from jaxcert.rollouts import MultiTaskEnv, Policy, brax_policy
 from jaxcert.rollouts._certify_policy import check_settings
 from jaxcert.rollouts._multi_task import kind_of_returns
-from jaxcert.training._budget import CheckpointBudget
-from jaxcert.training._certified_checkpoint import Checkpoint, Reached
+from jaxcert.training._certified_checkpoint import Checkpoint, CheckpointBudget, Reached
 from jaxcert.training._certifying import (
     Certified,
     check_adaptive,

@@ -12,7 +12,7 @@ from scipy import stats
 from jaxcert import Status, certify, certify_band, certify_lower_bounds_band, certify_safety_level, certify_tail
 from jaxcert.certificates.attained._joint_levels import _tried
 from jaxcert.certificates.band._attained_levels import GRID, attained_level
-from jaxcert.certificates.band._local_level import local_level
+from jaxcert.certificates.band._band_levels import local_level
 from jaxcert.numerics._tails import limit
 from tests.certificates.test_attained import chances, data_set, drawn, exact_level, histograms
 

@@ -17,7 +17,7 @@ from jaxcert import (
     certify_lower_bounds,
     certify_lower_bounds_band,
 )
-from jaxcert.certificates.band._local_level import local_level
+from jaxcert.certificates.band._band_levels import local_level
 from jaxcert.certificates.band._registry import BANDS
 from jaxcert.planning import advise
 from jaxcert.report import certificate_record, step_curve

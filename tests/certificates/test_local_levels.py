@@ -11,9 +11,9 @@ from scipy import stats
 
 from benchmarks.exact import exact, lower_tail
 from jaxcert import certify_lower_bounds_band
-from jaxcert.certificates.band import _local_level
+from jaxcert.certificates.band import _band_levels
+from jaxcert.certificates.band._band_levels import local_level
 from jaxcert.certificates.band._crossing import Crossing
-from jaxcert.certificates.band._local_level import local_level
 from jaxcert.certificates.band._registry import BANDS
 
 
@@ -111,8 +111,8 @@ def test_a_single_count_has_delta_itself():
 
 def test_groups_of_counts_lose_little(monkeypatch):
     whole = local_level(3000, 0.01, 2999)
-    monkeypatch.setattr(_local_level, "_SINGLE_STEPS", 100)
-    monkeypatch.setattr(_local_level, "_STANDARD_DEVIATIONS", 0.1)
+    monkeypatch.setattr(_band_levels, "_SINGLE_STEPS", 100)
+    monkeypatch.setattr(_band_levels, "_STANDARD_DEVIATIONS", 0.1)
     assert 0.8 * whole < local_level.__wrapped__(3000, 0.01, 2999) < whole
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from jaxcert import shifted_epsilon
 from jaxcert.certificates.shift import DIVERGENCES
-from jaxcert.certificates.shift._kullback_leibler import _divergence
+from jaxcert.certificates.shift._divergence import _divergence
 
 NAMES = sorted(DIVERGENCES)
 mpf = mpmath.mpf

@@ -14,8 +14,7 @@ from jaxcert import Status, certify, certify_lower_bounds, certify_safety_level
 from jaxcert.bounds import betting
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._evaluate import evaluate
-from jaxcert.certificates._evidence import BETS, evidence, least_evidence
-from jaxcert.certificates._soft import default_alpha, shares, soft_epsilon
+from jaxcert.certificates._soft import BETS, default_alpha, evidence, least_evidence, shares, soft_epsilon
 from jaxcert.numerics import _elementary
 from jaxcert.numerics._rounding import cast_host
 from jaxcert.report import step_curve
@@ -138,12 +137,12 @@ def test_moved_quotients_and_functions_stay_on_the_safe_side(monkeypatch):
     for name, error in (("quotient", 2 * u), ("exp", 2 * u), ("log", 3 * u)):
         original = originals[name]
         for sign in (1, -1):
-            target = f"jaxcert.certificates._evidence.{name}"
+            target = f"jaxcert.certificates._soft.{name}"
             monkeypatch.setattr(target, lambda *a, original=original, f=1 + sign * error: original(*a) * f)
             prepared = Prepared(jnp.asarray(x), jnp.float32(0), jnp.float32(1), None)
             found = np.asarray(evidence(prepared, jnp.float32([0.6]))[0])[:, 0]
             assert all(Fraction(float(f)) <= truth for f, truth in zip(found, exact, strict=True))
-        monkeypatch.setattr(f"jaxcert.certificates._evidence.{name}", original)
+        monkeypatch.setattr(f"jaxcert.certificates._soft.{name}", original)
 
 
 # --- what a certificate holds ---------------------------------------------------------------------------------------

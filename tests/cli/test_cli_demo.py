@@ -12,7 +12,7 @@ from cli_harness import command, refused
 
 import jaxcert
 from jaxcert.cli import _demo_command
-from jaxcert.cli._cases import NAMES, load_case
+from jaxcert.cli._demo_command import NAMES, load_case
 
 ROOT = Path(jaxcert.__file__).parents[1]
 PNG = b"\x89PNG\r\n\x1a\n"

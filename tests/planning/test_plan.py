@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from jaxcert.planning import Assumptions, Design, plan, power_curve, simulate
-from jaxcert.planning._option import Costs
+from jaxcert.planning._design import Costs
 from jaxcert.planning._pilot import source_of
 from jaxcert.planning._reachable import Tried, reachable
 

@@ -7,7 +7,7 @@ from scipy import stats
 
 from jaxcert import certify, certify_safety_level
 from jaxcert.planning import Assumptions, Design, advise, check, plan, simulate, success_table
-from jaxcert.planning._law import estimated
+from jaxcert.planning._pilot import estimated
 from jaxcert.planning._planned import Plan
 from jaxcert.planning._success_goals import prospects
 

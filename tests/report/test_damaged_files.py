@@ -11,7 +11,7 @@ import pytest
 
 import jaxcert
 from jaxcert import sequential
-from jaxcert.cli._sweep_config import read_config
+from jaxcert.cli._sweep_command import read_config
 from jaxcert.report import (
     Protocol,
     certificate_record,
@@ -22,7 +22,7 @@ from jaxcert.report import (
     write_returns,
 )
 from jaxcert.rollouts import AdaptiveCertificate, adaptive_facts, load_adaptive, save_adaptive
-from jaxcert.training._budget import CheckpointBudget
+from jaxcert.training._certified_checkpoint import CheckpointBudget
 from jaxcert.training._ledger import Ledger
 
 pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")

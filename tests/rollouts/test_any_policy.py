@@ -373,7 +373,7 @@ def test_environments_that_do_not_fit_are_refused(make, words):
 
 
 def test_an_environment_that_never_ends(monkeypatch):
-    monkeypatch.setattr("jaxcert.rollouts._host_episodes._MANY_STEPS", 50)
+    monkeypatch.setattr("jaxcert.rollouts._gymnasium._MANY_STEPS", 50)
     with pytest.raises(ValueError, match="has not ended after 50 steps; give episode_length"):
         paid(make=lambda task: Endless(*task))
     np.testing.assert_array_equal(paid(make=lambda task: Endless(*task), episode_length=60), 0.0)

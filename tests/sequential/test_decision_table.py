@@ -11,8 +11,8 @@ from scipy import stats
 
 from jaxcert import Status
 from jaxcert.sequential import certify_sequential, init
-from jaxcert.sequential._decision_table import _wealth_up, calibrated_goals, probability_up
 from jaxcert.sequential._rule import _BETS_ON_COINS as BETS
+from jaxcert.sequential._rule import _wealth_up, calibrated_goals, probability_up
 
 
 def exact_wealth(t: int, s: int, threshold: float) -> Fraction:

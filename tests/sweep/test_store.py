@@ -14,7 +14,7 @@ import pytest
 
 import jaxcert
 from jaxcert.sweep import Grid, sweep
-from jaxcert.sweep._store import _checksum
+from jaxcert.sweep._chunked import _checksum
 
 X = np.random.default_rng(0).uniform(0.2, 0.8, (2, 12, 16)).astype(np.float32)
 GRID = Grid(np.linspace(0.1, 0.7, 9), bounds=("hoeffding", "dkw"), betas=(0.1, 0.2))
@@ -208,7 +208,7 @@ PROGRAM = """
 import sys, time
 import numpy as np
 from jaxcert.sweep import Grid, sweep
-from jaxcert.sweep._store import _checksum
+from jaxcert.sweep._chunked import _checksum
 x = np.random.default_rng(0).uniform(0.2, 0.8, (2, 12, 16)).astype(np.float32)
 grid = Grid(np.linspace(0.1, 0.7, 9), bounds=("hoeffding", "dkw"), betas=(0.1, 0.2))
 def progress(done, total):

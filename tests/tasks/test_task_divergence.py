@@ -288,8 +288,7 @@ def test_what_divergences_imply_and_mixtures_beside_their_sum(rows):
     """A mixture of three categorical distributions is one, whose divergences the bounds have to cover."""
     from tensorflow_probability.substrates import jax as tfp
 
-    from jaxcert.tasks.divergences._decimals import Decimal, with_80_digits
-    from jaxcert.tasks.divergences._divergences import Divergences, tightened
+    from jaxcert.tasks.divergences._divergences import Decimal, Divergences, tightened, with_80_digits
 
     tfd = tfp.distributions
     normal = [np.float64(row) / sum(row) for row in rows]

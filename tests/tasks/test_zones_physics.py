@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxcert.tasks.zones._layout import sample_layout
-from jaxcert.tasks.zones._lidar import lidar
+from jaxcert.tasks.zones._layout import lidar, sample_layout
 from jaxcert.tasks.zones._robot import Robot, at_rest, colours_at, has_left, move
 
 NUM_LAYOUTS = 10_000

@@ -13,9 +13,8 @@ from jaxcert.report import save_figure
 from jaxcert.rollouts import Policy, collect
 from jaxcert.rollouts._policy import episode_key
 from jaxcert.tasks import ltl, pendulum, zones
-from jaxcert.tasks.zones._drawing import END_MARKERS, PALETTE, wrapped
 from jaxcert.tasks.zones._layout import Layout
-from jaxcert.tasks.zones._trajectory_plot import plot_trajectories
+from jaxcert.tasks.zones._trajectory_plot import END_MARKERS, PALETTE, plot_trajectories, wrapped
 
 KEY = jax.random.key(0)
 STEERING = zones.steering_policy()

@@ -12,8 +12,15 @@ from jaxcert.tasks import ltl, zones
 from jaxcert.tasks.zones._network import initial_params
 from jaxcert.training.zones import LESSONS, Lesson, ZonesSettings, initial_learner, update
 from jaxcert.training.zones._lessons import Progress, next_progress, sample_lesson_task
-from jaxcert.training.zones._objective import Sample, advantages, judge, log_density, loss
-from jaxcert.training.zones._side_by_side import begin_episodes, step_episodes
+from jaxcert.training.zones._objective import (
+    Sample,
+    advantages,
+    begin_episodes,
+    judge,
+    log_density,
+    loss,
+    step_episodes,
+)
 
 SETTINGS = ZonesSettings(discounting=0.9, gae_lambda=0.7)
 

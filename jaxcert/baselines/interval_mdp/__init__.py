@@ -4,10 +4,8 @@ Reference:
     Schnitzer, Abate, Parker, Certifiably Robust Policies for Uncertain Parametric Environments, TACAS 2025.
 """
 
-from jaxcert.baselines.interval_mdp._counts import count_transitions
-from jaxcert.baselines.interval_mdp._intervals import Intervals, probability_intervals
-from jaxcert.baselines.interval_mdp._lower_bound import lower_bound
-from jaxcert.baselines.interval_mdp._value import robust_value
+from jaxcert.baselines.interval_mdp._intervals import Intervals, count_transitions, probability_intervals
+from jaxcert.baselines.interval_mdp._value import lower_bound, robust_value
 from jaxcert.tasks._markov_chain import Chain
 
 __all__ = ["Chain", "Intervals", "count_transitions", "lower_bound", "probability_intervals", "robust_value"]

@@ -10,8 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
-from jaxcert.certificates._binomial import inflate
-from jaxcert.certificates._epsilon_arguments import epsilon_arguments, whole
+from jaxcert.certificates._binomial import epsilon_arguments, inflate, whole
 from jaxcert.certificates.anytime._beta_mixture import sequence_limit
 from jaxcert.numerics._batches import common_shape, elementwise, in_blocks, unpadded
 from jaxcert.numerics._rounding import cast

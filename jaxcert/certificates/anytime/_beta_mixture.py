@@ -21,7 +21,7 @@ from jaxcert.numerics._rounding import unit_roundoff
 
 # The number of terms: about 11 sqrt(k n / (n - k)) are needed near the limit. Terms of one step of the loop.
 _MOST_TERMS, _CHUNK = 2**13, 8
-# Of one term relative to the one before: 3 u in either sum, u in either product, 4 u in the quotient on a GPU.
+# The error of a term relative to the one before, in u: 3 for either sum, 1 for either product, 4 for a GPU's quotient.
 _PER_TERM = 14
 
 

@@ -19,8 +19,14 @@ from jaxcert.certificates._binomial import inflate, upper_risk
 from jaxcert.certificates._compiled import count_first, number_of
 from jaxcert.certificates._method import Derived, FromCounts, FromReturns, Method, Solution
 from jaxcert.certificates.attained._counted import Successes, counted, counts_of, equal_rollouts, successes_from
-from jaxcert.certificates.attained._levels import attained, divided_by_levels, enough_successes, sums_of_shares
-from jaxcert.certificates.attained._unequal import numbers_for, unequal_risks
+from jaxcert.certificates.attained._levels import (
+    attained,
+    divided_by_levels,
+    enough_successes,
+    numbers_for,
+    sums_of_shares,
+    unequal_risks,
+)
 from jaxcert.numerics._batches import as_argument, padded_length
 from jaxcert.numerics._rounding import next_down
 from jaxcert.returns._prepared import Prepared
@@ -84,7 +90,7 @@ def _problems(count, num_tasks, enough, delta, sums, *, length: int, direct: boo
 
 @jax.jit
 def best_level(violations, places, risk, level, n) -> tuple[jax.Array, Solution, jax.Array]:
-    """Of the levels the one with the smallest risk: its violations, its solution and itself, [..., t]."""
+    """The level with the smallest risk: its violations, its solution and itself, [..., t]."""
     return least_risk(violations, inflate(risk[places], jnp.broadcast_to(level, violations.shape)), level, n)
 
 

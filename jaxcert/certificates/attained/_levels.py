@@ -1,14 +1,7 @@
-r"""How many successes let a task pass at a threshold, and the level that this number attains.
-
-A task passes at B if it has at least c of m successes, where c follows from m and B, never from the successes. With a
-success probability below B it passes with probability at most
-
-.. math:: \tau_B(c) = P[\mathrm{Bin}(m, B) \ge c] \quad (0 < B \le 1).
-
-No success probability is below B <= 0, and none reaches B > 1: c is then 0 or m + 1, at the level 0.
-"""
+"""Levels that numbers of successes attain, for equal and for unequal numbers of rollouts."""
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import chex
@@ -17,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.numerics._batches import common_shape, elementwise, padded_length, unpadded
-from jaxcert.numerics._rounding import unit_roundoff
+from jaxcert.numerics._coins import coins_limit
+from jaxcert.numerics._rounding import complement_down, unit_roundoff
 from jaxcert.numerics._tails import tail_up, upper_tails
 
 # Near which levels the numbers of successes are, with the normal quantiles of 1 minus them. Docs/successes.md compares
@@ -124,3 +118,62 @@ def at_the_ends(successes: jax.Array, num_rollouts: jax.Array, thresholds: jax.A
     """c, which is 0 for B <= 0 and m + 1 for B > 1."""
     inside = jnp.where(thresholds > 1, num_rollouts + 1, successes)
     return jnp.where(thresholds <= 0, 0, inside)
+
+
+# (rollouts of each task, thresholds, both [..., n]) -> (their c [..., n, levels], shares of delta [..., levels]).
+Numbers = Callable[[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
+
+# Thresholds are taken in blocks of so many that the coins of a block take about 16 MB.
+_BLOCK = 2**22
+
+
+def numbers_for(beta: jax.Array | None) -> Numbers:
+    """The c of each task at level beta; near each of the usual levels for None."""
+
+    def choose(num_rollouts: jax.Array, thresholds: jax.Array) -> tuple[jax.Array, jax.Array]:
+        if beta is not None:
+            return successes_at(num_rollouts, thresholds, beta)[..., None], jnp.ones((*num_rollouts.shape[:-1], 1))
+        parts = shares(jnp.max(num_rollouts, axis=-1))
+        return successes_near(num_rollouts, thresholds), jnp.stack([jnp.asarray(part) for part in parts], axis=-1)
+
+    return choose
+
+
+def unequal_risks(
+    count: jax.Array, num_rollouts: jax.Array, thresholds: jax.Array, numbers: Numbers, delta: jax.Array
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Violations, risks, and the largest level of a task, each [..., t, levels].
+
+    Args:
+        count: successes of each task, -1 in an invalid one, [..., n].
+        num_rollouts: of each task, [..., n]; fixed beforehand, or independent of all successes.
+        thresholds: [t].
+        numbers: which c each task has.
+        delta: a scalar.
+    """
+
+    def at(threshold: jax.Array) -> tuple[jax.Array, ...]:
+        thresholds = jnp.broadcast_to(threshold, count.shape)
+        enough, parts = numbers(num_rollouts, thresholds)
+        level = attained(enough, num_rollouts[..., None], thresholds[..., None])
+        violations = too_few(count, enough)
+        each = delta * together(enough, parts.astype(delta.dtype))
+        coins = jnp.moveaxis(complement_down(level), -1, -2)
+        return violations, coins_limit(coins, violations.astype(level.dtype), each), jnp.max(level, axis=-2)
+
+    block = max(1, _BLOCK // (count.size * 8))
+    columns = jax.lax.map(at, thresholds, batch_size=block)
+    violations, risks, levels = (jnp.moveaxis(column, 0, -2) for column in columns)
+    return violations, risks, levels
+
+
+def too_few(count: jax.Array, enough: jax.Array) -> jax.Array:
+    """Tasks with fewer successes than their c, [..., n] and [..., n, levels] to int32[..., levels]."""
+    return count.shape[-1] - jnp.sum(count[..., None] >= enough, axis=-2, dtype=jnp.int32)
+
+
+def together(enough: jax.Array, parts: jax.Array) -> jax.Array:
+    """The share of delta of each level, rounded down; levels with the same successes in every task share theirs."""
+    same = jnp.all(enough[..., :, None] == enough[..., None, :], axis=-3)
+    total = jnp.sum(jnp.where(same, parts[..., None, :], 0), axis=-1) * (1 - 8 * unit_roundoff(parts.dtype))
+    return jnp.where(jnp.all(same, axis=-1), 1.0, jnp.minimum(total, 1))

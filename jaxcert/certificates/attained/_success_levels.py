@@ -17,7 +17,7 @@ import numpy as np
 
 from jaxcert.bounds._bound import Ends, finish
 from jaxcert.certificates._binomial import inflate, upper_risk
-from jaxcert.certificates._status import Status
+from jaxcert.certificates._figures import Status
 from jaxcert.certificates.attained._counted import Successes, counted, lower_bounds_of
 from jaxcert.certificates.attained._levels import LEVELS, shares
 from jaxcert.numerics._batches import counts_from_zero

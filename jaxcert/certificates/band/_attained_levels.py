@@ -15,10 +15,9 @@ from jaxcert.certificates._compiled import certify_derived
 from jaxcert.certificates._method import Derived, Solution
 from jaxcert.certificates.attained import ATTAINED
 from jaxcert.certificates.attained._counted import counted, equal_rollouts
-from jaxcert.certificates.attained._every_threshold import NUM_NUMBERS, risks_by_coins, risks_everywhere
-from jaxcert.certificates.band._band_certificate import BandCertificate
-from jaxcert.certificates.band._band_steps import check_smallest
-from jaxcert.certificates.band._local_level import local_level
+from jaxcert.certificates.attained._joint_levels import NUM_NUMBERS, risks_by_coins, risks_everywhere
+from jaxcert.certificates.band._band_levels import local_level
+from jaxcert.certificates.band._band_steps import BandCertificate, check_smallest
 from jaxcert.numerics._batches import counts_from_zero
 from jaxcert.returns._prepared import Prepared
 

@@ -1,5 +1,6 @@
-"""The steps from prepared arguments to a certificate at all thresholds together."""
+"""The certificate at all thresholds together, and the steps to it from prepared arguments."""
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -9,13 +10,42 @@ import numpy as np
 
 from jaxcert.bounds._padding import padded_tasks
 from jaxcert.certificates._arguments import divided
-from jaxcert.certificates._certificate import Status
+from jaxcert.certificates._certificate import Certificate, Status
 from jaxcert.certificates._compiled import certify_given
-from jaxcert.certificates.band._band import Band
-from jaxcert.certificates.band._band_certificate import BandCertificate
+from jaxcert.certificates.band._band_levels import Band
 from jaxcert.certificates.band._registry import BANDS
 from jaxcert.numerics._batches import counts_from_zero
 from jaxcert.numerics._rounding import complement_down
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class BandCertificate(Certificate, shifts=True):
+    """A ``Certificate`` that holds at all thresholds together, whether they are listed or not, looked at or not.
+
+    Attributes:
+        level: eta <= delta of the single limits, rounded down; that of the whole band for "dkw"; float[...].
+        low: the lower end a of the support; -inf if it is not known; float[...].
+        num_smallest: nothing is certified from so many violations on; None if there is no such number (static).
+        num_successes: of each task, float[..., n], -1 for one with invalid returns; None but for "attained_levels".
+        num_rollouts: of each task, float[..., n], or one number where all have as many; None as above.
+
+    Its ``method`` is the kind of the band. For "attained_levels" ``beta`` is the level attained at each threshold,
+    float[..., t], and ``lower_bounds`` are those at 0.05.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxcert import certify_lower_bounds_band
+        >>> print(certify_lower_bounds_band(jnp.arange(200.0), 10.0, delta=0.01, beta=0.01))
+        With confidence 0.99 for all together: on a new task from the same distribution,
+        the expected return is at least 10 with probability at least 0.8735.
+    """
+
+    level: jax.Array
+    low: jax.Array
+    num_smallest: int | None = dataclasses.field(metadata={"static": True})
+    num_successes: jax.Array | None = None
+    num_rollouts: jax.Array | None = None
 
 
 def level_of(band: Band, delta: Any, num_tasks: int, num_smallest: int | None, dtype: np.dtype) -> jax.Array:
@@ -92,7 +122,7 @@ def _only_smallest(violations, epsilon, status, *, num_smallest: int) -> dict[st
 
 
 def risks(certificate: BandCertificate) -> jax.Array:
-    """The certified risk for k = 0, 1, ..., n and more entries, which are at least the last one."""
+    """The certified risk for k = 0, 1, ..., n; the entries that pad the array hold at least the last one."""
     counts = counts_from_zero(certificate.num_tasks, certificate.level, certificate.beta, certificate.lower_bounds)
     found = BANDS[certificate.method].method.solve(*counts, certificate.beta, certificate.level)
     smallest = certificate.num_tasks if certificate.num_smallest is None else certificate.num_smallest

@@ -29,9 +29,8 @@ from jaxcert.certificates.band._attained_levels import (
     check_settings,
     level_of_successes,
 )
-from jaxcert.certificates.band._band_certificate import BandCertificate
-from jaxcert.certificates.band._band_steps import certify_at_level, level_of
-from jaxcert.certificates.band._equal_local_levels import EQUAL_LOCAL_LEVELS
+from jaxcert.certificates.band._band_levels import EQUAL_LOCAL_LEVELS
+from jaxcert.certificates.band._band_steps import BandCertificate, certify_at_level, level_of
 from jaxcert.certificates.band._registry import BANDS
 from jaxcert.numerics._rounding import cast
 from jaxcert.returns._prepared import Support, probability

@@ -1,7 +1,6 @@
 """The kinds of bands by name, as ``certify_band(kind=...)`` takes them."""
 
-from jaxcert.certificates.band._dkw_band import DKW_BAND
-from jaxcert.certificates.band._equal_local_levels import EQUAL_LOCAL_LEVELS
+from jaxcert.certificates.band._band_levels import DKW_BAND, EQUAL_LOCAL_LEVELS
 
 _ALL = (
     DKW_BAND,

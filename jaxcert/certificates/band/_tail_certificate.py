@@ -16,8 +16,7 @@ from jaxcert.certificates._certificate import EXPECTED_RETURN, Status
 from jaxcert.certificates._compiled import bad_levels
 from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures, floor_to
 from jaxcert.certificates.band._attained_levels import ATTAINED_LEVELS, curve_of
-from jaxcert.certificates.band._band_certificate import BandCertificate
-from jaxcert.certificates.band._band_steps import risks
+from jaxcert.certificates.band._band_steps import BandCertificate, risks
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import unit_roundoff
 from jaxcert.numerics._summation import sum_error, tree_sum

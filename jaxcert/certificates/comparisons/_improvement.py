@@ -15,9 +15,14 @@ from jaxcert.certificates._certify import certify_prepared, curve_of_counts
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._question import COUNTED, Option, Question, same
 from jaxcert.certificates._registry import METHODS
-from jaxcert.certificates.comparisons._both_policies import prepare_both
+from jaxcert.certificates.comparisons._both_policies import (
+    check_pairs,
+    of_each,
+    paired_differences,
+    prepare_both,
+    side_by_side,
+)
 from jaxcert.certificates.comparisons._mean_difference import DIFFERENCE
-from jaxcert.certificates.comparisons._pairs import check_pairs, of_each, paired_differences, side_by_side
 from jaxcert.returns._prepared import Support
 
 # Differences of successes are no successes.

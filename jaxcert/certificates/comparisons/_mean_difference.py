@@ -11,8 +11,7 @@ from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._certificate import EXPECTED_RETURN, PROBABILITY_OF_SUCCESS
 from jaxcert.certificates._question import Question, same
 from jaxcert.certificates.comparisons._both_policies import BothPolicies, average_differences, prepare_both
-from jaxcert.certificates.functionals._mean_certificate import MeanCertificate, mean_status
-from jaxcert.certificates.functionals._task_averages import OVER_TASKS, mean_over_tasks
+from jaxcert.certificates.functionals._mean_certificate import OVER_TASKS, MeanCertificate, mean_over_tasks, mean_status
 from jaxcert.returns._prepared import Support, is_successes, probability
 
 # What a comparison is about, in words.

@@ -1,14 +1,16 @@
-"""The order of several policies by their mean performance."""
+"""The order of several policies by their mean performance; of single trials by the tasks on which they differ."""
 
 import dataclasses
 import functools
 import math
+from typing import Any
 
 import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import Plain, holds_values
@@ -17,11 +19,44 @@ from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._figures import ceil_figures, confidence
 from jaxcert.certificates._question import Question, same
 from jaxcert.certificates.comparisons._both_policies import BothPolicies, average_differences, prepare_policies
-from jaxcert.certificates.comparisons._discordant import all_binary, bound_between, discordant_bound
-from jaxcert.certificates.functionals._task_averages import OVER_TASKS, mean_over_tasks
+from jaxcert.certificates.functionals._mean_certificate import OVER_TASKS, mean_over_tasks
 from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import unit_roundoff
-from jaxcert.returns._prepared import Support, probability
+from jaxcert.numerics._rounding import is_zero, next_down, unit_roundoff
+from jaxcert.numerics._tails import limit
+from jaxcert.returns._prepared import Support, is_successes, probability
+
+
+def bound_between(bound: str | None, returns: Any) -> str:
+    """The name of the bound on differences; if none is given, that for single successes, of type bool, or for others.
+
+    Raises:
+        ValueError: for single successes where tasks have more than one rollout.
+    """
+    is_single = np.shape(returns)[-1:] == (1,)
+    if bound == CLOPPER_PEARSON.name and not is_single:
+        raise ValueError(
+            f"bound is {bound!r}, which compares one success or failure of each policy on each task; "
+            f"returns have shape {np.shape(returns)}"
+        )
+    return bound or (CLOPPER_PEARSON.name if is_single and is_successes(returns) else BETTING.name)
+
+
+def discordant_bound(differences: jax.Array, delta: jax.Array) -> jax.Array:
+    """Lower bound on the mean difference or on 0, whichever is smaller, from differences [..., n] of -1, 0 and 1.
+
+    The differences may be rounded. With probability at least 1 - delta it is at most both; -inf for an invalid delta.
+    """
+    wins, losses = (jnp.sum(x > 0.5, axis=-1, dtype=differences.dtype) for x in (differences, -differences))
+    # The first policy's share of the tasks on which exactly one of the two succeeds.
+    share = limit(wins, jnp.maximum(wins + losses, 1), delta, upper=False)
+    least = jnp.where(share >= 0.5, 0, jnp.maximum(next_down(2 * share - 1), -1))
+    return jnp.where((delta > 0) & (delta < 1), least, -jnp.inf)
+
+
+def all_binary(returns: jax.Array) -> jax.Array:
+    """Whether every return [..., p, n, m] is 0 or 1, [...]."""
+    return jnp.all(is_zero(returns) | (returns == 1), axis=(-3, -2, -1))
+
 
 _BOUNDS = {**OVER_TASKS, CLOPPER_PEARSON.name: CLOPPER_PEARSON}
 

@@ -15,8 +15,13 @@ from jaxcert.bounds._evaluate import task_shape
 from jaxcert.certificates._arguments import as_row
 from jaxcert.certificates._certificate import quantity_of
 from jaxcert.certificates._question import Option, Question, same
-from jaxcert.certificates.functionals._mean_certificate import MeanCertificate, mean_status
-from jaxcert.certificates.functionals._task_averages import mean_over_tasks, prepare_averages, task_averages
+from jaxcert.certificates.functionals._mean_certificate import (
+    MeanCertificate,
+    mean_over_tasks,
+    mean_status,
+    prepare_averages,
+    task_averages,
+)
 from jaxcert.numerics._batches import common_shape
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import cast, next_down, next_up, unit_roundoff

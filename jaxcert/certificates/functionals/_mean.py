@@ -12,8 +12,12 @@ from jaxcert.bounds._padding import Tasks, padded, tasks_there
 from jaxcert.certificates._arguments import default_bound
 from jaxcert.certificates._certificate import quantity_of
 from jaxcert.certificates._question import Question, same
-from jaxcert.certificates.functionals._mean_certificate import MeanCertificate, mean_status
-from jaxcert.certificates.functionals._task_averages import prepare_averages, task_averages
+from jaxcert.certificates.functionals._mean_certificate import (
+    MeanCertificate,
+    mean_status,
+    prepare_averages,
+    task_averages,
+)
 from jaxcert.returns._prepared import Prepared, Support, probability
 from jaxcert.returns.summaries import Summary
 
@@ -75,7 +79,7 @@ def certify_mean(
 
 
 def _mean_of_trials(prepared: Prepared, delta: jax.Array) -> dict:
-    """Of one trial per task, [..., n, 1]: over tasks they are trials of one coin, whose bias is the mean."""
+    """The mean from one trial per task, [..., n, 1]: over tasks they are trials of one coin, whose bias is the mean."""
     x, low, high, where = prepared
     trials = x[..., 0] if where is None else jnp.where(where[..., 0], x[..., 0], jnp.nan)
     lower = lower_bounds(CLOPPER_PEARSON, Prepared(trials, low, high, None), delta)

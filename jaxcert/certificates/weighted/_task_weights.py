@@ -132,8 +132,8 @@ def _check_weights(weights: np.ndarray, rounded: np.ndarray, largest: float) -> 
     if np.any(strange):
         raise ValueError(
             f"weights of {n} tasks have a mean of {means[strange][0]:.3g}; density ratios of at most {largest:g} have "
-            "a mean of 1, from which chance does not lead as far: expected the ratio of two normalised densities, for "
-            "tasks that were sampled from the second"
+            "a mean of 1, and chance does not explain the difference: expected the ratio of two normalised densities, "
+            "for tasks that were sampled from the second"
         )
 
 

@@ -17,7 +17,7 @@ from jaxcert.report.plots._axes import COLOURS, GREY, GRID, place_legend
 
 # Small, so that text is of the size of the page's on a phone, and beside another figure on paper.
 _SIZE = (4.6, 3.1)
-# Of each line: more take megabytes, and no eye tells them apart.
+# Points of a line: more take megabytes, and no eye tells them apart.
 _MOST_POINTS = 1000
 # Requested points: more would hide the curve.
 _MOST_REQUESTED = 20

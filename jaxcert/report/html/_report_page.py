@@ -13,10 +13,11 @@ from jaxcert._files import check_suffix, write_whole
 from jaxcert._validation import kind_of
 from jaxcert._version import __version__
 from jaxcert.certificates import confidence
+from jaxcert.certificates._question import Question
 from jaxcert.diagnostics import Finding
-from jaxcert.questions import Question, question_of, rows_of
+from jaxcert.questions import question_of, rows_of
 from jaxcert.questions._answers import sampled
-from jaxcert.report._assumptions import ASSUMPTIONS
+from jaxcert.report._document import ASSUMPTIONS
 from jaxcert.report._readers import ReturnsFile
 from jaxcert.report.html._report_figures import ALONE, TOGETHER, curve_svg, curves, tasks_svg
 from jaxcert.report.html._report_tables import certified_table, facts_table, settings_table

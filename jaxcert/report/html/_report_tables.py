@@ -8,8 +8,8 @@ import numpy as np
 from jaxcert.certificates import ceil_figures, confidence
 from jaxcert.certificates._figures import level_figures
 from jaxcert.certificates._level_choice import AUTO
-from jaxcert.questions import Question
-from jaxcert.questions._columns import texts_of
+from jaxcert.certificates._question import Question
+from jaxcert.questions._answers import texts_of
 from jaxcert.report._readers import ReturnsFile
 
 # Longer tables show so many rows at either end.

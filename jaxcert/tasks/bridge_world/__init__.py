@@ -9,11 +9,9 @@ Reference:
 """
 
 from jaxcert.tasks.bridge_world._actions import left_policy, right_policy, table_policy
-from jaxcert.tasks.bridge_world._chain import chain, transition_probabilities
-from jaxcert.tasks.bridge_world._environment import ENV, BridgeWorld, State, env
-from jaxcert.tasks.bridge_world._exact import crossing_probability, performance, safety
+from jaxcert.tasks.bridge_world._environment import ENV, BridgeWorld, State, env, task_distribution
+from jaxcert.tasks.bridge_world._exact import chain, crossing_probability, performance, safety, transition_probabilities
 from jaxcert.tasks.bridge_world._rollouts import trajectories
-from jaxcert.tasks.bridge_world._task_distribution import task_distribution
 from jaxcert.tasks.bridge_world._world import LARGE, STANDARD, World
 
 __all__ = [

@@ -11,8 +11,15 @@ import jax.numpy as jnp
 from jaxcert._validation import check_count
 from jaxcert.rollouts._policy import Policy, task_keys
 from jaxcert.tasks.bridge_world._actions import as_table, look_up
-from jaxcert.tasks.bridge_world._transition import Tasks, as_tasks, is_possible, slip_probability, transition
-from jaxcert.tasks.bridge_world._world import STANDARD, World
+from jaxcert.tasks.bridge_world._world import (
+    STANDARD,
+    Tasks,
+    World,
+    as_tasks,
+    is_possible,
+    slip_probability,
+    transition,
+)
 
 # Cell, chance, reward, flags and temporaries of one episode.
 _BYTES = 40

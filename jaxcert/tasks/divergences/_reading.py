@@ -1,18 +1,151 @@
-"""From a distribution of TensorFlow Probability to the laws of its batch, one after the other."""
+"""Distributions of TensorFlow Probability, read as laws that are known here."""
 
+import math
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.tasks.divergences._compound import ImageLaw, MixtureLaw, ProductLaw
-from jaxcert.tasks.divergences._decimals import INFINITY
-from jaxcert.tasks.divergences._discrete_law import DiscreteLaw, normalised
-from jaxcert.tasks.divergences._exponential_law import ExponentialLaw
-from jaxcert.tasks.divergences._gaussian_law import GaussianLaw, kept_mass
-from jaxcert.tasks.divergences._parameters import as_floats, is_positive, num_entries, per_entry
-from jaxcert.tasks.divergences._uniform_law import UniformLaw
+from jaxcert._validation import is_concrete
+from jaxcert.tasks.divergences._divergences import (
+    ABSOLUTE,
+    INFINITY,
+    OTHER_WAYS,
+    RELATIVE,
+    SAME,
+    Divergences,
+    tightened,
+)
+from jaxcert.tasks.divergences._laws import (
+    DiscreteLaw,
+    ExponentialLaw,
+    GaussianLaw,
+    UniformLaw,
+    discrete_divergences,
+    kept_mass,
+    normalised,
+    ratio_of,
+)
+
+# What changes no values of a bijector.
+_OTHER = {"name", "validate_args"}
+
+
+def num_entries(distribution: Any) -> int:
+    """How many distributions a batch holds."""
+    return math.prod(distribution.batch_shape)
+
+
+def per_entry(distribution: Any, name: str, allowed: Callable[[np.ndarray], np.ndarray] = np.isfinite) -> list[Decimal]:
+    """A parameter of each distribution of a batch, the float that the distribution holds, which is exact.
+
+    Raises:
+        ValueError: if it is traced, or a value is not allowed.
+    """
+    values = as_floats(distribution, name)
+    if not np.all(allowed(values)):
+        raise ValueError(f"{name} of {distribution} is {values}, which no distribution has")
+    return [Decimal(float(value)) for value in np.broadcast_to(values, tuple(distribution.batch_shape)).ravel()]
+
+
+def as_floats(distribution: Any, name: str) -> np.ndarray:
+    """A parameter in float64, which holds every float32."""
+    value = getattr(distribution, name)
+    if not is_concrete(value):
+        raise ValueError(f"{name} of {distribution} is traced; divergences are computed outside of jit")
+    return np.asarray(value, np.float64)
+
+
+def is_positive(values: np.ndarray) -> np.ndarray:
+    """Which values are positive and finite."""
+    return (values > 0) & np.isfinite(values)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two bijectors, or parameters of such, are the same map; False where that cannot be told."""
+    if a is b:
+        return True
+    if hasattr(a, "parameters") and hasattr(b, "parameters"):
+        return type(a) is type(b) and same(_values(a), _values(b))
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(same(a[name], b[name]) for name in a)
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    return is_concrete(a, b) and all(map(_is_data, (a, b))) and np.array_equal(np.asarray(a), np.asarray(b))
+
+
+def _values(thing: Any) -> dict[str, Any]:
+    return {name: value for name, value in thing.parameters.items() if name not in _OTHER}
+
+
+def _is_data(value: Any) -> bool:
+    return hasattr(value, "dtype") or isinstance(value, bool | int | float | str)
+
+
+Compare = Callable[[Any, Any], Divergences]
+
+
+class ProductLaw(NamedTuple):
+    """Independent parts, each with its name."""
+
+    names: tuple[Any, ...]
+    parts: tuple[Any, ...]
+
+
+class MixtureLaw(NamedTuple):
+    """One of several parts, drawn by its weight."""
+
+    weights: DiscreteLaw
+    parts: tuple[Any, ...]
+
+
+class ImageLaw(NamedTuple):
+    """What a map makes of a distribution; ``entry`` is the place in a batch of maps."""
+
+    bijector: Any
+    entry: int
+    law: Any
+
+
+def product_divergences(q: ProductLaw, p: ProductLaw, compare: Compare) -> Divergences:
+    """KL adds, the ratio and 1 + χ² multiply, and so does the chance 1 - TV that best coupled samples are equal."""
+    if q.names != p.names:
+        raise ValueError(f"no divergence is known between tasks of the parts {q.names} and {p.names}; {OTHER_WAYS}")
+    kl, chance, square, ratio = Decimal(0), Decimal(1), Decimal(1), Decimal(1)
+    compared = [compare(*laws) for laws in zip(q.parts, p.parts, strict=True)]
+    if all(part == SAME for part in compared):
+        return SAME
+    for part in compared:
+        kl, chance = kl + part.kl, chance * (1 - part.total_variation)
+        square, ratio = square * (1 + part.chi2), ratio * part.ratio
+    return tightened(Divergences(1 - chance, kl, square - 1, ratio))
+
+
+def mixture_divergences(q: MixtureLaw, p: MixtureLaw, compare: Compare) -> Divergences:
+    """At most those of the component together with its value, since a function of both has no more."""
+    if len(q.parts) != len(p.parts):
+        raise ValueError(
+            f"no divergence is known between mixtures of {len(q.parts)} and {len(p.parts)} parts; {OTHER_WAYS}"
+        )
+    drawn = SAME if q.weights == p.weights else discrete_divergences(q.weights, p.weights)
+    rows = zip(q.weights.probabilities, p.weights.probabilities, q.parts, p.parts, strict=True)
+    compared = [(a, b, compare(*laws)) for a, b, *laws in rows if a]  # what q never draws does not matter
+    if drawn == SAME and all(part == SAME for _, _, part in compared):
+        return SAME
+    distance, kl, square, ratio = drawn.total_variation, drawn.kl, ABSOLUTE, Decimal(0)
+    for a, b, part in compared:
+        distance, kl = distance + min(a, b) * part.total_variation, kl + a * part.kl
+        square, ratio = square + a * ratio_of(a, b) * (1 + part.chi2), max(ratio, ratio_of(a, b) * part.ratio)
+    return tightened(Divergences(distance, kl, square - 1, ratio * (1 + RELATIVE)))
+
+
+def image_divergences(q: ImageLaw, p: ImageLaw, compare: Compare) -> Divergences:
+    """Those before the map, if it is the same one: a function has no more than its argument, a bijector as much."""
+    if q.entry != p.entry or not same(q.bijector, p.bijector):
+        raise ValueError(f"no divergence is known between images under {q.bijector} and {p.bijector}; {OTHER_WAYS}")
+    return compare(q.law, p.law)
+
 
 Read = Callable[[Any], list[Any]]
 

@@ -4,7 +4,18 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxcert.tasks.divergences import _reading as reading
-from jaxcert.tasks.divergences._compound import (
+from jaxcert.tasks.divergences._divergences import OTHER_WAYS, SAME, Divergences
+from jaxcert.tasks.divergences._laws import (
+    DiscreteLaw,
+    ExponentialLaw,
+    GaussianLaw,
+    UniformLaw,
+    discrete_divergences,
+    exponential_divergences,
+    gaussian_divergences,
+    uniform_divergences,
+)
+from jaxcert.tasks.divergences._reading import (
     ImageLaw,
     MixtureLaw,
     ProductLaw,
@@ -12,11 +23,6 @@ from jaxcert.tasks.divergences._compound import (
     mixture_divergences,
     product_divergences,
 )
-from jaxcert.tasks.divergences._discrete_law import DiscreteLaw, discrete_divergences
-from jaxcert.tasks.divergences._divergences import OTHER_WAYS, SAME, Divergences
-from jaxcert.tasks.divergences._exponential_law import ExponentialLaw, exponential_divergences
-from jaxcert.tasks.divergences._gaussian_law import GaussianLaw, gaussian_divergences
-from jaxcert.tasks.divergences._uniform_law import UniformLaw, uniform_divergences
 
 # By the name of the class in TensorFlow Probability, which need not be loaded for that.
 READERS: dict[str, Callable[..., list[Any]]] = {

@@ -2,8 +2,7 @@
 
 from typing import Any, Literal, get_args
 
-from jaxcert.tasks.divergences._decimals import round_up, with_80_digits
-from jaxcert.tasks.divergences._divergences import Divergences
+from jaxcert.tasks.divergences._divergences import Divergences, round_up, with_80_digits
 from jaxcert.tasks.divergences._registry import compare, read
 
 Divergence = Literal["total_variation", "kl", "chi2", "ratio"]

@@ -12,10 +12,8 @@ import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert.rollouts._multi_task import MultiTaskEnv
-from jaxcert.tasks.locomotion._scaling import as_the_authors, physical
-from jaxcert.tasks.locomotion._task import Task, sample_task
-from jaxcert.tasks.locomotion._torso import Fields, Torso
-from jaxcert.tasks.locomotion._warnings import mujoco_warnings
+from jaxcert.tasks.locomotion._scaling import Fields, Torso, as_the_authors, physical
+from jaxcert.tasks.locomotion._task import Task, mujoco_warnings, sample_task
 
 EPISODE_LENGTH = 1000
 

@@ -18,8 +18,7 @@ from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import PolicyOrFunction, as_policy
 from jaxcert.tasks._video import check_video_path, steps_per_frame, write_video
 from jaxcert.tasks.locomotion._environments import Locomotion, Robot
-from jaxcert.tasks.locomotion._task import Task
-from jaxcert.tasks.locomotion._warnings import mujoco_warnings
+from jaxcert.tasks.locomotion._task import Task, mujoco_warnings
 
 _SHAPES = ("geom_size", "geom_pos", "body_pos")
 

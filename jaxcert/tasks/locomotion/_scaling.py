@@ -1,12 +1,96 @@
-"""A robot's model with another mass and size."""
+"""Models whose torso and masses are scaled."""
 
+import dataclasses
 from typing import Any
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert.tasks.locomotion._task import Task
-from jaxcert.tasks.locomotion._torso import Fields, Torso, resized
+
+# Fields of a model by name, as ``Model.replace`` takes them.
+Fields = dict[str, jax.Array]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Torso:
+    """Indices of the torso's parts in a model.
+
+    Attributes:
+        body: the body of the torso.
+        geom: the capsule whose length is the size.
+        along: axis of the body's frame along which that capsule lies, 0 for x and 2 for z.
+        moved_geoms: other geoms of the torso, whose position along it is scaled, too.
+        moved_bodies: bodies attached to its ends.
+        shares: fractions of the torso's mass, for ``geom`` and then ``moved_geoms``.
+    """
+
+    body: int
+    geom: int
+    along: int
+    moved_geoms: tuple[int, ...]
+    moved_bodies: tuple[int, ...]
+    shares: np.ndarray
+
+
+def resized(model: Any, torso: Torso, size: jax.Array) -> Fields:
+    """Lengths and positions for another size, and the resulting inertia of the torso at the model's mass."""
+    geom_size = model.geom_size.at[torso.geom, 1].multiply(size)
+    geom_pos, body_pos = model.geom_pos, model.body_pos
+    for geom in torso.moved_geoms:
+        geom_pos = geom_pos.at[geom, torso.along].multiply(size)
+    for body in torso.moved_bodies:
+        body_pos = body_pos.at[body, torso.along].multiply(size)
+    fields = {"geom_size": geom_size, "geom_pos": geom_pos, "body_pos": body_pos}
+    return {**fields, **_inertia(model.replace(**fields), torso)}
+
+
+def _inertia(model: Any, torso: Torso) -> Fields:
+    """Centre of mass and principal inertia of the torso's capsules, which all lie in the plane of motion."""
+    geoms = (torso.geom, *torso.moved_geoms)
+    mass = model.body_mass[torso.body] * jnp.asarray(torso.shares, model.body_mass.dtype)
+    places = jnp.stack([model.geom_pos[geom] for geom in geoms])
+    centre = jnp.sum(mass[:, None] * places, axis=0) / jnp.sum(mass)
+    total = jnp.zeros((3, 3))
+    for geom, weight, place in zip(geoms, mass, places, strict=True):
+        axis = _axis(model.geom_quat[geom])
+        across, axial = _capsule(weight, model.geom_size[geom, 0], model.geom_size[geom, 1])
+        off = place - centre
+        own = across * jnp.eye(3) + (axial - across) * jnp.outer(axis, axis)
+        total = total + own + weight * (jnp.dot(off, off) * jnp.eye(3) - jnp.outer(off, off))
+    quat, principal = _principal(total)
+    return {
+        "body_ipos": model.body_ipos.at[torso.body].set(centre),
+        "body_iquat": model.body_iquat.at[torso.body].set(quat),
+        "body_inertia": model.body_inertia.at[torso.body].set(principal),
+    }
+
+
+def _axis(quat: jax.Array) -> jax.Array:
+    """The image of the z axis, along which capsules lie, under a rotation."""
+    w, x, y, z = quat
+    return jnp.stack([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)])
+
+
+def _capsule(mass: jax.Array, radius: jax.Array, half: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Inertia of a solid capsule across and along its axis; ``half`` is half the length of its cylinder."""
+    cylinder = 2 * half / (2 * half + 4 * radius / 3) * mass
+    caps = mass - cylinder
+    axial = cylinder * radius**2 / 2 + caps * 2 * radius**2 / 5
+    across = cylinder * (radius**2 / 4 + half**2 / 3) + caps * (2 * radius**2 / 5 + half**2 + 3 * half * radius / 4)
+    return across, axial
+
+
+def _principal(inertia: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Quaternion and diagonal of a tensor that is symmetric to the x-z plane: a rotation about y."""
+    angle = 0.5 * jnp.arctan2(2 * inertia[0, 2], inertia[2, 2] - inertia[0, 0])
+    c, s = jnp.cos(angle), jnp.sin(angle)
+    first = inertia[0, 0] * c * c - 2 * inertia[0, 2] * c * s + inertia[2, 2] * s * s
+    last = inertia[0, 0] * s * s + 2 * inertia[0, 2] * c * s + inertia[2, 2] * c * c
+    quat = jnp.stack([jnp.cos(angle / 2), jnp.zeros(()), jnp.sin(angle / 2), jnp.zeros(())])
+    return quat, jnp.stack([first, inertia[1, 1], last])
 
 
 def physical(model: Any, torso: Torso, task: Task) -> Fields:

@@ -1,10 +1,14 @@
-"""The parameters of a task."""
+"""The tasks of the robots, and warnings of their simulator that are known."""
 
+import contextlib
+import warnings
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import chex
 import jax
 
+from jaxcert._extras import import_extra
 from jaxcert.tasks._scales import sample_scales, scale_distribution
 
 
@@ -64,3 +68,22 @@ def task_distribution(
 
     scales = Task(scale_distribution("mass_scale", mass_scale), scale_distribution("size_scale", size_scale))
     return tfp.distributions.JointDistributionNamed(scales)
+
+
+# About an attribute in a model file of Playground, which a user cannot change.
+_KNOWN = "settotalmass"
+
+
+@contextlib.contextmanager
+def mujoco_warnings() -> Iterator[None]:
+    """By default MuJoCo prints its warnings and writes them to a file ``MUJOCO_LOG.TXT`` in the current folder."""
+    mujoco = import_extra("mujoco", "brax")
+    before, caught = mujoco.get_mju_user_warning(), []
+    mujoco.set_mju_user_warning(caught.append)
+    try:
+        yield
+    finally:
+        mujoco.set_mju_user_warning(before)
+    for message in dict.fromkeys(caught):
+        if _KNOWN not in message:
+            warnings.warn(f"MuJoCo: {message}", RuntimeWarning, stacklevel=3)

@@ -12,8 +12,7 @@ import numpy as np
 
 from jaxcert._validation import check_count, is_concrete
 from jaxcert.tasks import ltl
-from jaxcert.tasks.zones._robot import LARGEST_MOTION
-from jaxcert.tasks.zones._sizes import NUM_BINS, NUM_COLOURS
+from jaxcert.tasks.zones._robot import LARGEST_MOTION, NUM_BINS, NUM_COLOURS
 from jaxcert.tasks.zones._zone_env import Observation
 
 Params = dict[str, jax.Array]
@@ -99,7 +98,7 @@ def orthogonal(keys: chex.PRNGKey, shapes: Sequence[tuple[int, int]]) -> list[ja
     """
     drawn = [jax.random.normal(keys[i], (max(shape), min(shape)), jnp.float32) for i, shape in enumerate(shapes)]
     most = np.max([matrix.shape for matrix in drawn], axis=0)
-    # Of one size, so that one loop is compiled for all.
+    # All are padded to one size, so that one loop is compiled for all.
     columns = jnp.stack([jnp.pad(matrix, [(0, x) for x in most - matrix.shape]) for matrix in drawn])
 
     def add(j: jax.Array, found: jax.Array) -> jax.Array:
@@ -191,7 +190,7 @@ def _read(params: Params, remaining: ltl.Remaining) -> jax.Array:
 
 
 def _embed_set(params: Params, colours: jax.Array) -> jax.Array:
-    """Of a set, bool[4]: the sum of the embeddings of its elements, and layers."""
+    """A set, bool[4], as the sum of the embeddings of its elements, through layers."""
     together = colours.astype(jnp.float32) @ params["propositions"]
     return jax.nn.relu(_layers(params, "colours", together, jax.nn.relu))
 

@@ -11,10 +11,9 @@ from jaxcert._validation import check_count, is_concrete
 from jaxcert.rollouts._collect import check_shapes
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key
-from jaxcert.rollouts._stepping import Episodes, advance, begin
+from jaxcert.rollouts._queue import Episodes, advance, begin
 from jaxcert.tasks import ltl
-from jaxcert.tasks.zones._robot import colours_at, has_left
-from jaxcert.tasks.zones._sizes import COLOURS
+from jaxcert.tasks.zones._robot import COLOURS, colours_at, has_left
 from jaxcert.tasks.zones._zone_env import State, ZoneEnv
 
 # How an episode can end.

@@ -12,10 +12,8 @@ import jax.numpy as jnp
 from jaxcert._validation import is_count
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.tasks import ltl
-from jaxcert.tasks.zones._layout import Layout, sample_layout
-from jaxcert.tasks.zones._lidar import lidar
-from jaxcert.tasks.zones._robot import Robot, at_rest, colours_at, has_left, move
-from jaxcert.tasks.zones._sizes import EPISODE_LENGTH, NUM_COLOURS
+from jaxcert.tasks.zones._layout import Layout, lidar, sample_layout
+from jaxcert.tasks.zones._robot import EPISODE_LENGTH, NUM_COLOURS, Robot, at_rest, colours_at, has_left, move
 
 Range = tuple[int, int]
 _DEPTH, _STAGES, _REACH, _AVOID = 3, (1, 3), (1, 2), (0, 3)

@@ -15,9 +15,9 @@ from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import PolicyOrFunction
 from jaxcert.tasks import ltl
 from jaxcert.tasks._video import check_video_path, steps_per_frame, write_video
-from jaxcert.tasks.zones._drawing import DARK, LINE, draw_world, ending, robot_corners, wrapped
-from jaxcert.tasks.zones._sizes import COLOURS, STEP
+from jaxcert.tasks.zones._robot import COLOURS, STEP
 from jaxcert.tasks.zones._trajectories import Trajectories, formula_of, trajectories
+from jaxcert.tasks.zones._trajectory_plot import DARK, LINE, draw_world, ending, robot_corners, wrapped
 
 # Pixels of the square's side with its margin and of the margin of texts, dots per inch, and points of letters.
 _SIDE, _MARGIN, _DPI = 448, 8, 100

@@ -10,8 +10,18 @@ from jaxcert._extras import import_extra
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.tasks.zones._network import Params, initial_params
 from jaxcert.training.zones._lessons import Progress, next_progress
-from jaxcert.training.zones._objective import Losses, Sample, advantages, judge, log_density, loss
-from jaxcert.training.zones._side_by_side import Episodes, Outcome, begin_episodes, step_episodes
+from jaxcert.training.zones._objective import (
+    Episodes,
+    Losses,
+    Outcome,
+    Sample,
+    advantages,
+    begin_episodes,
+    judge,
+    log_density,
+    loss,
+    step_episodes,
+)
 from jaxcert.training.zones._zones_settings import ZonesSettings
 
 # Beginnings of episodes that are drawn for a batch, about as many as are used.

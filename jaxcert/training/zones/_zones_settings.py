@@ -12,7 +12,7 @@ from jaxcert.training.zones._lessons import LESSONS, Lesson
 
 _NETWORKS = NetworkSizes()
 
-# Of the settings that are real numbers: what is allowed, and in words.
+# What is allowed of each setting that is a real number, and the same in words.
 _POSITIVE = (lambda x: 0 < x < math.inf), "a positive number"
 _NOT_NEGATIVE = (lambda x: 0 <= x < math.inf), "a finite number of at least 0"
 _SHARE = (lambda x: 0 <= x <= 1), "a number in [0, 1]"

@@ -14,7 +14,7 @@ from jaxcert._extras import import_extra
 from jaxcert.rollouts import MultiTaskEnv, collect
 from jaxcert.rollouts._policy import key_apart
 from jaxcert.tasks.zones import ZoneEnv, sequence_policy
-from jaxcert.tasks.zones._sequence_policy import make_sequence_policy
+from jaxcert.tasks.zones._zone_policies import make_sequence_policy
 from jaxcert.training._hook import CertificationHook
 from jaxcert.training.zones._learner import Learned, Learner, initial_learner, num_steps, update
 from jaxcert.training.zones._learner_file import last_checkpoint, save_checkpoint

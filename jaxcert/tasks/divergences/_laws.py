@@ -1,11 +1,80 @@
-"""Normal distributions, truncated to an interval or not."""
+"""The divergences between two laws of a family."""
 
 import itertools
 from decimal import Decimal
 from typing import NamedTuple
 
-from jaxcert.tasks.divergences._decimals import ABSOLUTE, INFINITY, normal_density, normal_mass
-from jaxcert.tasks.divergences._divergences import Divergences, with_margin
+from jaxcert.tasks.divergences._divergences import (
+    ABSOLUTE,
+    INFINITY,
+    Divergences,
+    normal_density,
+    normal_mass,
+    with_margin,
+)
+
+
+class DiscreteLaw(NamedTuple):
+    """Probabilities that add up to 1 in exact arithmetic."""
+
+    probabilities: tuple[Decimal, ...]
+
+
+def normalised(weights: list[Decimal]) -> DiscreteLaw:
+    """Probabilities from weights of any sum."""
+    whole = sum(weights, Decimal(0))
+    return DiscreteLaw(tuple(weight / whole for weight in weights))
+
+
+def discrete_divergences(q: DiscreteLaw, p: DiscreteLaw) -> Divergences:
+    """Sums over the values; one that has probability in q alone makes all but the total variation infinite."""
+    missing = [Decimal(0)] * (len(q.probabilities) - len(p.probabilities))
+    pairs = [(a, b) for a, b in zip(q.probabilities, [*p.probabilities, *missing], strict=False) if a]
+    distance = sum((max(a - b, Decimal(0)) for a, b in pairs), Decimal(0))
+    if any(not b for _, b in pairs):
+        return with_margin(Divergences(distance))
+    kl = sum((a * (a / b).ln() for a, b in pairs), Decimal(0))
+    chi2 = sum((a * a / b for a, b in pairs), Decimal(0)) - 1
+    return with_margin(Divergences(distance, kl, chi2, max(a / b for a, b in pairs)))
+
+
+def ratio_of(a: Decimal, b: Decimal) -> Decimal:
+    """a / b for probabilities: 0 where a is 0, infinite where only b is."""
+    return a / b if b else INFINITY if a else Decimal(0)
+
+
+class ExponentialLaw(NamedTuple):
+    """The exponential distribution, of mean 1 / rate."""
+
+    rate: Decimal
+
+
+def exponential_divergences(q: ExponentialLaw, p: ExponentialLaw) -> Divergences:
+    """In closed form, with s the rate of q and r that of p: the densities cross at x = ln(s/r) / (s - r)."""
+    s, r = q.rate, p.rate
+    crossing = (s / r).ln() / (s - r)
+    distance = abs((-r * crossing).exp() - (-s * crossing).exp())
+    kl = (s / r).ln() + r / s - 1
+    chi2 = (s - r) ** 2 / (r * (2 * s - r)) if 2 * s > r else INFINITY
+    return with_margin(Divergences(distance, kl, chi2, s / r if s > r else INFINITY))
+
+
+class UniformLaw(NamedTuple):
+    """The uniform distribution on [low, high)."""
+
+    low: Decimal
+    high: Decimal
+
+
+def uniform_divergences(q: UniformLaw, p: UniformLaw) -> Divergences:
+    """In closed form: on the smaller interval the density ratio is constant."""
+    lengths = q.high - q.low, p.high - p.low
+    common = max(min(q.high, p.high) - max(q.low, p.low), Decimal(0))
+    distance = 1 - common / max(lengths)
+    if not p.low <= q.low < q.high <= p.high:
+        return with_margin(Divergences(distance))
+    ratio = lengths[1] / lengths[0]
+    return with_margin(Divergences(distance, ratio.ln(), ratio - 1, ratio))
 
 
 class GaussianLaw(NamedTuple):
@@ -93,7 +162,7 @@ def _kl(q: GaussianLaw, p: GaussianLaw) -> Decimal:
     shift = q.mean - p.mean
     parts = [q.std**2 * second, 2 * q.std * shift * first, shift**2]
     terms = [(kept_mass(p) * p.std / (kept_mass(q) * q.std)).ln(), -second / 2, *(x / (2 * p.std**2) for x in parts)]
-    # Of the masses at least 55 digits are right.
+    # At least 55 digits of the masses are right.
     return sum(terms, Decimal(0)) + ABSOLUTE * sum(map(abs, terms), Decimal(0))
 
 

@@ -1,4 +1,4 @@
-"""Designs whose certificates add up the evidence of all tasks."""
+"""Designs that add up evidence: soft counts, and rollouts one after another."""
 
 import functools
 from typing import Any
@@ -7,12 +7,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.certificates._evidence import evidence, least_evidence
-from jaxcert.certificates._soft import SOFT, default_alpha, shares, soft_epsilon
+from jaxcert.certificates import Certificate
+from jaxcert.certificates._soft import SOFT, default_alpha, evidence, least_evidence, shares, soft_epsilon
 from jaxcert.numerics._rounding import cast, complement_down
-from jaxcert.planning._fixed_designs import certify_fixed
+from jaxcert.planning._counting_designs import certify_fixed
 from jaxcert.planning._kind import Joint, Kind, PerTask, Question
 from jaxcert.returns._prepared import Prepared
+from jaxcert.sequential import certify_sequential
 
 # Lengths of imagined data sets, and how many of them there are: shorter ones are masked, so that two programs serve
 # all numbers of tasks.
@@ -27,7 +28,7 @@ def _betas(m: int) -> tuple[float, ...]:
     return usual, *(round(factor * odds / (1 + factor * odds), 4) for factor in (0.5, 2.0))
 
 
-def _per_task(returns: Any, m: int, betas: np.ndarray, question: Question) -> PerTask:
+def _evidence_per_task(returns: Any, m: int, betas: np.ndarray, question: Question) -> PerTask:
     """min(1, alpha E) from the first m rollouts."""
     dtype = returns.dtype
     assert question.threshold is not None
@@ -67,7 +68,7 @@ def _of_shares(share, n, alpha, delta, least) -> jax.Array:
 SOFT_DESIGNS = Kind(
     SOFT.name,
     _ARGUMENTS,
-    _per_task,
+    _evidence_per_task,
     functools.partial(certify_fixed, _ARGUMENTS),
     lambda binary: not binary,
     needs_threshold=True,
@@ -75,3 +76,33 @@ SOFT_DESIGNS = Kind(
     joint=Joint(_betas, _safeties, max(_DATA_SETS), lambda m, counted: m <= counted),
     beta_name="alpha",
 )
+
+
+def _stopped_per_task(returns: Any, m: int, betas: np.ndarray, question: Question) -> PerTask:
+    """Tasks that pass within m rollouts."""
+    assert question.threshold is not None
+    threshold = cast(question.threshold, returns.dtype, "up")
+    returns, levels = jnp.asarray(returns[:, :m]), cast(betas, returns.dtype, "nearest")
+    lower, used = zip(*(_run(returns, threshold, beta, question[:2]) for beta in levels), strict=True)
+    return PerTask(np.stack(lower), np.stack(used))
+
+
+def _stopped(course: PerTask, m: int, low: float) -> PerTask:
+    """What the first m rollouts decide, which depends on no later one."""
+    return PerTask(np.where(course.used <= m, course.lower, np.float32(low)), np.minimum(course.used, m))
+
+
+@functools.partial(jax.jit, static_argnums=3)
+def _run(returns, threshold, beta, fixed) -> tuple[jax.Array, jax.Array]:
+    """Lower bounds, and after how many rollouts tasks pass or are given up, [N]."""
+    support, delta = fixed
+    found = certify_sequential(returns, threshold, support=support, delta=delta, beta=beta, validate=False)
+    return found.lower_bounds, found.num_rollouts_used[..., 0]
+
+
+def _certify(returns: Any, beta: Any, question: Question) -> Certificate:
+    assert question.threshold is not None
+    return certify_sequential(returns, question.threshold, support=question.support, delta=question.delta, beta=beta)
+
+
+SEQUENTIAL = Kind("sequential", {}, _stopped_per_task, _certify, lambda binary: True, _stopped, needs_threshold=True)

@@ -1,21 +1,76 @@
-"""A policy without training: towards the nearest zone to reach, around those to avoid."""
+"""Policies for zones: one that reads formulas stage by stage, one that steers without training."""
 
+from typing import Any
+
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.rollouts._policy import Policy
-from jaxcert.tasks.zones._sizes import DECAY, NUM_BINS, RADIUS, STEP
+from jaxcert.tasks.zones._network import Params, distribution, embed, sizes_of
+from jaxcert.tasks.zones._robot import DECAY, NUM_BINS, RADIUS, STEP
 from jaxcert.tasks.zones._zone_env import Observation
+
+
+def sequence_policy(params: Params, *, deterministic: bool = True) -> Policy:
+    r"""A policy that is told its formula as a sequence of stages, so that it takes formulas that it has never seen.
+
+    A network embeds motion and lidar. Each set of colours is embedded as a sum over its elements with layers after it,
+    so that their order is without meaning; each stage as its two sets; and the stages that remain by a gated recurrent
+    unit, from the last to the present one. The action is normal,
+
+    .. math:: u \sim \mathcal N\big(\tanh \mu(z), \sigma(z)^2\big),
+
+    where z joins both embeddings, and is clipped by the environment.
+
+    Args:
+        params: floating-point arrays by name, as ``training.train`` gives them.
+        deterministic: take the mean of the distribution instead of a sample.
+
+    Returns:
+        A ``Policy`` for ``zones.env()`` of any depth.
+
+    Raises:
+        ValueError: for parameters of other networks, or that are not finite.
+
+    Example:
+        >>> from jaxcert.training import sample_policy
+        >>> policy = sample_policy("zones")
+        >>> sequence_policy(policy.params, deterministic=False).deterministic
+        False
+
+    Reference:
+        Jackermeier and Abate, DeepLTL: Learning to Efficiently Satisfy Complex LTL Specifications for Multi-Task RL,
+        ICLR 2025, arXiv 2410.04631, section 4.
+    """
+    sizes_of(params)
+    return Policy(_mean if deterministic else _sample, dict(params), deterministic)
+
+
+def _mean(params: Params, obs: Observation, key: chex.PRNGKey) -> jax.Array:
+    return distribution(params, embed(params, obs))[0]
+
+
+def _sample(params: Params, obs: Observation, key: chex.PRNGKey) -> jax.Array:
+    mean, deviation = distribution(params, embed(params, obs))
+    return mean + deviation * jax.random.normal(key, mean.shape, mean.dtype)
+
+
+def make_sequence_policy(params: Params, deterministic: bool = False) -> Any:
+    """A function of an observation and a key, as Brax makes them."""
+    act = _mean if deterministic else _sample
+    return lambda obs, key: (act(params, obs, key), {})
+
 
 _WIDTH = 2 * np.pi / NUM_BINS
 # Directions to choose from, relative to that of the target.
 _TURNS = np.arange(24) * (2 * np.pi / 24)
 # Distance to keep from a zone to avoid, in m, beside its radius.
 _MARGIN = 0.25
-# Of a m too near to a zone, against the deviation from the course.
+# What a metre too near to a zone weighs, against a deviation from the course of one.
 _WEIGHT = 20.0
-# Of force; at full force the robot would slide too far.
+# Largest and smallest force; at full force the robot would slide too far.
 _PUSH, _LEAST_PUSH = 0.7, 0.05
 # Damping of what is left of an earlier course, and angular velocity per rad of error, of the largest.
 _DAMPING, _GAIN = 0.6, 2.0
