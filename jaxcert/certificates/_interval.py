@@ -31,8 +31,11 @@ from jaxcert.numerics._rounding import (
     unit_roundoff,
 )
 from jaxcert.numerics._tails import limit
-from jaxcert.returns._prepared import Prepared, Support, split_support
+from jaxcert.returns._prepared import Prepared, Support, probability, split_support
 from jaxcert.returns.summaries import Summary
+
+# The usual level of upper bounds: compared with 0.05 it says more where few tasks are bad, and hardly less elsewhere.
+_USUAL_UPPER = 0.02
 
 
 @jax.tree_util.register_dataclass
@@ -47,6 +50,7 @@ class IntervalCertificate(Certificate):
         safety_upper: at least P[J >= B], rounded up, float[..., t].
         num_below: h, tasks whose upper bound is below B, int32[..., t].
         upper_bounds: per-task upper bounds, float[..., n]; inf for a task with invalid returns.
+        beta_upper: failure probability of each upper bound, float[...].
 
     Example:
         >>> import jax.numpy as jnp
@@ -54,12 +58,13 @@ class IntervalCertificate(Certificate):
         >>> returns = jnp.linspace(0.0, 1.0, 200)[:, None] * jnp.ones((200, 100))
         >>> print(certify_interval(returns, 0.5, support=(0, 1), delta=0.01, complete=True))
         With confidence 0.99: on a new task from the same distribution,
-        the expected return is at least 0.5 with a probability between 0.3607 and 0.6393.
+        the expected return is at least 0.5 with a probability between 0.3607 and 0.6246.
     """
 
     safety_upper: jax.Array
     num_below: jax.Array
     upper_bounds: jax.Array
+    beta_upper: jax.Array
 
     _per_threshold = (*Certificate._per_threshold, "safety_upper", "num_below")
     _decimals: ClassVar = {**Certificate._decimals, "thresholds": lambda value: _shown(np.float32(value))}
@@ -92,6 +97,7 @@ def certify_interval(
     support: Support | None = None,
     delta: chex.Numeric,
     beta: chex.Numeric | None = None,
+    beta_upper: chex.Numeric | None = None,
     bound: str | None = None,
     complete: bool = False,
     where: chex.Array | None = None,
@@ -99,10 +105,11 @@ def certify_interval(
 ) -> IntervalCertificate:
     r"""A two-sided interval for the share of new tasks with an expected return of at least B.
 
-    With k and h the tasks whose lower bound is below B and whose upper bound is below B, each bound at level beta,
+    With k and h the tasks whose lower bound is below B and whose upper bound is below B, the bounds at levels beta and
+    beta',
 
     .. math:: 1 - \frac{U(k; n, \delta/2)}{1 - \beta} \ \le\ P[J \ge B] \ \le\
-              1 - \frac{(\ell(h; n, \delta/2) - \beta)^+}{1 - \beta},
+              1 - \frac{(\ell(h; n, \delta/2) - \beta')^+}{1 - \beta'},
 
     with the Clopper-Pearson limits U from above and l from below; the left side is that of ``certify`` at delta / 2. An
     upper bound is the lower bound of the returns reflected, -X.
@@ -116,7 +123,9 @@ def certify_interval(
         thresholds: float[t], or a scalar for one, fixed before the data are seen.
         support: (a, b), as in ``certify``; both ends finite.
         delta: failure probability of the interval, in (0, 1), half of it for each end; a scalar.
-        beta: failure probability of one lower bound, and of one upper bound, in (0, 1); a scalar. 0.05 by default.
+        beta: failure probability of one lower bound, in (0, 1); a scalar. 0.05 by default.
+        beta_upper: beta', failure probability of one upper bound, in (0, 1); a scalar. By default beta or 0.02,
+            whichever is smaller: at this end it is subtracted from the share of bad tasks, and costs nothing of delta.
         bound: as in ``certify``, for both sides.
         complete: True declares that each return is that of a whole rollout, of a finite horizon.
         where: as in ``certify``.
@@ -133,7 +142,7 @@ def certify_interval(
         >>> returns = jaxcert.sample_returns("cheetah")  # of whole episodes
         >>> found = certify_interval(returns, 800.0, support=(0, 1000), delta=0.01, complete=True)
         >>> print(f"{found.safety[0]:.3f} to {found.safety_upper[0]:.3f}")
-        0.454 to 0.754
+        0.454 to 0.731
 
     Reference: the page on bands, section on both sides.
     """
@@ -148,25 +157,39 @@ def certify_interval(
     dtype, n = prepared.low.dtype, prepared.returns.shape[-2]
     thresholds = prepare_thresholds(thresholds, dtype, validate)
     delta, beta = prepare_levels(BINOMIAL, delta, beta, n, dtype, validate)
+    beta_upper = _level_above(beta_upper, beta, dtype, validate)
     lower = task_bounds(per_task, prepared, beta)
     raised = convert(returns if isinstance(returns, jax.Array) else np.asarray(returns), dtype, "up")
-    reflected = task_bounds(per_task, _reflected(raised, prepared, binary=per_task.binary), beta)
+    reflected = task_bounds(per_task, _reflected(raised, prepared, binary=per_task.binary), beta_upper)
     upper = _upper_bounds(reflected, lower, binary=per_task.binary)
-    return interval_between(bound, lower, upper, thresholds, beta, delta)
+    return interval_between(bound, lower, upper, thresholds, beta, beta_upper, delta)
+
+
+def _level_above(beta_upper: chex.Numeric | None, beta: jax.Array, dtype: np.dtype, validate: bool) -> jax.Array:
+    """The level of the upper bounds: the given one, or that of the lower bounds unless it is larger than usual."""
+    if beta_upper is not None:
+        return probability("beta_upper", beta_upper, dtype, "nearest", validate=validate, scalar=True)
+    return jnp.minimum(beta, jnp.asarray(_USUAL_UPPER, dtype))
 
 
 def interval_between(
-    bound: str, lower: jax.Array, upper: jax.Array, thresholds: jax.Array, beta: jax.Array, delta: jax.Array
+    bound: str,
+    lower: jax.Array,
+    upper: jax.Array,
+    thresholds: jax.Array,
+    beta: jax.Array,
+    beta_upper: jax.Array,
+    delta: jax.Array,
 ) -> IntervalCertificate:
-    """The intervals from lower and upper bounds [..., n], each at level beta; delta is of both ends together."""
+    """The intervals from lower and upper bounds [..., n] at their levels; delta is of both ends together."""
     half = half_of(delta)
     found = certify_given(bound, BINOMIAL, padded_tasks(lower), thresholds, beta, half)
     below = _count_below(upper, thresholds)
     count, tasks = _as_floats(below, half, n=upper.shape[-1])
     share = limit(count, tasks, half, upper=False)
-    sides = _upper_side(found.status, share, thresholds, beta, delta)
+    sides = _upper_side(found.status, share, thresholds, beta_upper, delta)
     fields = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
-    fields |= {"delta": delta, "num_below": below, "upper_bounds": upper, **sides}
+    fields |= {"delta": delta, "num_below": below, "upper_bounds": upper, "beta_upper": beta_upper, **sides}
     return IntervalCertificate(**fields)
 
 
@@ -236,8 +259,9 @@ def _check_complete(complete: bool) -> None:
 
 
 def _curve(certificate: IntervalCertificate, lower_bounds: chex.Array, levels: np.ndarray) -> IntervalCertificate:
-    arrays = (lower_bounds, certificate.upper_bounds, levels, certificate.beta, certificate.delta)
-    return interval_between(certificate.bound, *map(jnp.asarray, arrays))
+    levels_of = certificate.beta, certificate.beta_upper, certificate.delta
+    arrays = map(jnp.asarray, (lower_bounds, certificate.upper_bounds, levels, *levels_of))
+    return interval_between(certificate.bound, *arrays)
 
 
 INTERVAL = Question(
@@ -246,8 +270,9 @@ INTERVAL = Question(
     function=certify_interval,
     certificate=IntervalCertificate,
     columns={**COUNTED, "safety_upper": "safety_upper", "num_below": "num_below"},
-    settings=same("delta", "beta", "bound"),
+    settings=same("delta", "beta", "beta_upper", "bound"),
     options=(
+        Option("beta_upper", float, "Failure probability of one upper bound"),
         Option("complete", bool, "Declare that each return is that of a whole rollout, of a finite horizon", True),
     ),
     declared={"complete": True},

@@ -89,11 +89,12 @@ def test_the_plug_in_estimate_says_that_it_is_no_certificate():
     assert Status.UNSOUND.advice.startswith("no certificate")
 
 
-def test_a_file_says_so_too():
+def test_no_certificate_file_takes_it():
     found = certify_plug_in(np.full((30, 5), 0.9), 0.5, delta=DELTA)
-    row = json.loads(json.dumps(certificate_record(found, support=(0, 1))))["rows"][0]
-    assert row["status"] == "unsound"
-    assert row["sentence"].startswith("No certificate: ")
+    with pytest.raises(ValueError, match="a PlugInEstimate, which answers no question that is known here"):
+        certificate_record(found, support=(0, 1))
+    row = json.loads(found.to_json())
+    assert row["status"] == ["unsound"]
 
 
 def test_the_plug_in_estimate_fails_where_certificates_hold():

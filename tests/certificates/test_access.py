@@ -22,6 +22,7 @@ WHOLE = {
     "lower_bounds",
     "upper_bounds",
     "beta",
+    "beta_upper",
     "delta",
     "level",
     "low",

@@ -29,7 +29,10 @@ def returns(seed: int = 0, shape: tuple[int, ...] = (N, M)) -> np.ndarray:
 
 def call(x, thresholds=WANTED, *, support=SUPPORT, **options):
     return certify_interval(
-        x, thresholds, **{"delta": DELTA, "beta": BETA, "complete": True, **options}, support=support
+        x,
+        thresholds,
+        **{"delta": DELTA, "beta": BETA, "beta_upper": BETA, "complete": True, **options},
+        support=support,
     )
 
 
@@ -62,6 +65,28 @@ def test_binary_returns(precision):
     for narrow in (x.astype(np.uint8), x.astype(bool), jnp.asarray(x, jnp.int32)):
         other = call(narrow, [0.2, 0.8], support=(0.0, 1.0), bound="clopper_pearson")
         np.testing.assert_allclose(other.safety_upper, found.safety_upper, rtol=1e-5)
+
+
+def test_the_upper_bounds_have_a_level_of_their_own():
+    """By default 0.02, or beta where that is smaller; the lower end does not depend on it."""
+    x = returns()
+    both = call(x, bound="hoeffding")
+    for options, level in (
+        ({"beta_upper": 0.003}, 0.003),
+        ({"beta_upper": None}, 0.02),
+        ({"beta_upper": None, "beta": 0.01}, 0.01),
+    ):
+        found = call(x, bound="hoeffding", **options)
+        assert float(found.beta_upper) == pytest.approx(level)
+        upper = -np.asarray(bounds.hoeffding(-x, level, support=(-2.0, 1.0)))
+        np.testing.assert_allclose(found.upper_bounds, upper, rtol=1e-5, atol=1e-6)
+        h = np.sum(upper[:, None] < WANTED, axis=0)
+        limit = np.where(h > 0, stats.beta.ppf(DELTA / 2, np.maximum(h, 1), N - h + 1), 0)
+        np.testing.assert_allclose(found.safety_upper, 1 - np.maximum(limit - level, 0) / (1 - level), rtol=1e-5)
+        if "beta" not in options:
+            np.testing.assert_array_equal(found.safety, both.safety)
+    with pytest.raises(ValueError, match="beta_upper"):
+        call(x, beta_upper=1.5)
 
 
 def test_integers_are_reflected():
@@ -107,7 +132,7 @@ def test_simulated_failures_of_either_end_are_within_delta():
     rng, repetitions, beta, delta, m = np.random.default_rng(4), 1500, 0.3, 0.2, 20
     performance = rng.random((repetitions, N))
     x = (rng.random((repetitions, N, m)) < performance[..., None]).astype(np.float32)
-    options = {"support": (0.0, 1.0), "bound": "clopper_pearson", "beta": beta, "delta": delta}
+    options = {"support": (0.0, 1.0), "bound": "clopper_pearson", "beta": beta, "beta_upper": 0.1, "delta": delta}
     found = call(x, [0.4], **options)
     wrong = (np.asarray(found.safety, float) > 0.6) | (np.asarray(found.safety_upper, float) < 0.6)
     assert stats.binomtest(int(wrong.sum()), repetitions, delta, alternative="greater").pvalue > 1e-4

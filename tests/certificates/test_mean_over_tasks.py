@@ -11,6 +11,7 @@ from compilations import compilations
 from flint import arb, fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 import jaxcert
 from jaxcert import Status, certify_cvar, certify_mean
@@ -328,3 +329,28 @@ def test_batches_and_tracers_are_described():
     seen = []
     jax.jit(lambda x: seen.append(str(certify_mean(x, **GOOD))))(X)
     assert "mean of shape ()" in seen[0]
+
+
+# --- one success or failure per task ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("alpha", [0.3, 0.9, 1.0])
+def test_the_worst_tasks_by_one_trial_each_have_the_exact_limit_of_a_coin(alpha):
+    """Capped at c, a trial is 0 or c: no bound on other numbers is needed."""
+    trials = np.arange(200)[:, None] < 190
+    least = stats.beta.ppf(0.01, 190, 11)
+    for cap in (0.7, 1.0):
+        found = certify_cvar(trials, alpha, delta=0.01, cap=cap)
+        wanted = max(cap - (cap - cap * least) / alpha, 0.0)
+        assert found.bound == "clopper_pearson"
+        assert wanted * (1 - 1e-4) - 1e-6 <= float(found.mean[0]) <= wanted
+        usual = certify_cvar(trials, alpha, delta=0.01, cap=cap, bound="betting")
+        assert float(usual.mean[0]) <= float(found.mean[0])
+        jitted = jax.jit(lambda x, cap=cap: certify_cvar(x, alpha, delta=0.01, cap=cap).mean)(trials)
+        np.testing.assert_allclose(jitted, found.mean, rtol=1e-6)
+    options = {"support": (0, 1), "delta": 0.01, "cap": 1.0, "bound": "clopper_pearson"}
+    numbers = certify_cvar(trials.astype(np.float32), alpha, **options)
+    np.testing.assert_array_equal(numbers.mean, found.mean)
+    half = trials.astype(np.float32) * 0.5
+    refused = certify_cvar(half, alpha, **options, validate=False)
+    assert Status(int(refused.status[0])) is Status.INVALID_INPUT

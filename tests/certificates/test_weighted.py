@@ -238,7 +238,7 @@ def test_weights_whose_mean_is_near_1_or_may_be_chance_are_taken():
 def test_what_counts_tasks_without_weights_is_refused():
     """A curve of the same bounds would be one of the sampled tasks, and so would any advice."""
     found = certify_weighted(RETURNS, 0.9, WEIGHTS, **GOOD)
-    with pytest.raises(ValueError, match="a WeightedCertificate; its curve is not known here: certify more"):
+    with pytest.raises(ValueError, match="a WeightedCertificate, which has no curve: certify more"):
         step_curve(found)
     assert advise(found, support=(0, 1), num_rollouts=M, safety=0.9) == (None,)
 

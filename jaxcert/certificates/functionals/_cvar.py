@@ -11,12 +11,15 @@ import numpy as np
 
 from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound, Ends, finish
-from jaxcert.bounds._evaluate import task_shape
-from jaxcert.certificates._arguments import as_row
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
+from jaxcert.bounds._evaluate import prepare, task_shape
+from jaxcert.certificates._arguments import as_row, default_bound
 from jaxcert.certificates._certificate import quantity_of
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.certificates.functionals._mean_certificate import (
     MeanCertificate,
+    is_one_trial_each,
+    mean_of_trials,
     mean_over_tasks,
     mean_status,
     prepare_averages,
@@ -36,7 +39,7 @@ def certify_cvar(
     support: Support | None = None,
     delta: chex.Numeric,
     cap: chex.Numeric | Sequence[float],
-    bound: str = "betting",
+    bound: str | None = None,
     where: chex.Array | None = None,
     validate: bool = True,
 ) -> MeanCertificate:
@@ -61,7 +64,7 @@ def certify_cvar(
             alpha-quantile of the performances, and one that is too low costs less than one that is too high. The
             alpha/2-quantile of single rollouts on a few dozen pilot tasks serves well (docs/means_and_tails.md). There
             is no default: b, the only cap known beforehand, certifies nothing unless alpha is near 1.
-        bound: "betting" or "hoeffding", as in ``certify_mean``.
+        bound: as in ``certify_mean``: "clopper_pearson" for one trial per task, by default for bool [..., n, 1].
         where: as in ``certify_mean``.
         validate: as in ``certify_mean``; an invalid alpha or cap gives -inf, too.
 
@@ -82,12 +85,22 @@ def certify_cvar(
     Reference: Rockafellar & Uryasev (2000), Theorem 1, for the maximum over c; the page on means and tails, equation
     (2).
     """
-    chosen, prepared = prepare_averages(bound, returns, support, where, validate, capped=True)
+    of_trials = is_one_trial_each(returns)
+    bound = bound or default_bound(None, returns if of_trials else ())
+    if of_trials and bound == CLOPPER_PEARSON.name:
+        chosen = CLOPPER_PEARSON
+        prepared = prepare(chosen, returns, support, where, validate, certificate=True)
+    else:
+        chosen, prepared = prepare_averages(bound, returns, support, where, validate, capped=True)
     dtype = prepared.low.dtype
     delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
     alpha, cap = _shares(alpha, dtype, validate), _caps(cap, prepared, validate)
     common_shape(alpha=alpha, cap=cap)
-    fields, n = _cvar(chosen, prepared, alpha, cap, delta), task_shape(prepared)[-1]
+    n = task_shape(prepared)[-1]
+    if chosen is CLOPPER_PEARSON:
+        fields = _cvar_of_trials(mean_of_trials(prepared, delta), prepared.low, alpha, cap)
+    else:
+        fields = _cvar(chosen, prepared, alpha, cap, delta)
     return MeanCertificate(**fields, delta=delta, num_tasks=n, bound=bound, quantity=quantity_of(bound, returns))
 
 
@@ -117,9 +130,21 @@ def _cvar(bound: Bound, prepared: Prepared, alpha: jax.Array, cap: jax.Array, de
     # The cap that counts is a plus this number, which is exact by definition.
     room = cap - low
     rows = jax.vmap(lambda r: mean_over_tasks(bound, jnp.minimum(excess, r), delta, jnp.zeros_like(r), r))(room)
-    lower = jnp.moveaxis(rows, 0, -1)
+    lower = jnp.where(jnp.all(valid, axis=-1, keepdims=True), jnp.moveaxis(rows, 0, -1), -jnp.inf)
+    return _fields(lower, low, room, alpha, cap)
+
+
+@jax.jit
+def _cvar_of_trials(mean: jax.Array, low: jax.Array, alpha: jax.Array, cap: jax.Array) -> dict:
+    """From a lower bound on the mean of trials, [...]: capped at c, a trial is 0 or c."""
+    alpha, cap = jnp.broadcast_arrays(alpha, cap)
+    capped = next_down(jnp.maximum(mean, 0)[..., None] * cap)
+    return _fields(jnp.where(mean[..., None] >= 0, jnp.maximum(capped, 0), -jnp.inf), low, cap - low, alpha, cap)
+
+
+def _fields(lower: jax.Array, low: jax.Array, room: jax.Array, alpha: jax.Array, cap: jax.Array) -> dict:
+    """From lower bounds [..., t] on the mean of what lies above a, up to the cap; -inf where returns are invalid."""
     good = (lower >= 0) & jnp.broadcast_to((alpha > 0) & (alpha <= 1), lower.shape)
-    good = good & jnp.all(valid, axis=-1, keepdims=True)
     mean = finish(_above_low(lower, room, alpha), Ends(low, good))
     return {"mean": mean, "alpha": alpha, "cap": cap, "status": mean_status(mean, low)}
 

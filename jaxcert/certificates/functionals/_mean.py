@@ -3,7 +3,6 @@
 import chex
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jaxcert.bounds._bound import Bound, Ends, finish
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
@@ -14,6 +13,8 @@ from jaxcert.certificates._certificate import quantity_of
 from jaxcert.certificates._question import Question, same
 from jaxcert.certificates.functionals._mean_certificate import (
     MeanCertificate,
+    is_one_trial_each,
+    mean_of_trials,
     mean_status,
     prepare_averages,
     task_averages,
@@ -65,7 +66,7 @@ def certify_mean(
 
     Reference: the page on means and tails, equation (1).
     """
-    of_trials = not isinstance(returns, Summary) and np.ndim(returns) > 1 and np.shape(returns)[-1] == 1
+    of_trials = is_one_trial_each(returns)
     bound = bound or default_bound(None, returns if of_trials else ())
     if of_trials and bound == CLOPPER_PEARSON.name:
         chosen = CLOPPER_PEARSON
@@ -79,11 +80,7 @@ def certify_mean(
 
 
 def _mean_of_trials(prepared: Prepared, delta: jax.Array) -> dict:
-    """The mean from one trial per task, [..., n, 1]: over tasks they are trials of one coin, whose bias is the mean."""
-    x, low, high, where = prepared
-    trials = x[..., 0] if where is None else jnp.where(where[..., 0], x[..., 0], jnp.nan)
-    lower = lower_bounds(CLOPPER_PEARSON, Prepared(trials, low, high, None), delta)
-    mean = jnp.where(jnp.isnan(lower), -jnp.inf, lower)  # a trial that is neither 0 nor 1 refutes the support
+    mean, low = mean_of_trials(prepared, delta), prepared.low
     return {"mean": mean, **_whole(low), "status": mean_status(mean, low)}
 
 

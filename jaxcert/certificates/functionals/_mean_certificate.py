@@ -9,13 +9,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._bound import Bound, mean_down, width_up
-from jaxcert.bounds._evaluate import data_of, evaluate, prepare
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
+from jaxcert.bounds._evaluate import data_of, evaluate, lower_bounds, prepare
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._access import Plain, holds_values, listed
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures
 from jaxcert.returns._prepared import Prepared
+from jaxcert.returns.summaries import Summary
 
 
 @jax.tree_util.register_dataclass
@@ -134,6 +136,22 @@ def task_averages(prepared: Prepared) -> TaskAverages:
     # The level has no part in an average.
     data = data_of(_AVERAGE, x, jnp.full((), 0.5, low.dtype), low, high, where)
     return TaskAverages(jnp.where(data.valid, mean_down(data), 0), width_up(data), data.valid)
+
+
+def is_one_trial_each(returns: Any) -> bool:
+    """Whether they are returns [..., n, 1], of one rollout per task."""
+    return not isinstance(returns, Summary) and np.ndim(returns) > 1 and np.shape(returns)[-1] == 1
+
+
+def mean_of_trials(prepared: Prepared, delta: jax.Array) -> jax.Array:
+    """At most the mean over tasks, from one trial of each, 0 or 1; -inf for others, which refute the support.
+
+    Over tasks the trials are those of one coin, whose bias is the mean.
+    """
+    x, low, high, where = prepared
+    trials = x[..., 0] if where is None else jnp.where(where[..., 0], x[..., 0], jnp.nan)
+    lower = lower_bounds(CLOPPER_PEARSON, Prepared(trials, low, high, None), delta)
+    return jnp.where(jnp.isnan(lower), -jnp.inf, lower)
 
 
 _AVERAGE = Bound("average", mean_down, from_moments=True)
