@@ -11,9 +11,8 @@ import jax.numpy as jnp
 from jaxcert.numerics._rounding import unit_roundoff
 
 # The terms are evaluated on _TERMS parts, each with a copy of their code. Sums of sums are cheap and use _PARTS parts;
-# each level of the tree is a loop of its own, which costs some 20 ms to compile on a CPU and a launch on a GPU. From
-# _LAST sums on, pairs are added until at most _FEW are left.
-_TERMS, _PARTS, _LAST, _FEW = 4, 16, 32, 3
+# each level of the tree is a loop of its own, which costs some 20 ms to compile on a CPU and a launch on a GPU.
+_TERMS, _PARTS, _LAST = 4, 16, 32
 
 # An array, or a tuple of arrays.
 Sums = TypeVar("Sums")
@@ -54,11 +53,11 @@ def _sum_of(term: Callable[..., Sums], *groups: list[jax.Array]) -> Sums:
 
 def _add_all(x: jax.Array) -> jax.Array:
     m = x.shape[-1]
-    # In the end a reduction: XLA would copy the additions before it into each function of the sum.
-    if m <= _FEW:
+    if m == 0:
         return x.sum(axis=-1)
-    parts = _PARTS if m > _LAST else m // 2
-    return _add_all(jax.lax.optimization_barrier(_add_parts(functools.partial(in_pairs, jnp.add), parts, x)))
+    if m <= _LAST:
+        return in_pairs(jnp.add, [x[..., i] for i in range(m)])
+    return _add_all(jax.lax.optimization_barrier(_add_parts(functools.partial(in_pairs, jnp.add), _PARTS, x)))
 
 
 def _add_parts(total: Callable[..., Sums], parts: int, *arrays: jax.Array) -> Sums:
@@ -75,10 +74,10 @@ def _add_parts(total: Callable[..., Sums], parts: int, *arrays: jax.Array) -> Su
 def sum_error(m: int, dtype: jnp.dtype) -> float:
     """The relative error of ``tree_sum_of`` over m terms of one sign: |computed - exact| <= sum_error * exact."""
     additions, left = _depth(m, _TERMS)
-    while left > _FEW:
-        more, left = _depth(left, _PARTS if left > _LAST else left // 2)
+    while left > _LAST:
+        more, left = _depth(left, _PARTS)
         additions += more
-    additions += max(left - 1, 0)
+    additions += _depth(left, left)[0]
     u = unit_roundoff(dtype)
     return additions * u / (1 - additions * u)
 

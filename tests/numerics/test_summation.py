@@ -66,10 +66,7 @@ def additions(size: int) -> int:
     depth = dict.fromkeys([*program.invars, *program.constvars], 0)
     for equation in program.eqns:
         before = max(depth[variable] for variable in equation.invars if variable in depth)
-        added = equation.primitive.name == "add"
-        if equation.primitive.name == "reduce_sum":
-            added = equation.invars[0].aval.shape[-1] - 1  # in the worst order
-        depth |= dict.fromkeys(equation.outvars, before + added)
+        depth |= dict.fromkeys(equation.outvars, before + (equation.primitive.name == "add"))
     return depth[program.outvars[0]]
 
 
