@@ -69,11 +69,17 @@ class Plain:
         return np.asarray(decimals, np.float64).reshape(values.shape)
 
 
+# Metadata of a field whose last axis is that of the thresholds.
+BY_THRESHOLD = {"by_threshold": True}
+
+
 class ByThreshold(Plain):
     """A certificate at each of several thresholds."""
 
-    # Names of the fields whose last axis is that of the thresholds, which come first.
-    _per_threshold: ClassVar[tuple[str, ...]]
+    @classmethod
+    def _per_threshold(cls) -> tuple[str, ...]:
+        """Names of the fields whose last axis is that of the thresholds, which come first."""
+        return tuple(name for name, field in cls.__dataclass_fields__.items() if field.metadata.get("by_threshold"))
 
     def __len__(self) -> int:
         return self._along.shape[-1]
@@ -82,7 +88,7 @@ class ByThreshold(Plain):
         """The certificate at one threshold, or at some of them, whose number may be 1 but whose axis stays."""
         if not isinstance(index, slice):
             index = self._one(index)
-        names = [*self._per_threshold, *(["beta"] if self._beta_by_threshold else [])]
+        names = [*self._per_threshold(), *(["beta"] if self._beta_by_threshold else [])]
         # Places as data: a slice would be compiled anew for each.
         places = np.arange(len(self), dtype=np.int32)[index]
         parts: dict[str, Any] = {name: jnp.take(getattr(self, name), places, axis=-1, mode="clip") for name in names}
@@ -106,7 +112,7 @@ class ByThreshold(Plain):
             if found.size:
                 return self[int(found[0])]
         near = held[np.sort(np.argsort(np.abs(held - wanted[0]))[:3])]
-        name = self._per_threshold[0]
+        name = self._per_threshold()[0]
         shown = ", ".join(map(str, self._written(name, near).tolist()))
         raise ValueError(f"{threshold} is none of the {held.size} {name}; near ones are {shown}")
 
@@ -120,9 +126,9 @@ class ByThreshold(Plain):
         """
         pandas = import_extra("pandas", "io")
         _check_values(self)
-        if any(np.ndim(getattr(self, name)) != 1 for name in (self._per_threshold[0], "status")):
+        if any(np.ndim(getattr(self, name)) != 1 for name in (self._per_threshold()[0], "status")):
             raise ValueError("certificate is batched; expected that of one set of tasks: index its arrays first")
-        fields = dict.fromkeys([*self._per_threshold, *(field.name for field in dataclasses.fields(self))])
+        fields = dict.fromkeys([*self._per_threshold(), *(field.name for field in dataclasses.fields(self))])
         values = {name: getattr(self, name) for name in fields}
         columns = {name: self._written(name, value) for name, value in values.items() if self._is_column(name, value)}
         columns["status"] = pandas.Categorical.from_codes(columns["status"], [status.name.lower() for status in Status])
@@ -130,13 +136,13 @@ class ByThreshold(Plain):
 
     @property
     def _along(self) -> Any:
-        return getattr(self, self._per_threshold[0])
+        return getattr(self, self._per_threshold()[0])
 
     @property
     def _beta_by_threshold(self) -> bool:
         """Whether beta was chosen for each threshold: otherwise it has at most the batch axes."""
         beta: Any = getattr(self, "beta", None)
-        return np.ndim(beta) > 0 and np.ndim(beta) == np.ndim(getattr(self, self._per_threshold[1]))
+        return np.ndim(beta) > 0 and np.ndim(beta) == np.ndim(getattr(self, self._per_threshold()[1]))
 
     def _one(self, index: Any) -> slice:
         try:
@@ -148,7 +154,7 @@ class ByThreshold(Plain):
         return slice(place % len(self), place % len(self) + 1)
 
     def _is_column(self, name: str, value: Any) -> bool:
-        return np.ndim(value) == 0 or (np.ndim(value) == 1 and name in (*self._per_threshold, "beta"))
+        return np.ndim(value) == 0 or (np.ndim(value) == 1 and name in (*self._per_threshold(), "beta"))
 
 
 class OfCertificate:

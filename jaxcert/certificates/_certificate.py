@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import jax
 
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._access import ByThreshold, holds_values, listed
+from jaxcert.certificates._access import BY_THRESHOLD, ByThreshold, holds_values, listed
 from jaxcert.certificates._figures import (
     Status,
     ceil_figures,
@@ -64,13 +64,13 @@ class Certificate(ByThreshold):
         the expected return is at least 0.8 with probability at least 0.9760.
     """
 
-    thresholds: jax.Array
-    safety: jax.Array
-    epsilon: jax.Array
-    num_violations: jax.Array
+    thresholds: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
+    safety: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
+    epsilon: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
+    num_violations: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
     lower_bounds: jax.Array
-    num_valid: jax.Array
-    status: jax.Array
+    num_valid: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
+    status: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
     beta: jax.Array
     delta: jax.Array
     num_tasks: int = dataclasses.field(metadata={"static": True})
@@ -78,7 +78,6 @@ class Certificate(ByThreshold):
     method: str = dataclasses.field(metadata={"static": True})
     simultaneous: bool = dataclasses.field(default=False, kw_only=True, metadata={"static": True})
 
-    _per_threshold = ("thresholds", "safety", "epsilon", "num_violations", "num_valid", "status")
     _shifts: ClassVar[bool] = True
 
     def __init_subclass__(cls, *, shifts: bool = False, **options: Any) -> None:

@@ -14,6 +14,7 @@ from jaxcert._validation import is_concrete
 from jaxcert.bounds._evaluate import declared_support, prepare, task_bounds
 from jaxcert.bounds._padding import padded_tasks
 from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._access import BY_THRESHOLD
 from jaxcert.certificates._arguments import choose, default_bound, prepare_levels, prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certificate import Certificate, Status, with_article
@@ -61,12 +62,11 @@ class IntervalCertificate(Certificate):
         the expected return is at least 0.5 with a probability between 0.3607 and 0.6246.
     """
 
-    safety_upper: jax.Array
-    num_below: jax.Array
+    safety_upper: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
+    num_below: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
     upper_bounds: jax.Array
     beta_upper: jax.Array
 
-    _per_threshold = (*Certificate._per_threshold, "safety_upper", "num_below")
     _decimals: ClassVar = {**Certificate._decimals, "thresholds": lambda value: _shown(np.float32(value))}
 
     def _sentence(self, index: int) -> str:

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.bounds._padding import Tasks, padded_tasks
+from jaxcert.certificates._access import BY_THRESHOLD
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._compiled import certify_derived, certify_given
@@ -32,9 +33,7 @@ class SequentialCertificate(Certificate, shifts=True):
         1400
     """
 
-    num_rollouts_used: jax.Array
-
-    _per_threshold = (*Certificate._per_threshold, "num_rollouts_used")
+    num_rollouts_used: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
 
 
 def certificate_of(state: SequentialState, delta: jax.Array) -> SequentialCertificate:

@@ -11,6 +11,7 @@ import numpy as np
 
 from jaxcert.bounds._evaluate import prepare, task_bounds, task_shape
 from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._access import BY_THRESHOLD
 from jaxcert.certificates._arguments import choose, default_bound, prepare_levels, prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL, inflate
 from jaxcert.certificates._certificate import Certificate
@@ -46,10 +47,8 @@ class AnytimeCertificate(Certificate, shifts=True):
         [65]
     """
 
-    history: jax.Array
+    history: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
     prior: jax.Array
-
-    _per_threshold = (*Certificate._per_threshold, "history")
 
     def first_reached(self, safety: chex.Numeric) -> jax.Array:
         """The number of tasks after which a safety was certified; 0 if it was not.

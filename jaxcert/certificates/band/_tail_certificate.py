@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._bound import Ends, finish
-from jaxcert.certificates._access import ByThreshold, holds_values, listed
+from jaxcert.certificates._access import BY_THRESHOLD, ByThreshold, holds_values, listed
 from jaxcert.certificates._arguments import as_row
 from jaxcert.certificates._certificate import EXPECTED_RETURN, Status
 from jaxcert.certificates._compiled import bad_levels
@@ -50,14 +50,12 @@ class TailCertificate(ByThreshold):
         average, and on a new task at least 20 with probability at least 0.8000.
     """
 
-    shares: jax.Array
-    quantiles: jax.Array
-    cvar: jax.Array
-    status: jax.Array
+    shares: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
+    quantiles: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
+    cvar: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
+    status: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
     delta: jax.Array
     quantity: str = dataclasses.field(default=EXPECTED_RETURN, metadata={"static": True})
-
-    _per_threshold = ("shares", "quantiles", "cvar", "status")
 
     def __str__(self) -> str:
         if not _readable(self):

@@ -14,7 +14,7 @@ from jaxcert._validation import check_count, is_concrete
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._evaluate import lower_bounds
-from jaxcert.certificates._access import ByThreshold, holds_values, listed
+from jaxcert.certificates._access import BY_THRESHOLD, ByThreshold, holds_values, listed
 from jaxcert.certificates._arguments import prepare_thresholds
 from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures, floor_to
@@ -56,17 +56,15 @@ class EpisodeCertificate(ByThreshold):
         all of the next 4 trials succeed with probability at least 0.9772.
     """
 
-    thresholds: jax.Array
-    safety: jax.Array
-    epsilon: jax.Array
-    status: jax.Array
+    thresholds: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
+    safety: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
+    epsilon: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
+    status: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
     delta: jax.Array
     num_tasks: int = dataclasses.field(metadata={"static": True})
     rollouts: str = dataclasses.field(metadata={"static": True})
     num_episodes: int = dataclasses.field(default=1, metadata={"static": True})
     of_successes: bool = dataclasses.field(default=False, metadata={"static": True})
-
-    _per_threshold = ("thresholds", "safety", "epsilon", "status")
 
     def __str__(self) -> str:
         if not self._is_single():
