@@ -76,13 +76,13 @@ class Rollouts(NamedTuple):
         counted = _inside(x, self.low, self.high)
         return jnp.where(counted if mask is None else counted & mask, x, self.low) - self.low
 
-    def sum(self, term: Callable[[jax.Array], Sums]) -> Sums:
+    def sum(self, term: Callable[[jax.Array], Sums], *, many: bool = False) -> Sums:
         """The sum of ``term(x - a)`` over the rollouts that count, [...], by ``tree_sum_of``."""
         if self.repeats is not None:
-            return tree_sum_of(self._repeated(term), self.x, self.repeats)
+            return tree_sum_of(self._repeated(term), self.x, self.repeats, many=many)
         if self.mask is not None:
-            return tree_sum_of(self._masked(term), self.x, self.mask)
-        return tree_sum_of(lambda x: term(self._excess(x, None)), self.x)
+            return tree_sum_of(self._masked(term), self.x, self.mask, many=many)
+        return tree_sum_of(lambda x: term(self._excess(x, None)), self.x, many=many)
 
     def sum_of_groups(
         self,

@@ -46,7 +46,8 @@ def evidence(prepared: Prepared, thresholds: jax.Array) -> tuple[jax.Array, jax.
 def _against(data: Rollouts, threshold: jax.Array) -> jax.Array:
     """E against J < B, [...]."""
     width = _width(threshold, data.low)
-    sums = data.sum(lambda excess: tuple(_with_size(_log_factor(excess, width, bet)) for bet in BETS))
+    # One for every bet, threshold and task.
+    sums = data.sum(lambda excess: tuple(_with_size(_log_factor(excess, width, bet)) for bet in BETS), many=True)
     u = unit_roundoff(data.x.dtype)
     # The logarithm (3 u), this difference and its terms in proportion to the size; a factor by 6 u.
     relative, each = sum_error(data.x.shape[-1], data.x.dtype) + 8 * u, 8 * u * data.num_rollouts

@@ -11,8 +11,9 @@ import jax.numpy as jnp
 from jaxcert.numerics._rounding import unit_roundoff
 
 # The terms are evaluated on _TERMS parts, each with a copy of their code. Sums of sums are cheap and use _PARTS parts;
-# each level of the tree is a loop of its own, which costs some 20 ms to compile on a CPU and a launch on a GPU.
-_TERMS, _PARTS, _LAST = 4, 16, 32
+# each level of the tree is a loop of its own, which costs some 20 ms to compile on a CPU and a launch on a GPU. From
+# _LAST sums on, pairs are added until at most _FEW are left.
+_TERMS, _PARTS, _LAST, _FEW = 4, 16, 32, 3
 
 # An array, or a tuple of arrays.
 Sums = TypeVar("Sums")
@@ -23,7 +24,7 @@ def tree_sum(x: jax.Array) -> jax.Array:
     return tree_sum_of(lambda part: part, x)
 
 
-def tree_sum_of(term: Callable[..., Sums], *arrays: jax.Array) -> Sums:
+def tree_sum_of(term: Callable[..., Sums], *arrays: jax.Array, many: bool = False) -> Sums:
     """Sum of ``term(*arrays)``, an array or a tuple of arrays, over the last axis, as a tree of additions.
 
     A sum of r terms in any order has an error of at most (r - 1) u sum|x|; XLA leaves the order of a reduction open, so
@@ -32,18 +33,21 @@ def tree_sum_of(term: Callable[..., Sums], *arrays: jax.Array) -> Sums:
 
     The term is evaluated on each part, so that one loop over the data computes and adds any term. On the CPU, XLA does
     this for a plain reduction only if nothing is selected or masked, and is ten times slower otherwise.
+
+    ``many``: there are thousands of sums, which end in pairs then, in a larger program: a reduction of a few numbers
+    takes some 100 ns on a CPU.
     """
-    return tree_sum_of_groups(lambda *groups: _sum_of(term, *groups), *arrays)
+    return tree_sum_of_groups(lambda *groups: _sum_of(term, *groups), *arrays, many=many)
 
 
-def tree_sum_of_groups(total: Callable[..., Sums], *arrays: jax.Array) -> Sums:
+def tree_sum_of_groups(total: Callable[..., Sums], *arrays: jax.Array, many: bool = False) -> Sums:
     """``tree_sum_of`` for terms that are cheaper to add in groups, such as logarithms.
 
     ``total`` takes a list of parts of each array, and returns the sum of their terms, element by element.
     """
     # Otherwise XLA fuses the next cut into the terms, and computes costly ones repeatedly or stores them in full.
     sums = jax.lax.optimization_barrier(_add_parts(total, _TERMS, *arrays))
-    return jax.tree.map(_add_all, sums)
+    return jax.tree.map(functools.partial(_add_all, many=many), sums)
 
 
 def _sum_of(term: Callable[..., Sums], *groups: list[jax.Array]) -> Sums:
@@ -51,13 +55,16 @@ def _sum_of(term: Callable[..., Sums], *groups: list[jax.Array]) -> Sums:
     return jax.tree.map(lambda *values: in_pairs(jnp.add, list(values)), *terms)
 
 
-def _add_all(x: jax.Array) -> jax.Array:
+def _add_all(x: jax.Array, *, many: bool) -> jax.Array:
     m = x.shape[-1]
-    if m == 0:
+    # In the end a reduction: XLA would copy the additions before it into each function of the sum.
+    if m <= _FEW:
         return x.sum(axis=-1)
-    if m <= _LAST:
+    if many and m <= _LAST:
         return in_pairs(jnp.add, [x[..., i] for i in range(m)])
-    return _add_all(jax.lax.optimization_barrier(_add_parts(functools.partial(in_pairs, jnp.add), _PARTS, x)))
+    parts = _PARTS if m > _LAST else m // 2
+    rest = jax.lax.optimization_barrier(_add_parts(functools.partial(in_pairs, jnp.add), parts, x))
+    return _add_all(rest, many=many)
 
 
 def _add_parts(total: Callable[..., Sums], parts: int, *arrays: jax.Array) -> Sums:
@@ -72,12 +79,15 @@ def _add_parts(total: Callable[..., Sums], parts: int, *arrays: jax.Array) -> Su
 
 
 def sum_error(m: int, dtype: jnp.dtype) -> float:
-    """The relative error of ``tree_sum_of`` over m terms of one sign: |computed - exact| <= sum_error * exact."""
+    """The relative error of ``tree_sum_of`` over m terms of one sign: |computed - exact| <= sum_error * exact.
+
+    That of sums that end in a reduction, which are at least as deep as those that end in pairs.
+    """
     additions, left = _depth(m, _TERMS)
-    while left > _LAST:
-        more, left = _depth(left, _PARTS)
+    while left > _FEW:
+        more, left = _depth(left, _PARTS if left > _LAST else left // 2)
         additions += more
-    additions += _depth(left, left)[0]
+    additions += max(left - 1, 0)
     u = unit_roundoff(dtype)
     return additions * u / (1 - additions * u)
 
