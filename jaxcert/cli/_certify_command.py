@@ -30,10 +30,10 @@ from jaxcert.cli._settled import Force, ProtocolFile, check_design, completed, s
 from jaxcert.diagnostics import Finding, diagnose
 from jaxcert.planning import Advice, advise
 from jaxcert.planning._advice import misses
+from jaxcert.questions import QUESTIONS
 from jaxcert.questions._given_options import checked_options
 from jaxcert.report import ReturnsFile, read_returns
-from jaxcert.report._recompute import asked as ask
-from jaxcert.report._recompute import question_named
+from jaxcert.report._recompute import ask
 
 # Numbers that were fixed beforehand, if a question has any, by the question's name.
 Asked = dict[str, Any]
@@ -141,14 +141,16 @@ def certify_file(
     named = stated["question"] is not None
     asked = _asked(stated)
     gated = _gated(require, asked, named=named)
-    if plot and not all(question_named(name).has_curve for name in asked):
+    if wanted is not None and not all(QUESTIONS[name].advised for name in asked):
+        raise ValueError(f"--wanted is given; why the question {next(iter(asked))!r} says less is not known")
+    if plot and not all(QUESTIONS[name].has_curve for name in asked):
         raise ValueError(f"--plot draws certified safety by threshold; the question {next(iter(asked))!r} has none")
     if report and len(asked) > 1:
         raise ValueError("--report shows thresholds or safeties, expected one of the two")
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show(f"reading {file}")
         data = read_returns(file, strict=strict, **columns)
-        settings = completed(question_named(next(iter(asked), "safety")), stated, data.returns)
+        settings = completed(QUESTIONS[next(iter(asked), "safety")], stated, data.returns)
         check_design(protocol, locked, data)
         show(f"certifying {len(data.returns)} tasks")
         certificates = _certified(data, asked, settings, stated["options"])
@@ -162,7 +164,7 @@ def certify_file(
         _print(_tables.heading(data, settings.get("support"), certificates), asked, certificates)
         _print_advice(certificates, advice, wanted, several_sizes=data.where is not None)
     for name in gated:
-        check_rows(require or 0.0, certificates[name], question_named(name))
+        check_rows(require or 0.0, certificates[name], QUESTIONS[name])
 
 
 def _asked(stated: dict[str, Any]) -> Asked:
@@ -175,7 +177,7 @@ def _asked(stated: dict[str, Any]) -> Asked:
     names = {"safety": given["threshold"], "safety_level": given["safety"]}
     asked = {name: list(values) for name, values in names.items() if values}
     for name in asked or ["safety"]:
-        checked_options(question_named(name), options)
+        checked_options(QUESTIONS[name], options)
     return asked
 
 
@@ -186,7 +188,7 @@ def _gated(require: float | None, asked: Asked, *, named: bool) -> list[str]:
     gated = [name for name in asked if named or name == "safety"]
     if not gated:
         raise ValueError("--require needs a threshold, by --threshold or the protocol")
-    if question_named(gated[0]).certified == "safety" and not 0 < require < 1:
+    if QUESTIONS[gated[0]].certified == "safety" and not 0 < require < 1:
         raise ValueError(f"--require is {require:g}; expected a safety in (0, 1)")
     return gated
 
@@ -201,7 +203,7 @@ def _certified(
         return {"safety": every_step(data, jaxcert.certify(data.returns, low, **settings), settings)}
     answers = {}
     for name, values in asked.items():
-        question = question_named(name)
+        question = QUESTIONS[name]
         own = {option: value for option, value in options.items() if option != question.each}
         fixed = None if values is None else np.asarray(values)
         answers[name] = ask(question, [data], fixed, {**settings, **own})
@@ -228,7 +230,7 @@ def _advice(
     known = {"num_rollouts": int(data.num_rollouts.max()), "safety": wanted, "limit": _MOST_ADVICE}
     found = {}
     for name, certificate in certificates.items():
-        question = question_named(name)
+        question = QUESTIONS[name]
         if question.advised:
             each: Any = question.each
             found[name] = advise(certificate, support=settings["support"], fixed=each, **known)
@@ -244,7 +246,7 @@ def _print_advice(
 ) -> None:
     for name, entries in advice.items():
         certificate = certificates[name]
-        fixed: Any = question_named(name).each
+        fixed: Any = QUESTIONS[name].each
         missing = misses(certificate, safety=wanted, fixed=fixed)
         values = certificate.thresholds if fixed == "threshold" else certificate.safety
         for value, entry, missed in zip(values.tolist(), entries, missing.tolist(), strict=False):
@@ -261,6 +263,6 @@ def _print(heading: str, asked: Asked, certificates: dict[str, Certificate]) -> 
     console = _console.output()
     console.print(heading)
     for name, certificate in certificates.items():
-        table = _tables.answer_table(certificate, question_named(name), asked.get(name) or [])
+        table = _tables.answer_table(certificate, QUESTIONS[name], asked.get(name) or [])
         console.print("", table, "", sep="\n", soft_wrap=False, crop=False)
         console.print(str(certificate) if asked else _tables.curve_note(certificate))

@@ -145,7 +145,9 @@ def _curve(found: Found) -> Any:
     """All steps of the answer, if it has a curve of lower bounds or can be asked at more thresholds; else its rows."""
     (name, certificate), *_ = found.certificates.items()
     question = QUESTIONS[name]
-    if name in ("safety", "safety_level") or (question.curve is not None and not certificate.beta.ndim):
+    # What was chosen for each row is chosen anew for each step, which `certify` does.
+    again = question.certificate is QUESTIONS["safety"].certificate
+    if question.curve is not None and (again or not certificate.beta.ndim):
         return every_step(found.data, certificate, found.settings)
     return certificate
 

@@ -12,7 +12,7 @@ from jaxcert.cli._options import EpisodeColumn, Quiet, Strict, TaskColumn, Value
 from jaxcert.cli._question_options import askable, check_rows, chosen, fixed_numbers, with_options
 from jaxcert.cli._settled import Force, check_distinct, check_new, completed
 from jaxcert.report import certificate_record, check_figure_path, plot_certificates, read_returns, write_certificates
-from jaxcert.report._recompute import asked
+from jaxcert.report._recompute import ask
 from jaxcert.report.plots._axes import drawing
 
 _ASKED = askable(num_inputs=2)
@@ -68,7 +68,7 @@ def compare_files(
         settings = completed(wanted, given, data[0].returns)
         show(f"comparing on {len(data[0].returns)} tasks")
         own = {name: value for name, value in options.items() if name != wanted.each}
-        found = asked(wanted, data, margins, {**settings, **own})
+        found = ask(wanted, data, margins, {**settings, **own})
         if json:
             facts = {"support": settings["support"], "data": data[0], "others": data[1:], "question": wanted.name}
             write_certificates(json, [certificate_record(found, **facts)], replace=force)

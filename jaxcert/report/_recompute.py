@@ -34,7 +34,7 @@ def recompute(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Any:
         options["support"] = support_of(record)
     with precision(settings["dtype"]):
         fixed = None if question.fixed is None else np.asarray(fixed_of(record), dtype)
-        return shifted(asked(question, data, fixed, options), settings)
+        return shifted(ask(question, data, fixed, options), settings)
 
 
 def question_named(name: str) -> Question:
@@ -44,7 +44,7 @@ def question_named(name: str) -> Question:
     return QUESTIONS[name]
 
 
-def asked(question: Question, data: Sequence[Returns], fixed: Any, options: Mapping[str, Any]) -> Any:
+def ask(question: Question, data: Sequence[Returns], fixed: Any, options: Mapping[str, Any]) -> Any:
     """The answer to a question about files of returns, of which it wants as many as it has inputs, on the same tasks.
 
     Raises:
@@ -89,7 +89,7 @@ def by_protocol(locked: Protocol, data: ReturnsFile, dtype: str) -> Any:
     """
     question = QUESTIONS[locked.asked]
     with precision(dtype):
-        return asked(question, [data], locked.fixed, locked.settings)
+        return ask(question, [data], locked.fixed, locked.settings)
 
 
 def shifted(found: Any, settings: Mapping[str, Any]) -> Any:

@@ -23,7 +23,7 @@ from jaxcert.report import (
     write_certificates,
     write_report,
 )
-from jaxcert.report._recompute import asked
+from jaxcert.report._recompute import ask as ask_of_files
 
 ROOT = Path(__file__).parents[2]
 RNG = np.random.default_rng(0)
@@ -170,7 +170,7 @@ def test_a_protocol_is_kept_or_refused(files, name, tmp_path):
     locked = Protocol(**settings)
     locked.write(tmp_path / "p.toml")
     assert Protocol.read(tmp_path / "p.toml") == locked
-    found = asked(question, [read_returns(files / "a.npz")], locked.fixed, locked.settings)
+    found = ask_of_files(question, [read_returns(files / "a.npz")], locked.fixed, locked.settings)
     write_certificates(tmp_path / "c.json", [record(found, name, files)], protocol=locked.digest)
     assert verify(tmp_path / "c.json", files / "a.npz", protocol=tmp_path / "p.toml").ok
     other = Protocol(**{**settings, "delta": 0.05})
@@ -248,6 +248,10 @@ def test_the_command_line_asks_it_or_says_why_not(files, answers, name, tmp_path
     others = [files / "b.npz"] if pair else []
     assert command("verify", tmp_path / "c.json", files / "a.npz", *others).status == 0
     assert command(*arguments, "--force", "--require", 0.9999).status == 1
+    if not question.advised:
+        refused = command(*arguments, "--force", "--wanted", 0.5)
+        assert refused.status == 2
+        assert "--wanted" in refused.err
     assert command("certify", files / "a.npz", "--question", "nonsense", "--delta", 0.1).status == 2
 
 
