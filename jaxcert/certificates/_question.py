@@ -93,6 +93,11 @@ class Question:
         return name in self._parameters
 
     @property
+    def chooses_method(self) -> bool:
+        """Whether the function chooses a method by the returns, if none is given."""
+        return self.takes("method") and self._parameters["method"].default is None
+
+    @property
     def _parameters(self) -> Mapping[str, inspect.Parameter]:
         return inspect.signature(self.function).parameters
 

@@ -10,6 +10,7 @@ import typer
 import jaxcert
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate, floor_figures
+from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import METHODS
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._certify_outputs import Found, Outputs, every_step, write_outputs
@@ -25,9 +26,10 @@ from jaxcert.cli._options import (
     level,
     several,
 )
-from jaxcert.cli._question_options import askable, check_rows, chosen, fixed_numbers, with_options
+from jaxcert.cli._question_options import askable, check_required, check_rows, chosen, fixed_numbers, with_options
 from jaxcert.cli._settled import Force, ProtocolFile, check_design, completed, settled, settled_columns
 from jaxcert.diagnostics import Finding, diagnose
+from jaxcert.diagnostics._declarations import WEAKER_BOUND
 from jaxcert.planning import Advice, advise
 from jaxcert.planning._advice import misses
 from jaxcert.questions import QUESTIONS
@@ -141,8 +143,10 @@ def certify_file(
     named = stated["question"] is not None
     asked = _asked(stated)
     gated = _gated(require, asked, named=named)
-    if wanted is not None and not all(QUESTIONS[name].advised for name in asked):
-        raise ValueError(f"--wanted is given; why the question {next(iter(asked))!r} says less is not known")
+    if wanted is not None and not any(_explained(QUESTIONS[name]) for name in asked or ["safety"]):
+        raise ValueError(
+            f"--wanted is a safety at thresholds, of which the question {next(iter(asked))!r} has no advice"
+        )
     if plot and not all(QUESTIONS[name].has_curve for name in asked):
         raise ValueError(f"--plot draws certified safety by threshold; the question {next(iter(asked))!r} has none")
     if report and len(asked) > 1:
@@ -154,7 +158,8 @@ def certify_file(
         check_design(protocol, locked, data)
         show(f"certifying {len(data.returns)} tasks")
         certificates = _certified(data, asked, settings, stated["options"])
-        findings = _findings(data, settings, strict=strict)
+        asks = [QUESTIONS[name] for name in asked or ["safety"]]
+        findings = _findings(data, settings, asks, strict=strict)
         advice = _advice(data, settings, wanted, {name: certificates[name] for name in asked})
         found = Found(data, settings, asked, certificates, advice, findings, locked, protocol, columns)
         show("writing")
@@ -181,6 +186,11 @@ def _asked(stated: dict[str, Any]) -> Asked:
     return asked
 
 
+def _explained(question: Question) -> bool:
+    """Whether more safety may be wanted, and why there is less is known."""
+    return question.advised and question.certified == "safety"
+
+
 def _gated(require: float | None, asked: Asked, *, named: bool) -> list[str]:
     """The questions whose answers have to reach what is required: the one that is named, or that of thresholds."""
     if require is None:
@@ -188,8 +198,7 @@ def _gated(require: float | None, asked: Asked, *, named: bool) -> list[str]:
     gated = [name for name in asked if named or name == "safety"]
     if not gated:
         raise ValueError("--require needs a threshold, by --threshold or the protocol")
-    if QUESTIONS[gated[0]].certified == "safety" and not 0 < require < 1:
-        raise ValueError(f"--require is {require:g}; expected a safety in (0, 1)")
+    check_required(require, QUESTIONS[gated[0]])
     return gated
 
 
@@ -210,12 +219,17 @@ def _certified(
     return answers
 
 
-def _findings(data: ReturnsFile, settings: dict[str, Any], *, strict: bool) -> tuple[Finding, ...]:
-    """Likely mistakes, as warnings; with ``strict`` the first is an error."""
+def _findings(
+    data: ReturnsFile, settings: dict[str, Any], questions: list[Question], *, strict: bool
+) -> tuple[Finding, ...] | None:
+    """Likely mistakes, as warnings; with ``strict`` the first is an error. None where there is no support to know."""
     if settings.get("support") is None:
-        return ()
+        return None
     of_data = {name: settings[name] for name in ("support", "delta", "bound", "method") if name in settings}
-    findings = diagnose(data.returns, where=data.where, **of_data)
+    found = diagnose(data.returns, where=data.where, **of_data)
+    # Another method is no advice for a question that has no choice of one.
+    has_choice = all(question.chooses_method for question in questions)
+    findings = tuple(each for each in found if has_choice or each.name != WEAKER_BOUND)
     for finding in findings:
         if strict:
             raise ValueError(f"{data.path}: {finding}")

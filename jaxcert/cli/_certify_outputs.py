@@ -88,7 +88,7 @@ class Found(NamedTuple):
         asked: what was fixed beforehand, by the question; empty for the curve.
         certificates: by the question.
         advice: by the question.
-        findings: likely mistakes.
+        findings: likely mistakes; None if none were looked for.
         protocol: what was locked beforehand.
         protocol_file: where that is.
         columns: under which names the returns were read, by the parameters of `read_returns`.
@@ -99,7 +99,7 @@ class Found(NamedTuple):
     asked: Mapping[str, list[float] | None]
     certificates: Mapping[Any, Certificate]
     advice: Mapping[Any, Sequence[Advice | None]]
-    findings: Sequence[Finding]
+    findings: Sequence[Finding] | None
     protocol: Protocol | None
     protocol_file: Path | None
     columns: Mapping[str, str | None]

@@ -9,7 +9,7 @@ from jaxcert._files import check_output
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._options import EpisodeColumn, Quiet, Strict, TaskColumn, ValueColumn, columns_of, level, write_plot
-from jaxcert.cli._question_options import askable, check_rows, chosen, fixed_numbers, with_options
+from jaxcert.cli._question_options import askable, check_required, check_rows, chosen, fixed_numbers, with_options
 from jaxcert.cli._settled import Force, check_distinct, check_new, completed
 from jaxcert.report import certificate_record, check_figure_path, plot_certificates, read_returns, write_certificates
 from jaxcert.report._recompute import ask
@@ -57,6 +57,7 @@ def compare_files(
     """
     wanted = chosen(question or ("improvement" if options.get("margin") else "mean_difference"), _ASKED)
     margins = fixed_numbers(wanted, {}, options)
+    check_required(require, wanted)
     _check_outputs(file_a, file_b, json, plot, force=force)
     if plot and not wanted.has_curve:
         raise ValueError(f"--plot draws certified safety by margin; the question {wanted.name!r} has none")

@@ -36,9 +36,9 @@ def lock_protocol(
     beta: Annotated[Any, typer.Option(metavar="P", parser=level, help="As in `jaxcert certify`.")] = None,
     bound: Annotated[str | None, typer.Option(help="As in `jaxcert certify`.")] = None,
     method: Annotated[
-        str,
+        str | None,
         typer.Option(help="As in `jaxcert certify`, which takes it whatever the returns are: attained for successes."),
-    ] = "binomial",
+    ] = None,
     question: Annotated[str | None, typer.Option(metavar="NAME", help="As in `jaxcert certify`.")] = None,
     metric: Annotated[str | None, typer.Option(metavar="TEXT", help="What a return is, in words.")] = None,
     environment: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the environment.")] = None,
@@ -59,8 +59,9 @@ def lock_protocol(
 ) -> None:
     """Lock the settings of an experiment in PROTOCOL, before its data."""
     asked = chosen(question or ("safety" if threshold else "safety_level"), _ASKED)
-    given = {"support": support, "delta": delta, "bound": bound, "beta": beta}
-    given["method"] = method if asked.takes("method") else None
+    given = {"support": support, "delta": delta, "bound": bound, "beta": beta, "method": method}
+    if asked.takes("method"):
+        given["method"] = method = method or "binomial"
     protocol = Protocol(
         support=completed(asked, given, np.zeros(0)).get("support"),
         delta=delta,
@@ -70,7 +71,7 @@ def lock_protocol(
         num_rollouts=rollouts,
         beta=beta,
         bound=bound,
-        method=method,
+        **({"method": method} if method else {}),
         question=question,
         options=options,
         metric=metric,
@@ -98,15 +99,11 @@ def write_locked(out: Path, protocol: Protocol) -> None:
 def check_certifiable(protocol: Protocol) -> None:
     """Raise ValueError for settings that `jaxcert certify` refuses whatever the returns are."""
     check_size(protocol.num_tasks, protocol.num_rollouts)
-    question, values, dtype = (
-        QUESTIONS[protocol.asked],
-        protocol.thresholds or protocol.safeties,
-        jnp.result_type(float),
-    )
+    question, dtype = QUESTIONS[protocol.asked], jnp.result_type(float)
+    values = [] if protocol.fixed is None else protocol.fixed.tolist()
     repeated = [value for i, value in enumerate(values) if dtype.type(value) in map(dtype.type, values[:i])]
     if repeated:
-        name = "threshold" if protocol.thresholds else "safety"
-        raise ValueError(f"{name} {repeated[0]} is given twice, as {dtype} has it; expected different ones")
+        raise ValueError(f"{question.each} {repeated[0]} is given twice, as {dtype} has it; expected different ones")
     settings = dict(protocol.settings) | ({question.fixed: protocol.fixed} if question.fixed else {})
     returns = jax.ShapeDtypeStruct((protocol.num_tasks, protocol.num_rollouts), dtype)
     with _console.warnings_on_stderr():

@@ -9,24 +9,33 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from jaxcert.certificates import floor_figures, floor_to
 from jaxcert.certificates._question import Option, Question
 from jaxcert.cli._options import several
 from jaxcert.questions import QUESTIONS
+from jaxcert.questions._answers import column_texts
 from jaxcert.questions._given_options import checked_options
 
 _MOST_MISSED = 20
 
 
+def check_required(require: float | None, question: Question) -> None:
+    """Raise ValueError beforehand for what no answer to the question could be required to reach."""
+    if require is None:
+        return
+    if question.certified == "safety" and not 0 < require < 1:
+        raise ValueError(f"--require is {require:g}; expected a safety in (0, 1)")
+    if not np.isfinite(require):
+        raise ValueError(f"--require is {require:g}; expected a finite number")
+
+
 def check_rows(require: float, certificate: Any, question: Question) -> None:
     """Exit with status 1 where less is certified than required, in words on stderr."""
-    certified = np.atleast_1d(np.asarray(getattr(certificate, question.columns[question.certified]))).tolist()
-    each = np.atleast_1d(np.asarray(getattr(certificate, question.columns[question.each]))) if question.each else None
-    missed = [i for i, value in enumerate(certified) if not value >= require]
+    certified = np.atleast_1d(np.asarray(getattr(certificate, question.columns[question.certified])))
+    missed = np.flatnonzero(~(certified >= require)).tolist()
     if missed:
-        text = (lambda value: floor_to(value, 4)) if question.certified == "safety" else floor_figures
-        places = [f" at {floor_figures(each[i].item())}" if each is not None else "" for i in missed[:_MOST_MISSED]]
-        shown = [f"{text(certified[i])}{place}" for i, place in zip(missed, places, strict=False)]
+        certified_texts = column_texts(certificate, question, question.certified)
+        places = [f" at {text}" for text in column_texts(certificate, question, question.each)] if question.each else []
+        shown = [certified_texts[i] + (places[i] if places else "") for i in missed[:_MOST_MISSED]]
         more = f" and so on, {len(missed)} in all" if len(missed) > _MOST_MISSED else ""
         print(f"error: certified is {', '.join(shown)}{more}; required is {require:g}", file=sys.stderr)
         raise typer.Exit(1)
@@ -48,7 +57,8 @@ def chosen(name: str, known: Collection[str]) -> Question:
     if name not in QUESTIONS:
         raise ValueError(f"--question is {name!r}; expected one of {', '.join(known)}")
     question = QUESTIONS[name]
-    why = question.unrepeated or f"it is of {', '.join(question.inputs)}: jaxcert compare"
+    command = "compare" if len(question.inputs) > 1 else "certify"
+    why = question.unrepeated or f"it is of {', '.join(question.inputs)}: jaxcert {command}"
     raise ValueError(f"--question is {name!r}, which this command does not ask ({why}); expected {', '.join(known)}")
 
 
@@ -60,7 +70,9 @@ def with_options(questions: dict[str, Question]) -> Callable[[Callable[..., None
         @functools.wraps(command)
         def wrapped(**given: Any) -> None:
             found = {name: given.pop(f"_{name}") for name in own}
-            command(**given, options={name: value for name, value in found.items() if value not in (None, False)})
+            # A flag that is not set is no option; 0 is one, which may be refused.
+            given_ones = {name: value for name, value in found.items() if value is not None and value is not False}
+            command(**given, options=given_ones)
 
         plain = [each for each in inspect.signature(command).parameters.values() if each.name != "options"]
         added = [_parameter(option, questions) for option in own.values()]

@@ -47,10 +47,9 @@ def completed(question: Question, given: dict[str, Any], returns: np.ndarray) ->
     stated = {name: given[name] for name in COMMON}
     for name, value in stated.items():
         if value is not None and not question.takes(name):
-            # A protocol has a method for questions that have none, too.
             raise ValueError(f"--{name} is given; the question {question.name!r} has none")
     support = stated["support"]
-    if question.takes("method"):
+    if question.chooses_method:
         stated["bound"], stated["method"] = defaults(given["bound"], given["method"], returns, given["beta"])
         chosen = choose_bound(stated["bound"], METHODS[stated["method"]])
     else:
@@ -59,7 +58,8 @@ def completed(question: Question, given: dict[str, Any], returns: np.ndarray) ->
         support = declared_support(chosen, returns, support)
     needed = {"--support": support if question.has_support else (), "--delta": given["delta"]}
     if missing := [option for option, value in needed.items() if value is None]:
-        hint = " (successes written as 0 and 1 need none with --method attained)" if support is None else ""
+        attained = support is None and question.chooses_method
+        hint = " (successes written as 0 and 1 need none with --method attained)" if attained else ""
         raise ValueError(f"{' and '.join(missing)} missing; expected the option, or a --protocol{hint}")
     stated["support"] = support
     return {name: stated[name] for name in COMMON if question.takes(name) and _kept(name, stated, question)}
@@ -67,7 +67,7 @@ def completed(question: Question, given: dict[str, Any], returns: np.ndarray) ->
 
 def _kept(name: str, stated: dict[str, Any], question: Question) -> bool:
     """Whether a setting is passed on: one that is open is left to the default of the question's function."""
-    return stated[name] is not None or question.takes("method")
+    return stated[name] is not None or question.chooses_method
 
 
 def settled_columns(

@@ -61,6 +61,10 @@ def wide_support(sample: Sample) -> Iterator[Finding]:
         )
 
 
+# The name of the finding that another bound says more.
+WEAKER_BOUND = "weaker-bound"
+
+
 def weaker_bound(sample: Sample) -> Iterator[Finding]:
     """Returns that are all 0 or 1, with a bound for returns in between."""
     binary = sample.support == (0.0, 1.0) and np.all((sample.values == 0) | (sample.values == 1))
@@ -76,7 +80,7 @@ def weaker_bound(sample: Sample) -> Iterator[Finding]:
     )
     gain = f": on {_SAFETY:.0%} of new tasks it would certify {floor_figures(then)} instead of {floor_figures(now)}"
     yield Finding(
-        "weaker-bound",
+        WEAKER_BOUND,
         f"all returns are 0 or 1, and the bound is {sample.bound}. If they can be nothing else, "
         'method="attained" (--method attained), which is the default for successes, an array of bool or a column of '
         "true and false, is made for them"

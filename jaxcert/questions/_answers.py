@@ -85,6 +85,10 @@ def rows_of(certificate: Any, question: Question) -> list[dict[str, Any]]:
         )
     columns = {name: _column(certificate, field) for name, field in _fields(certificate, question).items()}
     count = max(map(len, columns.values()))
+    if question.each is None and count > 1:
+        raise ValueError(f"certificate has {count} rows; the question {question.name!r} has one")
+    if question.each is not None and not np.ndim(getattr(certificate, question.columns[question.each])):
+        raise ValueError(f"certificate has no row for each {question.each}, as the question {question.name!r} has")
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return [{**row, "sentence": sentence(certificate, i)} for i, row in zip(range(count), rows, strict=True)]
 
@@ -140,12 +144,19 @@ def texts_of(certificate: Any, question: Question) -> dict[str, list[str]]:
     if np.ndim(getattr(certificate, "beta", 0)):
         fields["beta"] = "beta"
     fields["status"] = "status"
-    found = {}
-    for name, field in fields.items():
-        column = _TEXTS.get(name) or Column(name.replace("_", " "), lambda value, _: floor_figures(value))
-        entries = np.atleast_1d(np.asarray(getattr(certificate, field)))
-        # An entry of NumPy, as the figures of its own precision are shown.
-        found[column.heading] = [
-            column.text(entry if name == "beta" else entry.item(), certificate) for entry in entries
-        ]
-    return found
+    return {_column_of(name).heading: _texts(certificate, name, field) for name, field in fields.items()}
+
+
+def column_texts(certificate: Any, question: Question, name: str) -> list[str]:
+    """One column of an answer [t] as text."""
+    return _texts(certificate, name, question.columns[name])
+
+
+def _column_of(name: str) -> Column:
+    return _TEXTS.get(name) or Column(name.replace("_", " "), lambda value, _: floor_figures(value))
+
+
+def _texts(certificate: Any, name: str, field: str) -> list[str]:
+    text, entries = _column_of(name).text, np.atleast_1d(np.asarray(getattr(certificate, field)))
+    # An entry of NumPy, as the figures of its own precision are shown.
+    return [text(entry if name == "beta" else entry.item(), certificate) for entry in entries]

@@ -1,5 +1,6 @@
 """Settings of a question from a surface: which it takes, which it needs, and what they have to be."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,13 +11,15 @@ _WORDS = {int: "a whole number", float: "a number", str: "a word", bool: "true",
 
 def checked_options(question: Question, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options by name, their numbers as floats, or ValueError: for one of another question or type, or missing."""
+    if not isinstance(options, Mapping):
+        raise ValueError(f"options are {options!r:.40}; expected values by their names")
     known = {option.name: option for option in question.options}
     for name, value in options.items():
         if name not in known:
             own = f"expected {', '.join(known)}" if known else "it has none of its own"
             raise ValueError(f"{name} is no option of the question {question.name!r}; {own}")
         _check_type(known[name], value)
-    missing = [option.name for option in question.options if option.is_needed and not options.get(option.name)]
+    missing = [option.name for option in question.options if option.is_needed and option.name not in options]
     if missing:
         needed = {option.name: option.help for option in question.options}
         words = "; ".join(f"{name} ({needed[name][0].lower()}{needed[name][1:]})" for name in missing)
@@ -29,13 +32,16 @@ def _as_floats(option: Option, value: Any) -> Any:
 
 
 def _check_type(option: Option, value: Any) -> None:
-    numeric = isinstance(value, int | float) and not isinstance(value, bool)
     right = {
         int: isinstance(value, int) and not isinstance(value, bool),
-        float: numeric,
+        float: _is_number(value),
         str: isinstance(value, str),
         bool: value is True,
-        list: isinstance(value, list | tuple) and all(isinstance(each, int | float) for each in value),
+        list: isinstance(value, list | tuple) and len(value) > 0 and all(map(_is_number, value)),
     }[option.type]
     if not right:
         raise ValueError(f"{option.name} is {value!r:.40}; expected {_WORDS[option.type]}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

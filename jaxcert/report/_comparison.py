@@ -11,6 +11,7 @@ import numpy as np
 
 from jaxcert.certificates import AnytimeCertificate, Status, sentence
 from jaxcert.certificates._question import Question
+from jaxcert.questions import QUESTIONS
 from jaxcert.report._counted_tasks import counted_as_stated
 from jaxcert.report._curve import at_bounds
 from jaxcert.report._readers import ReturnsFile
@@ -24,8 +25,8 @@ _RISK, _BOUND, _DIFFERENCE = 32, 16, 4
 _TYPICAL = 8
 # In a support that is narrow beside its ends rounding may be all there is: no larger share of it is taken for rounding.
 _LARGEST = 1e-4
-# Compared elsewhere, or of no consequence: a file may be renamed.
-_APART = {"sentence", "advice", "file", "rows"}
+# Of a row, what is compared elsewhere, or of no consequence.
+_APART = ("sentence", "advice", "sampled")
 
 
 class Compared(NamedTuple):
@@ -37,6 +38,8 @@ class Compared(NamedTuple):
 
 def compare(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Compared:
     """A record, compared with the one that its settings give for these returns."""
+    if record["question"] in QUESTIONS and (wrong := list(_misfits(record, QUESTIONS[record["question"]]))):
+        return Compared(wrong, [])
     try:
         with warnings.catch_warnings(), precision(record["settings"]["dtype"]):
             warnings.simplefilter("ignore")
@@ -45,7 +48,36 @@ def compare(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Compared:
             rows, notes = _of_rows(record, data, found, again["rows"])
     except (ValueError, OverflowError) as error:
         return Compared([f"cannot be computed from these returns: {error}"], [])
-    return Compared([*told(differing("", record, again), "the returns give"), *rows], notes)
+    whole = differing("", _apart_from_rows(record), _apart_from_rows(again))
+    return Compared([*told(whole, "the returns give"), *rows], notes)
+
+
+def _misfits(record: Mapping[str, Any], question: Question) -> Iterator[str]:
+    """What a record of an answer to that question does not hold, or what it holds besides."""
+    fixed = record["fixed_beforehand"]
+    if fixed != question.each:
+        yield f"fixed_beforehand is {fixed!r}; in an answer to {question.name!r} it is {question.each!r}"
+    if question.each is None and len(record["rows"]) != 1:
+        yield f"it has {len(record['rows'])} rows; the question {question.name!r} has one"
+    needed, possible = {*question.columns, "sentence"}, {"beta", "advice", "sampled"}
+    for i, row in enumerate(record["rows"]):
+        for name in sorted(needed - row.keys()):
+            yield f"rows {i + 1} has no {name}, which an answer to {question.name!r} has"
+        for name in sorted(row.keys() - needed - possible):
+            yield f"rows {i + 1} has {name}, which no answer to {question.name!r} has"
+        for each in (row, row.get("sampled", row)):
+            if question.each is not None and not isinstance(each.get(question.each), int | float):
+                yield f"rows {i + 1} has no number as its {question.each}"
+
+
+def _apart_from_rows(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What is the same for all rows; a file may be renamed."""
+    files = {name: record[name] for name in ("data", "others") if record.get(name)}
+    named = {
+        name: [{**one, "file": ""} for one in held] if isinstance(held, list) else {**held, "file": ""}
+        for name, held in files.items()
+    }
+    return {**{name: value for name, value in record.items() if name != "rows"}, **named}
 
 
 def told(found: Iterator[tuple[str, Any, Any]], given: str) -> Iterator[str]:
@@ -56,7 +88,7 @@ def told(found: Iterator[tuple[str, Any, Any]], given: str) -> Iterator[str]:
 def differing(place: str, stated: Any, found: Any, relative: float = 0.0) -> Iterator[tuple[str, Any, Any]]:
     """What differs between plain values: the place of each, what is stated there, and what was found."""
     if isinstance(stated, dict) and isinstance(found, dict):
-        for key in (name for name in {**found, **stated} if name not in _APART):
+        for key in {**found, **stated}:
             yield from differing(f"{place} {key}".strip(), stated.get(key), found.get(key), relative)
     elif isinstance(stated, list) and isinstance(found, list) and len(stated) == len(found):
         for i, (one, other) in enumerate(zip(stated, found, strict=True)):
@@ -69,7 +101,7 @@ def differing(place: str, stated: Any, found: Any, relative: float = 0.0) -> Ite
 
 
 def _record(record: Mapping[str, Any], found: Any, data: Sequence[ReturnsFile] = ()) -> dict[str, Any]:
-    support = support_of(record) if "support" in record["settings"] else None
+    support = support_of(record) if QUESTIONS[record["question"]].has_support else None
     files = {"data": data[0], "others": data[1:]} if data else {}
     return certificate_record(found, support=support, question=record["question"], **files)
 
@@ -168,11 +200,13 @@ def _sizes(data: Sequence[ReturnsFile]) -> np.ndarray:
 def _of_row(row: Mapping[str, Any], computed: Mapping[str, Any], u: float, slack: float, each: str) -> Iterator[str]:
     """What differs in a row beyond rounding, where a number that was found may be off by ``slack``."""
     near = {"epsilon", "safety", "safety_upper", "beta"}
+    before, after = row.get("sampled"), computed.get("sampled")
+    if isinstance(before, dict) and isinstance(after, dict):
+        yield from (f"sampled {line}" for line in _of_row(before, after, u, slack, each))
+    elif before is not after:
+        yield "sampled is of a shift, which only one of the two is of"
     for name in (name for name in {**computed, **row} if name not in _APART):
         stated, found = row.get(name), computed.get(name)
-        if name == "sampled" and isinstance(stated, dict) and isinstance(found, dict):
-            yield from (f"sampled {line}" for line in _of_row(stated, found, u, slack, each))
-            continue
         if isinstance(stated, float) and isinstance(found, float):
             shifted = _DIFFERENCE * u * abs(found) if "sampled" in computed else 0.0
             room = max(0.0 if name == each else slack, shifted)

@@ -24,6 +24,7 @@ from jaxcert.questions import QUESTIONS
 from jaxcert.questions._given_options import checked_options
 
 _FORMAT_VERSION = 1
+_METHOD = "binomial"
 # What a protocol may leave open.
 _OPTIONAL = ("metric", "environment", "policy_sha256", "seed", "task_column", "value_column", "deterministic")
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -74,7 +75,7 @@ class Protocol:
     safeties: tuple[float, ...] = ()
     beta: float | str | None = None
     bound: str | None = None
-    method: str = "binomial"
+    method: str = _METHOD
     question: str | None = None
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     metric: str | None = None
@@ -136,6 +137,11 @@ class Protocol:
         if len(question.inputs) > 1 or question.unrepeated:
             why = question.unrepeated or "it is of several policies"
             raise ValueError(f"question is {question.name!r}, of which there is no protocol: {why}")
+        for name in ("beta", "bound"):
+            if getattr(self, name) is not None and not question.takes(name):
+                raise ValueError(f"{name} is given; the question {question.name!r} has none")
+        if self.method != _METHOD and not question.takes("method"):
+            raise ValueError(f"method is {self.method!r}; the question {question.name!r} has none")
         for name, numbers in (("threshold", self.thresholds), ("safety", self.safeties)):
             if bool(numbers) != (question.each == name):
                 expected = f"a {name} or more" if question.each == name else f"no {name}"
@@ -231,6 +237,8 @@ class Protocol:
     def _entries(self) -> dict[str, Any]:
         """What is settled, as plain values."""
         entries = {name: _plain(value) for name, value in dataclasses.asdict(self).items()}
+        if not self._question.takes("method"):
+            del entries["method"]
         return {name: value for name, value in entries.items() if value is not None and value not in ([], {})}
 
 
@@ -260,6 +268,8 @@ def _plain(value: Any) -> Any:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "; ".join(f"{name} {_shown(each)}" for name, each in value.items())
     if isinstance(value, tuple | list):
         return ", ".join(f"{each:g}" for each in value) or "none"
     return "the default" if value is None else f"{value}"

@@ -85,14 +85,14 @@ def _settled(record: Mapping[str, Any], locked: Protocol) -> dict[str, Any]:
         "delta": settings["delta"],
         "num_tasks": settings["num_tasks"],
         "num_rollouts": next((number for number in rollouts if number != locked.num_rollouts), None),
-        "options": {name: settings.get(name) for name in locked.options},
     }
-    if record["fixed_beforehand"] in found["options"]:
-        found["options"][record["fixed_beforehand"]] = fixed_of(record)
+    each = record["fixed_beforehand"]
     lists = {"threshold": "thresholds", "safety": "safeties"}
-    if record["fixed_beforehand"] in lists:
-        found[lists[record["fixed_beforehand"]]] = fixed_of(record)
-    # A default is computed with the rest.
+    if each in lists:
+        found[lists[each]] = fixed_of(record)
+    elif each in locked.options:
+        found["options"] = {**locked.options, each: fixed_of(record)}
+    # Other options are compared with the rest, as the question's function holds them, and so is a default.
     found |= {name: settings.get(name) for name in ("bound", "method", "beta") if QUESTIONS[locked.asked].takes(name)}
     stated = {name: getattr(locked, name) for name in found} | {"question": locked.asked}
     found = {name: value for name, value in found.items() if stated[name] is not None}

@@ -109,7 +109,8 @@ def verify(
         raise ValueError(f"{certificate}: of rollouts that stopped by themselves, which returns alone do not repeat")
     locked = None if protocol is None else Protocol.read(protocol)
     columns = {"task": task, "episode": episode, "value": value}
-    data = [list(each) for each in zip(*(_read(path, records, columns) for path in (returns, *others)), strict=True)]
+    files = [_read(path, records, place, columns) for place, path in enumerate((returns, *others))]
+    data = [list(each) for each in zip(*files, strict=True)]
     compared = [compare(record, read) for record, read in zip(records, data, strict=True)]
     differences = [*_of_document(document), *(() if locked is None else of_protocol(document, locked, data))]
     differences += _numbered(compared, "differences")
@@ -118,10 +119,13 @@ def verify(
     return Verification(tuple(differences), len(records), rows, tuple(notes))
 
 
-def _read(path: str | PathLike[str], records: list[dict[str, Any]], given: dict[str, str | None]) -> list[ReturnsFile]:
-    """The returns of each record, from the columns that are given or that it names."""
+def _read(
+    path: str | PathLike[str], records: list[dict[str, Any]], place: int, given: dict[str, str | None]
+) -> list[ReturnsFile]:
+    """The returns of each record, from the columns that are given or that it names for the file in that place."""
     chosen = {name: column for name, column in given.items() if column is not None}
-    named = [{**((record["data"] or {}).get("columns") or {}), **chosen} for record in records]
+    held = [[record["data"] or {}, *record.get("others", [])] for record in records]
+    named = [{**((each[place].get("columns") if place < len(each) else None) or {}), **chosen} for each in held]
     wanted = [each._replace(episode=each.episode or None) for each in (Columns(**columns) for columns in named)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what is missing is part of the record

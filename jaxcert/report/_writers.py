@@ -74,6 +74,8 @@ def certificate_record(
     asked = question_of(certificate, question, each=fixed or "threshold")
     if asked.has_support and support is None:
         raise ValueError(f"support is not given; the question {asked.name!r} needs (a, b)")
+    if support is not None and not asked.has_support:
+        raise ValueError(f"support is given; the question {asked.name!r} has none")
     rows = _rows(jax.tree.map(np.asarray, certificate), asked)
     _check_whole(certificate, support, asked)
     together = getattr(certificate, "simultaneous", False)

@@ -14,6 +14,7 @@ from jaxcert.planning import advise
 from jaxcert.questions import QUESTIONS, question_of, rows_of
 from jaxcert.report import (
     Protocol,
+    certificate_document,
     certificate_record,
     plot_certificates,
     read_certificate,
@@ -79,6 +80,7 @@ def record(found, name: str, files=None) -> dict:
     return certificate_record(found, support=support, question=name, data=first, others=others)
 
 
+HEAD = "format_version = 1\ndelta = 0.1\nnum_tasks = 9\nnum_rollouts = 5"
 EVERY = pytest.mark.parametrize("name", QUESTIONS)
 
 
@@ -132,6 +134,50 @@ def test_a_file_holds_the_answer_and_is_verified(files, answers, name, tmp_path)
     else:
         assert checked.ok, str(checked)
         _check_alterations(tmp_path, files, held, others)
+
+
+def _each_change(held):
+    """Entries taken out, emptied or put in anywhere, rows doubled, and the names of other questions."""
+    for name in held["rows"][0]:
+        if name != "advice":
+            yield lambda one, name=name: one["rows"][0].pop(name)
+    for name in held["settings"]:
+        yield lambda one, name=name: one["settings"].pop(name)
+    for part in ("settings", "rows"):
+        for name in ("sentence_", "file", "rows"):
+            yield lambda one, part=part, name=name: (one[part] if part == "settings" else one[part][0]).update(
+                {name: 1.0}
+            )
+    if held["fixed_beforehand"] is None:  # a number that was fixed may have its row twice, or none
+        yield lambda one: one.update(rows=one["rows"] * 2)
+        yield lambda one: one.update(rows=[])
+    for fixed in (None, "nonsense", "safety", "threshold"):
+        if fixed != held["fixed_beforehand"]:
+            yield lambda one, fixed=fixed: one.update(fixed_beforehand=fixed)
+    for name in QUESTIONS:
+        if name != held["question"]:
+            yield lambda one, name=name: one.update(question=name)
+
+
+def _is_verified(file, returns, others) -> bool:
+    try:
+        return verify(file, returns, others=others).ok
+    except ValueError as error:  # it is no certificate file
+        return str(file) not in str(error)
+
+
+@EVERY
+def test_no_altered_file_is_verified_or_breaks_the_verification(files, answers, name, tmp_path):
+    question = QUESTIONS[name]
+    if question.unrepeated:
+        pytest.skip(question.unrepeated)
+    whole = certificate_document([record(answers[name], name, files)])
+    others = [files / "b.npz"] * (len(question.inputs) - 1)
+    for change in _each_change(whole["certificates"][0]):
+        altered = json.loads(json.dumps(whole))
+        change(altered["certificates"][0])
+        write_certificates(tmp_path / "c.json", altered["certificates"])
+        assert not _is_verified(tmp_path / "c.json", files / "a.npz", others)
 
 
 def _check_alterations(folder, files, held, others):
@@ -279,12 +325,18 @@ def test_a_mean_does_not_say_which_question_it_answers(answers):
         certificate_record(answers["mean"], support=(0.0, 1.0))
     with pytest.raises(ValueError, match="answers mean, cvar, mean_difference; not 'safety'"):
         certificate_record(answers["mean"], support=(0.0, 1.0), question="safety")
+    with pytest.raises(ValueError, match="has 2 rows; the question 'mean' has one"):
+        certificate_record(answers["cvar"], support=(0.0, 1.0), question="mean")
+    with pytest.raises(ValueError, match="no row for each alpha"):
+        certificate_record(answers["mean"], support=(0.0, 1.0), question="cvar")
 
 
 def test_an_end_of_the_support_is_needed_where_a_question_has_one(answers):
     with pytest.raises(ValueError, match="question 'mean' needs"):
         certificate_record(answers["mean"], question="mean")
     assert "support" not in certificate_record(answers["episode"])["settings"]
+    with pytest.raises(ValueError, match="question 'episode' has none"):
+        certificate_record(answers["episode"], support=(0.0, 1.0))
 
 
 def test_every_public_certificate_function_is_a_question_or_a_step(answers):
@@ -304,3 +356,57 @@ def test_the_page_on_questions_has_the_tables_of_the_registry():
     text = page.read_text()
     assert matrix() in text
     assert questions() in text
+
+
+# --- what once went wrong -----------------------------------------------------------------------------------------
+
+
+def test_one_cap_for_all_shares_is_kept_by_its_protocol(files, tmp_path):
+    lock = ("lock", tmp_path / "p.toml", "--question", "cvar", "--alpha", "0.1,0.25", "--cap", 0.65, "--support", 0, 1)
+    assert command(*lock, "--delta", 0.1, "--tasks", 60, "--rollouts", 20).status == 0
+    certified = command("certify", files / "a.npz", "--protocol", tmp_path / "p.toml", "--json", tmp_path / "c.json")
+    assert certified.status == 0, certified.err
+    assert verify(tmp_path / "c.json", files / "a.npz", protocol=tmp_path / "p.toml").ok
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("--question", "episode", "--threshold", 0.5, "--num-episodes", 0), "num_episodes is 0"),
+        (("--question", "mean", "--support", 0, 1, "--num-episodes", 0), "num_episodes is no option"),
+        (("--question", "mean", "--support", 0, 1, "--method", "soft"), "--method is given"),
+        (("--question", "mean", "--support", 0, 1, "--wanted", 0.5), "--wanted is"),
+        (("--safety", 0.5, "--support", 0, 1, "--wanted", 0.9), "--wanted is"),
+        (("--question", "improvement"), "jaxcert compare"),
+        (("--question", "cvar", "--support", 0, 1, "--alpha", 0.1), "needs cap"),
+        (("--question", "mean", "--support", 0, 1, "--require", "nan"), "--require is nan"),
+    ],
+)
+def test_nothing_that_is_given_is_left_out_in_silence(files, words, reason):
+    status, out, err = command("certify", files / "a.npz", "--delta", 0.1, *words)
+    assert (status, out) == (2, "")
+    assert reason in err
+
+
+def test_successes_are_compared_without_a_support_and_with_columns_of_their_own(tmp_path):
+    rows = [f"{task},{trial},{'true' if (task + trial) % 4 else 'false'}" for task in range(30) for trial in range(5)]
+    (tmp_path / "a.csv").write_text("\n".join(["task,trial,success", *rows, ""]))
+    (tmp_path / "b.csv").write_text("\n".join(["task_id,episode_id,total_return", *rows[::-1], ""]))
+    for margin in ((), ("--margin", 0)):
+        arguments = ("compare", tmp_path / "a.csv", tmp_path / "b.csv", "--delta", 0.1, *margin)
+        found = command(*arguments, "--json", tmp_path / "c.json", "--force")
+        assert found.status == 0, found.err
+        assert command("verify", tmp_path / "c.json", tmp_path / "a.csv", tmp_path / "b.csv").status == 0
+    for name in ("mean", "band"):
+        words = ("--question", name, "--delta", 0.1, "--strict", *(("--threshold", 0.5) if name == "band" else ()))
+        assert command("certify", tmp_path / "a.csv", *words).status == 0
+
+
+def test_a_damaged_protocol_is_refused_in_words(tmp_path):
+    for options in ('"abc"', "[1]", "{alpha = [nan]}", "{alpha = [true]}", "{num_episodes = -1}"):
+        text = f'{HEAD}\nquestion = "mean"\noptions = {options}'
+        (tmp_path / "p.toml").write_text(text)
+        with pytest.raises(ValueError, match="no protocol"):
+            Protocol.read(tmp_path / "p.toml")
+    with pytest.raises(ValueError, match="beta is given; the question 'mean' has none"):
+        Protocol(delta=0.1, num_tasks=9, num_rollouts=5, support=(0, 1), question="mean", beta=0.1)

@@ -35,7 +35,7 @@ def write_report(
     where: chex.Array | None = None,
     title: str = "Certificate",
     data: ReturnsFile | None = None,
-    findings: Sequence[Finding] = (),
+    findings: Sequence[Finding] | None = None,
     protocol: str | None = None,
     facts: Mapping[str, Any] | None = None,
     date: str | None = None,
@@ -58,7 +58,7 @@ def write_report(
         where: bool[n, m], which rollouts count; all by default.
         title: heading of the page, such as the name of policy and tasks.
         data: the file that the returns were read from.
-        findings: of `jaxcert.diagnostics.diagnose`.
+        findings: of `jaxcert.diagnostics.diagnose`; None if it was not called.
         protocol: the digest of the protocol that was locked beforehand.
         facts: what is known of the origin of the returns, such as policy and seed: of `returns_facts`, or your own.
         date: of the certificate, as it is to be shown.
@@ -104,7 +104,7 @@ def write_report(
         num_rows=len(rows),
         question=asked.words,
         not_about=asked.not_about,
-        settings=settings_table(certificate, np.sum(~np.isnan(values), axis=1), support, data) | locked,
+        settings=settings_table(certificate, asked, np.sum(~np.isnan(values), axis=1), support, data) | locked,
         facts=facts_table(facts or {}),
         verify_command=verify_command,
         figures=_figures(certificate, asked, np.nanmean(values, axis=1), support, is_curve=is_curve),

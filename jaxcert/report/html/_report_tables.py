@@ -30,7 +30,11 @@ def certified_table(certificate: Any, question: Question) -> list[dict[str, str]
 
 
 def settings_table(
-    certificate: Any, counts: np.ndarray, support: tuple[float, float] | None, data: ReturnsFile | None
+    certificate: Any,
+    question: Question,
+    counts: np.ndarray,
+    support: tuple[float, float] | None,
+    data: ReturnsFile | None,
 ) -> dict[str, str]:
     """What was computed, and from which file."""
     fewest, most = counts.min(), counts.max()
@@ -42,12 +46,27 @@ def settings_table(
         "bound of a task": getattr(certificate, "bound", ""),
         "method": getattr(certificate, "method", ""),
         "beta": _level(getattr(certificate, "beta", None)),
+        **{name.replace("_", " "): _setting(getattr(certificate, field)) for name, field in _others(question)},
         "precision": str(certificate.delta.dtype),
     }
     shown = {name: text for name, text in shown.items() if text}
     if data is not None:
         shown |= {"file": data.path.name, "SHA-256": data.sha256}
     return shown
+
+
+def _others(question: Question) -> list[tuple[str, str]]:
+    """Settings of the question that have no row of their own, nor a column."""
+    shown = {"bound", "method", "beta", "delta", *question.columns.values()}
+    return [(name, field) for name, field in question.settings.items() if field not in shown]
+
+
+def _setting(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, str | int):
+        return str(value)
+    return ", ".join(level_figures(each) for each in np.atleast_1d(np.asarray(value)))
 
 
 def _level(beta: Any) -> str:
