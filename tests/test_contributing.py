@@ -35,7 +35,7 @@ def carry_out(text: str, folder: Path) -> list[str]:
     [
         ("Add a bound", "cantelli", "tests/test_registries.py", 5),
         ("Add a method", "hoeffding_risk", "tests/test_registries.py", 7),
-        ("Add a question", "median", "tests/questions/test_surfaces.py", 9),
+        ("Add a question", "median", "tests/questions/test_surfaces.py", 10),
         ("Add an environment", "coin_game", "tests/tasks/test_environments.py", 3),
     ],
     ids=["bound", "method", "question", "environment"],
