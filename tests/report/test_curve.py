@@ -59,7 +59,7 @@ def test_of_an_interval_it_has_both_ends_each_at_half_of_delta():
     np.testing.assert_allclose(curve.num_below, below.sum(axis=1), atol=1)
     limits = scipy.stats.beta.ppf(0.005, np.maximum(curve.num_below, 1), 201 - np.asarray(curve.num_below))
     limits = np.where(curve.num_below, limits, 0)
-    np.testing.assert_allclose(curve.safety_upper, 1 - np.maximum(limits - 0.05, 0) / 0.95, rtol=1e-5)
+    np.testing.assert_allclose(curve.safety_upper, 1 - np.maximum(limits - 0.02, 0) / 0.98, rtol=1e-5)
     next_one = curve[int(np.searchsorted(curve.thresholds, 500.0))]
     np.testing.assert_array_equal(next_one.safety, found.safety)
     assert "with a probability between 0.9195 and" in str(next_one)

@@ -99,14 +99,13 @@ def test_a_batched_certificate_is_refused():
         certificate_record(batched, support=(0, 1))
 
 
-def test_other_kinds_are_refused():
+def test_what_has_no_rows_or_more_than_one_meaning_is_refused():
     returns = np.full((20, 5), 0.5)
     settings = {"support": (0, 1), "delta": 0.1}
-    interval = jaxcert.certify_interval(returns, [0.1], complete=True, **settings)
-    improvement = jaxcert.certify_improvement(returns, returns, 0.0, **settings)
-    for found in (interval, improvement, jaxcert.certify_mean(returns, **settings)):
-        with pytest.raises(ValueError, match=f"certificate has type {type(found).__name__}; expected one of the"):
-            certificate_record(found, support=(0, 1))
+    with pytest.raises(ValueError, match="question 'ranking' has no rows"):
+        certificate_record(jaxcert.certify_ranking(np.stack([returns, returns]), **settings), support=(0, 1))
+    with pytest.raises(ValueError, match="expected question="):
+        certificate_record(jaxcert.certify_mean(returns, **settings), support=(0, 1))
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
