@@ -161,13 +161,15 @@ def test_ctrl_c_while_compiling_ends_the_process_with_130(tmp_path):
     has one.
     """
     code = """if True:
-        import os, signal, sys, threading, time, jaxcert
+        import dataclasses, functools, os, signal, sys, threading, time, jaxcert
         from jaxcert.cli import main
+        from jaxcert.questions import QUESTIONS
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job may have it ignored
         certify, heard = jaxcert.certify, threading.Event()
         def press_ctrl_c():
             while not heard.wait(1.2):
                 os.kill(os.getpid(), signal.SIGINT)
+        @functools.wraps(certify)
         def interrupted(*arguments, **settings):
             threading.Thread(target=press_ctrl_c, daemon=True).start()
             try:
@@ -175,7 +177,7 @@ def test_ctrl_c_while_compiling_ends_the_process_with_130(tmp_path):
                 time.sleep(60)  # should it already be done
             finally:
                 heard.set()
-        jaxcert.certify = interrupted
+        QUESTIONS["safety"] = dataclasses.replace(QUESTIONS["safety"], function=interrupted)
         sys.exit(main())
     """
     arguments = [stored(tmp_path, GOOD), "--support", "0", "1", "--delta", "0.1", "--threshold", "0.5"]

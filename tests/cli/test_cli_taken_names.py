@@ -7,8 +7,14 @@ import numpy as np
 import pytest
 from cli_harness import command, refused
 
-import jaxcert
-from jaxcert.cli import _adaptive_rollout, _plan_command, _render_command, _rollout_command, _sweep_command
+from jaxcert.cli import (
+    _adaptive_rollout,
+    _certify_command,
+    _plan_command,
+    _render_command,
+    _rollout_command,
+    _sweep_command,
+)
 from jaxcert.report import read_returns
 from jaxcert.rollouts import load_adaptive
 from jaxcert.tasks._registry import ENVIRONMENTS
@@ -48,7 +54,7 @@ def check_taken(line, *paths):
 def test_certify(tmp_path, meanwhile):
     file, *outputs = (tmp_path / name for name in ("r.npz", "c.json", "c.png", "c.html"))
     np.savez(file, returns=RETURNS)
-    meanwhile(jaxcert, "certify", *outputs)
+    meanwhile(_certify_command, "ask", *outputs)
     options = [word for pair in zip(("--json", "--plot", "--report"), outputs, strict=True) for word in pair]
     line = refused("certify", file, "--support", 0, 1, "--delta", 0.05, "--threshold", 0.5, *options)
     record, plot, page = check_taken(line, *outputs)
