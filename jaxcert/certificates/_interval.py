@@ -167,9 +167,10 @@ def certify_interval(
 
 def _level_above(beta_upper: chex.Numeric | None, beta: jax.Array, dtype: np.dtype, validate: bool) -> jax.Array:
     """The level of the upper bounds: the given one, or that of the lower bounds unless it is larger than usual."""
-    given = _USUAL_UPPER if beta_upper is None else beta_upper
-    level = probability("beta_upper", given, dtype, "nearest", validate=validate, scalar=True)
-    return jnp.minimum(beta, level) if beta_upper is None else level
+    if beta_upper is not None:
+        return probability("beta_upper", beta_upper, dtype, "nearest", validate=validate, scalar=True)
+    # An explicit transfer, which a transfer guard allows.
+    return jnp.minimum(beta, jax.device_put(np.asarray(_USUAL_UPPER, dtype)))
 
 
 def interval_between(
