@@ -12,13 +12,12 @@ import numpy as np
 from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound, Ends, finish
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._evaluate import prepare, task_shape
-from jaxcert.certificates._arguments import as_row, default_bound
+from jaxcert.bounds._evaluate import task_shape
+from jaxcert.certificates._arguments import as_row
 from jaxcert.certificates._certificate import quantity_of
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.certificates.functionals._mean_certificate import (
     MeanCertificate,
-    is_one_trial_each,
     mean_of_trials,
     mean_over_tasks,
     mean_status,
@@ -85,13 +84,7 @@ def certify_cvar(
     Reference: Rockafellar & Uryasev (2000), Theorem 1, for the maximum over c; the page on means and tails, equation
     (2).
     """
-    of_trials = is_one_trial_each(returns)
-    bound = bound or default_bound(None, returns if of_trials else ())
-    if of_trials and bound == CLOPPER_PEARSON.name:
-        chosen = CLOPPER_PEARSON
-        prepared = prepare(chosen, returns, support, where, validate, certificate=True)
-    else:
-        chosen, prepared = prepare_averages(bound, returns, support, where, validate, capped=True)
+    chosen, prepared = prepare_averages(bound, returns, support, where, validate, capped=True)
     dtype = prepared.low.dtype
     delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
     alpha, cap = _shares(alpha, dtype, validate), _caps(cap, prepared, validate)
@@ -101,7 +94,8 @@ def certify_cvar(
         fields = _cvar_of_trials(mean_of_trials(prepared, delta), prepared.low, alpha, cap)
     else:
         fields = _cvar(chosen, prepared, alpha, cap, delta)
-    return MeanCertificate(**fields, delta=delta, num_tasks=n, bound=bound, quantity=quantity_of(bound, returns))
+    quantity = quantity_of(chosen.name, returns)
+    return MeanCertificate(**fields, delta=delta, num_tasks=n, bound=chosen.name, quantity=quantity)
 
 
 def _shares(alpha: Any, dtype: np.dtype, validate: bool) -> jax.Array:

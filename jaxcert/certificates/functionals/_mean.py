@@ -6,14 +6,12 @@ import jax.numpy as jnp
 
 from jaxcert.bounds._bound import Bound, Ends, finish
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._evaluate import lower_bounds, prepare, task_shape
+from jaxcert.bounds._evaluate import lower_bounds, task_shape
 from jaxcert.bounds._padding import Tasks, padded, tasks_there
-from jaxcert.certificates._arguments import default_bound
 from jaxcert.certificates._certificate import quantity_of
 from jaxcert.certificates._question import Question, same
 from jaxcert.certificates.functionals._mean_certificate import (
     MeanCertificate,
-    is_one_trial_each,
     mean_of_trials,
     mean_status,
     prepare_averages,
@@ -66,16 +64,11 @@ def certify_mean(
 
     Reference: the page on means and tails, equation (1).
     """
-    of_trials = is_one_trial_each(returns)
-    bound = bound or default_bound(None, returns if of_trials else ())
-    if of_trials and bound == CLOPPER_PEARSON.name:
-        chosen = CLOPPER_PEARSON
-        prepared = prepare(chosen, returns, support, where, validate, certificate=True)
-    else:
-        chosen, prepared = prepare_averages(bound, returns, support, where, validate)
+    chosen, prepared = prepare_averages(bound, returns, support, where, validate)
     delta = probability("delta", delta, prepared.low.dtype, "down", validate=validate, scalar=True)
     fields = _mean_of_trials(prepared, delta) if chosen is CLOPPER_PEARSON else _mean(chosen, prepared, delta)
-    settings = {"num_tasks": task_shape(prepared)[-1], "bound": bound, "quantity": quantity_of(bound, returns)}
+    settings = {"num_tasks": task_shape(prepared)[-1], "bound": chosen.name}
+    settings["quantity"] = quantity_of(chosen.name, returns)
     return MeanCertificate(**fields, delta=delta, **settings)
 
 

@@ -13,7 +13,7 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._evaluate import data_of, evaluate, lower_bounds, prepare
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._access import Plain, holds_values, listed
-from jaxcert.certificates._arguments import choose
+from jaxcert.certificates._arguments import choose, default_bound
 from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures
 from jaxcert.returns._prepared import Prepared
@@ -119,12 +119,17 @@ class TaskAverages(NamedTuple):
 
 
 def prepare_averages(
-    name: str, returns: Any, support: Any, where: Any, validate: bool, *, capped: bool = False
+    name: str | None, returns: Any, support: Any, where: Any, validate: bool, *, capped: bool = False
 ) -> tuple[Bound, Prepared]:
     """The bound over tasks with that name, and returns or a summary of them, checked, on the device.
 
-    ``capped``: whether averages count up to a cap alone, so that no bound needs b.
+    One trial of each task may have the exact bound, which is the default of successes, of type bool. ``capped``:
+    whether averages count up to a cap alone, so that no bound needs b.
     """
+    of_trials = is_one_trial_each(returns)
+    name = name or default_bound(None, returns if of_trials else ())
+    if of_trials and name == CLOPPER_PEARSON.name:
+        return CLOPPER_PEARSON, prepare(CLOPPER_PEARSON, returns, support, where, validate, certificate=True)
     bound = choose("bound", name, OVER_TASKS)
     average = Bound(name, mean_down, needs_width=bound.needs_width and not capped, from_moments=True)
     return bound, prepare(average, returns, support, where, validate, certificate=True)
