@@ -21,7 +21,7 @@ import numpy as np
 from scipy import stats
 
 import jaxcert
-from jaxcert.certificates.attained._levels import successes_near
+from jaxcert.certificates._levels import successes_near
 
 Law = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 

@@ -186,7 +186,7 @@ def test_commands_of_robots_run():
     for words in lines:
         if words[0] == "train":
             assert "--help" in command(*words, "--help").out
-        elif words[0] not in ("certify", "compare", "verify") or Path(words[1]).is_file():  # what a line before has written
+        elif words[0] not in ("certify", "compare", "verify") or Path(words[1]).is_file():  # written by a line before
             outcome = command(*words)
             if outcome.status and "GL" in outcome.err:
                 pytest.skip(f"no drawing here: {outcome.err}")

@@ -16,10 +16,10 @@ import jaxcert
 from benchmarks.coverage.cell import Cell
 from benchmarks.coverage.laws import FINE, happens
 from jaxcert.bounds._padding import padded_tasks
-from jaxcert.certificates._allowed_violations import Allowed, allowed_each, allowed_together
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._level_choice import certify_best_level, prepare_choice
 from jaxcert.certificates._registry import COUNTING, METHODS
+from jaxcert.certificates._safety_level import Allowed, allowed_each, allowed_together
 
 N, DELTA, REPETITIONS, CHUNK = 50, 0.05, 100_000, 25_000
 THRESHOLD = float(np.float32(0.7))  # the bounds of good tasks are exactly there

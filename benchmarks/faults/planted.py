@@ -104,35 +104,33 @@ FAULTS = (
     ),
     Fault(
         "min-for-max-over-levels",
-        "certificates/attained/_success_levels.py",
+        "certificates/_success_levels.py",
         "level = jnp.argmax(reached, axis=1)[:, None]",
         "level = jnp.argmin(reached, axis=1)[:, None]",
     ),
     Fault(
         "one-failure-too-few",
-        "certificates/anytime/_beta_mixture.py",
+        "certificates/_anytime_epsilon.py",
         "jnp.stack([gamma + (n - k), gamma])",
         "jnp.stack([gamma + (n - k - 1), gamma])",
     ),
-    Fault("crossings-off-by-one", "certificates/band/_crossing.py", "crossed = k - low + 1", "crossed = k - low"),
-    Fault(
-        "fewer-pairs", "certificates/comparisons/_ranking.py", "_share(delta, p * (p - 1) // 2)", "_share(delta, p - 1)"
-    ),
+    Fault("crossings-off-by-one", "certificates/_crossing.py", "crossed = k - low + 1", "crossed = k - low"),
+    Fault("fewer-pairs", "certificates/_ranking.py", "_share(delta, p * (p - 1) // 2)", "_share(delta, p - 1)"),
     Fault(
         "larger-shift-for-both",
-        "certificates/shift/_divergence.py",
+        "certificates/_divergence.py",
         "-minus(-first, second)",
         "jnp.maximum(first, second)",
     ),
     Fault(
         "margin-of-weights-subtracted",
-        "certificates/weighted/_task_weights.py",
+        "certificates/_task_weights.py",
         "- log_p + margin * size",
         "- log_p - margin * size",
     ),
     Fault(
         "one-cap-for-all",
-        "certificates/functionals/_cvar.py",
+        "certificates/_cvar.py",
         "mean = finish(_above_low(lower, room, alpha), Ends(low, good))",
         "mean = finish(_above_low(lower, room[:1], alpha), Ends(low, good))",
     ),

@@ -1,38 +1,29 @@
 """From per-task lower bounds to statements about new tasks."""
 
+from jaxcert.certificates._anytime_epsilon import anytime_epsilon
+from jaxcert.certificates._band import BandCertificate
 from jaxcert.certificates._binomial import binomial_epsilon
 from jaxcert.certificates._certificate import Certificate, Status, sentence
 from jaxcert.certificates._certify import certify, certify_lower_bounds
+from jaxcert.certificates._certify_anytime import AnytimeCertificate, certify_anytime
+from jaxcert.certificates._certify_band import certify_band, certify_lower_bounds_band
+from jaxcert.certificates._certify_shift import ShiftCertificate, certify_shift
+from jaxcert.certificates._certify_weighted import WeightedCertificate, certify_weighted
+from jaxcert.certificates._cvar import certify_cvar
+from jaxcert.certificates._episode import EpisodeCertificate, certify_episode, consecutive_successes_threshold
 from jaxcert.certificates._figures import ceil_figures, confidence, floor_figures, floor_to
+from jaxcert.certificates._improvement import ImprovementCertificate, certify_improvement
 from jaxcert.certificates._interval import IntervalCertificate, certify_interval
+from jaxcert.certificates._mean import certify_mean
+from jaxcert.certificates._mean_certificate import MeanCertificate
+from jaxcert.certificates._mean_difference import certify_mean_difference
 from jaxcert.certificates._question import Option, Question
+from jaxcert.certificates._ranking import RankingCertificate, certify_ranking
 from jaxcert.certificates._safety_level import certify_safety_level
 from jaxcert.certificates._scenario import ScenarioSolution, scenario_epsilon
-from jaxcert.certificates.anytime import AnytimeCertificate, anytime_epsilon, certify_anytime
-from jaxcert.certificates.band import (
-    BandCertificate,
-    TailCertificate,
-    certify_band,
-    certify_lower_bounds_band,
-    certify_tail,
-)
-from jaxcert.certificates.comparisons import (
-    ImprovementCertificate,
-    RankingCertificate,
-    certify_improvement,
-    certify_mean_difference,
-    certify_ranking,
-)
-from jaxcert.certificates.functionals import (
-    EpisodeCertificate,
-    MeanCertificate,
-    certify_cvar,
-    certify_episode,
-    certify_mean,
-    consecutive_successes_threshold,
-)
-from jaxcert.certificates.shift import ShiftCertificate, certify_shift, shifted_epsilon
-from jaxcert.certificates.weighted import WeightedCertificate, certify_weighted, task_weights
+from jaxcert.certificates._shifted_epsilon import shifted_epsilon
+from jaxcert.certificates._tail_certificate import TailCertificate, certify_tail
+from jaxcert.certificates._task_weights import task_weights
 
 __all__ = [
     "AnytimeCertificate",

@@ -13,11 +13,11 @@ from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._method import FromReturns, Method
 from jaxcert.certificates._registry import METHODS
-from jaxcert.certificates.attained import ATTAINED
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import cast, cast_host, cast_level, compute_dtype, unit_roundoff
 from jaxcert.returns._prepared import Prepared, is_successes, probability

@@ -1,9 +1,9 @@
 """The methods by name, as ``certify(method=...)`` takes them."""
 
+from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._scenario import SCENARIO
 from jaxcert.certificates._soft import SOFT
-from jaxcert.certificates.attained import ATTAINED
 
 _ALL = (
     BINOMIAL,

@@ -18,7 +18,7 @@ from jaxcert.cli._tables import as_given
 from jaxcert.cli._unfinished import unfinished
 from jaxcert.report import certificate_record, write_certificates
 from jaxcert.rollouts import AdaptiveCertificate, certify_adaptive, save_adaptive
-from jaxcert.rollouts._schedules import SCHEDULES
+from jaxcert.rollouts._slots import SCHEDULES
 
 SCHEDULES_NAMED = ", ".join(SCHEDULES)
 # Rollouts of each task, on average, unless the user gives another number.

@@ -33,7 +33,7 @@ from jaxcert.diagnostics._declarations import WEAKER_BOUND
 from jaxcert.planning import Advice, advise
 from jaxcert.planning._advice import misses
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._given_options import checked_options
+from jaxcert.questions._answers import checked_options
 from jaxcert.report import ReturnsFile, read_returns
 from jaxcert.report._recompute import ask
 

@@ -12,7 +12,7 @@ import numpy as np
 import jaxcert
 from jaxcert._files import check_output, check_suffix
 from jaxcert.certificates import Certificate
-from jaxcert.certificates.attained import ATTAINED
+from jaxcert.certificates._attained import ATTAINED
 from jaxcert.cli import _tables
 from jaxcert.cli._options import write_plot
 from jaxcert.cli._settled import Writing, check_distinct, check_new

@@ -9,7 +9,7 @@ import typer
 
 from jaxcert import align_tasks
 from jaxcert._files import check_output, write_whole
-from jaxcert.certificates.attained import ATTAINED
+from jaxcert.certificates._attained import ATTAINED
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._lock_command import protocol_of, write_locked
 from jaxcert.cli._options import EpisodeColumn, Quiet, TaskColumn, ValueColumn, columns_of, several, write_plot

@@ -12,8 +12,7 @@ import typer
 from jaxcert.certificates._question import Option, Question
 from jaxcert.cli._options import several
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._answers import column_texts
-from jaxcert.questions._given_options import checked_options
+from jaxcert.questions._answers import checked_options, column_texts
 
 _MOST_MISSED = 20
 

@@ -17,9 +17,16 @@ from jaxcert.cli import _console, _policies
 from jaxcert.cli._adaptive_rollout import SCHEDULES_NAMED, adaptive_rollout, asked_for, check_archive_path
 from jaxcert.cli._lock_command import check_certifiable
 from jaxcert.cli._options import CHECKPOINT, Quiet, Stochastic, several
-from jaxcert.cli._rollout_parts import Parts, parts_folder, parts_of, remove_parts_of_finished
 from jaxcert.cli._settled import Force, ProtocolFile, Writing, check_distinct, check_new, check_size, refuse
-from jaxcert.cli._unfinished import is_unfinished, lock_file, unfinished_file
+from jaxcert.cli._unfinished import (
+    Parts,
+    is_unfinished,
+    lock_file,
+    parts_folder,
+    parts_of,
+    remove_parts_of_finished,
+    unfinished_file,
+)
 from jaxcert.planning import check
 from jaxcert.report import Protocol, check_returns_path, write_returns
 from jaxcert.returns._rows import Columns

@@ -1,15 +1,149 @@
-"""The run of `jaxcert rollout --threshold` so far, in a file beside the output, until the output is written."""
+"""Rollouts in parts: what is left of a run that was stopped, and how it goes on."""
 
 import contextlib
+import hashlib
+import io
+import json
 import secrets
+import shutil
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxcert._leftovers import held_alone
+import numpy as np
+
+from jaxcert._contents import parsed
+from jaxcert._files import write_whole
+from jaxcert._leftovers import Held, held_alone, hold
 from jaxcert.cli._settled import check_new
-from jaxcert.report import read_certificate
+from jaxcert.report import read_certificate, returns_facts
 from jaxcert.rollouts import AdaptiveCertificate, adaptive_facts, load_adaptive, save_adaptive
+
+_SETTINGS, _LOCK = "settings.json", "lock"
+_SIZE = "episodes_per_part"
+_INSTEAD = "remove it, or choose another --out"
+
+
+class Parts:
+    """Parts of one output, as long as this process holds their folder.
+
+    The name of a part has a hash of the settings, of its place and of its content, so that one that is damaged, was
+    altered or belongs to other settings is noticed, and made again.
+
+    Attributes:
+        folder: where they are.
+        seed: that of the parts, the given one, or a new one.
+    """
+
+    def __init__(self, folder: Path, facts: Mapping[str, Any], seed: int | None, episodes: int) -> None:
+        self.folder = folder
+        parts = sorted(folder.glob("*.npy"))
+        begun = _read(folder / _SETTINGS) if parts else {}
+        # A random seed, so that none repeats by accident: a policy must not be certified on the tasks it was chosen on.
+        self.seed = (_seed(folder, begun) if parts else secrets.randbits(31)) if seed is None else seed
+        wanted = {**facts, _SIZE: episodes, "seed": self.seed}
+        self._settings = json.dumps(wanted).encode()
+        if (begun and begun != wanted) or (parts and not any(map(self._is_own, parts))):
+            raise ValueError(f"{folder} holds parts of other rollouts; {_INSTEAD}")
+        write_whole(folder / _SETTINGS, self._settings)
+
+    def load(self, i: int) -> np.ndarray | None:
+        """A finished part; None if there is none, or another one than was written, so that it is made again."""
+        for path in sorted(self.folder.glob(f"{i:06d}-*.npy")):
+            content = path.read_bytes()
+            if path.name == self._name(i, content):
+                return np.load(io.BytesIO(content), allow_pickle=False)
+            print(f"warning: {path}: damaged or altered, or of other settings; made again", file=sys.stderr)
+            path.unlink()
+        return None
+
+    def save(self, i: int, returns: np.ndarray) -> None:
+        """Keep a finished part."""
+        content = io.BytesIO()
+        np.save(content, returns, allow_pickle=False)
+        write_whole(self.folder / self._name(i, content.getvalue()), content.getvalue())
+
+    def remove(self) -> None:
+        """Delete all of them; the output is complete."""
+        shutil.rmtree(self.folder)
+
+    def _is_own(self, part: Path) -> bool:
+        """Whether a file is a part, as it was written, of these settings."""
+        place = part.name.partition("-")[0]
+        return place.isdecimal() and part.name == self._name(int(place), part.read_bytes())
+
+    def _name(self, i: int, content: bytes) -> str:
+        digest = hashlib.sha256(b"\0".join([self._settings, str(i).encode(), content])).hexdigest()
+        return f"{i:06d}-{digest[:32]}.npy"
+
+
+@contextlib.contextmanager
+def parts_of(out: Path, facts: Mapping[str, Any], seed: int | None, episodes: int) -> Iterator[Parts]:
+    """The parts of an output, which no other process has at the same time."""
+    folder = parts_folder(out)
+    with _held(folder) as held:
+        if held is None:
+            raise ValueError(f"{folder}: in use by another process; wait for it, or choose another --out")
+        yield Parts(folder, facts, seed, episodes)
+
+
+def remove_parts_of_finished(out: Path) -> None:
+    """Delete the parts from which a complete output was made, left by a process that ended before it did so itself."""
+    folder = parts_folder(out)
+    if not (out.exists() and folder.is_dir()):
+        return
+    with _held(folder) as held, contextlib.suppress(OSError, ValueError):
+        settings = _read(folder / _SETTINGS)
+        settings.pop(_SIZE, None)
+        if held is not None and settings and settings == returns_facts(out):
+            shutil.rmtree(folder)
+
+
+def parts_folder(out: Path) -> Path:
+    """Where the parts of an output are."""
+    return out.with_name(f"{out.name}.parts")
+
+
+@contextlib.contextmanager
+def _held(folder: Path) -> Iterator[Held | None]:
+    """The lock on a folder, which is made if there is none; None if another process has it."""
+    _check_kinds(folder)
+    folder.mkdir(exist_ok=True)
+    with open(folder / _LOCK, "ab") as file:
+        held = hold(file)
+    try:
+        yield held
+    finally:
+        if held is not None:
+            held.release()
+
+
+def _check_kinds(folder: Path) -> None:
+    """Raise ValueError for a folder that is none, or in which a file is none; links are neither."""
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise ValueError(f"{folder}: is no folder, expected the one for parts of the rollouts; {_INSTEAD}")
+    for path in (folder / _SETTINGS, folder / _LOCK, *folder.glob("*.npy")):
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise ValueError(f"{path}: is no regular file, expected one of the parts of the rollouts; remove {folder}")
+
+
+def _seed(folder: Path, begun: Mapping[str, Any]) -> int:
+    """The seed of parts, by their settings."""
+    seed = begun.get("seed")
+    if type(seed) is int and 0 <= seed < 2**32:
+        return seed
+    found = f"holds no seed from 0 to {2**32 - 1}" if begun else "is damaged or missing"
+    raise ValueError(f"{folder / _SETTINGS} {found}, so that {folder} holds parts of unknown rollouts; {_INSTEAD}")
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        found = parsed(file.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
 
 # Those that the option takes, among them all that are drawn.
 _SEEDS = range(2**32)

@@ -1,4 +1,4 @@
-"""All checks of a set of returns."""
+"""Look at returns for the usual mistakes, one check after another."""
 
 import chex
 import numpy as np
@@ -7,8 +7,21 @@ from jaxcert._validation import as_numbers, check_number
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._registry import METHODS
-from jaxcert.diagnostics._registry import CHECKS
+from jaxcert.diagnostics._declarations import edge_of_support, large_delta, weaker_bound, wide_support
+from jaxcert.diagnostics._dependence import common_seeds, constant_tasks, equal_tasks, repeated_rollouts, trend
 from jaxcert.diagnostics._sample import Finding, Sample
+
+CHECKS = {
+    "large-delta": large_delta,
+    "equal-tasks": equal_tasks,
+    "common-seeds": common_seeds,
+    "repeated-rollouts": repeated_rollouts,
+    "constant-tasks": constant_tasks,
+    "trend": trend,
+    "edge-of-support": edge_of_support,
+    "wide-support": wide_support,
+    "weaker-bound": weaker_bound,
+}
 
 
 def diagnose(

@@ -1,18 +1,4 @@
-"""The smaller of the two binomial tails, with a stated bound on its relative error.
-
-For 0 <= k < n and 0 < p < 1, with q = 1 - p,
-
-    P[Bin(n, p) <= k] = I_q(n - k, k + 1),       P[Bin(n, p) > k] = I_p(k + 1, n - k).
-
-Whichever event lies on the far side of the mean of Beta(k + 1, n - k) is computed as
-
-    b(k; n, p) (n - k) p / (b_1 + a_2/(b_2 + a_3/(b_3 + ...)))
-
-where b(k; n, p) is the point probability by Loader's saddle-point form and the continued fraction is that of DiDonato
-and Morris (1992, eq. 9): on this side every term of it is positive, so that evaluating it backwards loses nothing.
-The library functions of JAX and TensorFlow Probability subtract log-gamma values of size n log n instead: at large n
-the error of a float32 tail can exceed the tail itself.
-"""
+"""The point probability of a binomial count and the continued fraction of its tail, with their error."""
 
 from typing import NamedTuple
 
@@ -22,7 +8,61 @@ import numpy as np
 
 from jaxcert.numerics._elementary import atanh_tail, halves, log, near_cube_root, quotient
 from jaxcert.numerics._rounding import unit_roundoff
-from jaxcert.numerics._tail_error import fraction_error, point_error
+
+
+class _Constants(NamedTuple):
+    """Error constants of the point probability, and of the continued fraction at the mean and away from it."""
+
+    point: float
+    at_mean: float
+    beyond: float
+
+
+# Three quotients and a root go into a point, and four quotients into each term of the fraction.
+_TO_NEAREST, _APPROXIMATE = _Constants(13, 10.5, 19), _Constants(19, 18, 30)
+
+
+def _constants(dtype: np.dtype) -> _Constants:
+    """The constants of the device for which the program is compiled."""
+    if dtype == jnp.float64:
+        return _TO_NEAREST
+    nearest, approximate = (jax.tree.map(dtype.type, constants) for constants in (_TO_NEAREST, _APPROXIMATE))
+    return jax.lax.platform_dependent(cpu=lambda: nearest, default=lambda: approximate)
+
+
+def fraction_error(a: jax.Array, b: jax.Array, x: jax.Array, y: jax.Array, lead: jax.Array) -> jax.Array:
+    """Error of the logarithm of the continued fraction, from the roundings of all its terms.
+
+    The errors of its terms are damped the faster the further x lies from the mean a/(a + b): their sum is at most
+    1/(1/(c s**(2/3)) + z**2/c') with s the standard deviation and z = lead/s.
+    """
+    u, constants = unit_roundoff(lead.dtype), _constants(lead.dtype)
+    s = jnp.sqrt((a + b) * x * y) + 1
+    z, root = lead / s, near_cube_root(s)  # the root is accurate to 6 %
+    error = u / (1 / (1.14 * constants.at_mean * root * root) + z * z / constants.beyond)
+    return jnp.where(b > 1, error, 0.0)
+
+
+def point_error(value: jax.Array, k: jax.Array, n: jax.Array, excess: jax.Array) -> jax.Array:
+    """Error of the logarithm of a point probability, or of a tail without its continued fraction; 0 for -inf.
+
+    The logarithm of a small one consists almost entirely of the two deviances. The error is computed from the value and
+    excess = np - k alone: XLA would recompute anything else for it.
+    """
+    share = jnp.maximum(_share_lost(-excess, jnp.maximum(k, 1)), _share_lost(excess, n - k))
+    total = _constants(value.dtype).point + share * jnp.abs(value) + 0.002 * jnp.abs(excess)
+    return jnp.where(value > -jnp.inf, unit_roundoff(value.dtype) * total, 0.0)
+
+
+def _share_lost(d: jax.Array, x: jax.Array) -> jax.Array:
+    """The error of x log(x/mean) - d and of the sums behind it, relative to it, for d = x - mean.
+
+    From the series in v = d/(x + mean) for |v| < 1/2, otherwise from the logarithm, which cancels most at x = 3 mean.
+    """
+    v = d / (2 * x - d)
+    size = jnp.abs(v)
+    far = jnp.where(v > 0, 34 - 24 * size, jnp.maximum(26.5 - 24 * size, 7.5))
+    return jnp.where(size < 0.5, 9.4 + 7.5 * size, far)
 
 
 class SmallerTail(NamedTuple):

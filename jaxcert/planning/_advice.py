@@ -11,11 +11,10 @@ from jaxcert._validation import check_count, check_finite, check_open_unit, is_c
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate, Status
 from jaxcert.certificates._arguments import choose
+from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._interval import half_of
 from jaxcert.certificates._registry import COUNTING
-from jaxcert.certificates.attained import ATTAINED
-from jaxcert.planning._most import advice_on_most
-from jaxcert.planning._most_successes import advice_before, advice_on_level, advice_on_successes
+from jaxcert.planning._most import advice_before, advice_on_level, advice_on_most, advice_on_successes
 from jaxcert.planning._reasons import Advice, Setting, advice_on, impossible, with_free_beta
 from jaxcert.questions._answers import of_type, sampled
 from jaxcert.returns._prepared import Support

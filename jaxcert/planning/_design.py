@@ -7,8 +7,7 @@ import numpy as np
 
 from jaxcert._validation import check_count, check_open_unit
 from jaxcert.certificates._arguments import choose
-from jaxcert.planning._counting_designs import AUTO_DESIGNS, SUCCESSES, fixed
-from jaxcert.planning._evidence_designs import SEQUENTIAL, SOFT_DESIGNS
+from jaxcert.planning._counting_designs import AUTO_DESIGNS, SEQUENTIAL, SOFT_DESIGNS, SUCCESSES, fixed
 from jaxcert.planning._kind import Kind, Question
 
 # Adding a kind of designs is one line here.

@@ -17,7 +17,7 @@ from jaxcert.numerics import binomial_cdf
 from jaxcert.planning._design import Costs, Design, Option
 from jaxcert.planning._kind import PerTask, Question
 from jaxcert.planning._limits import least_tasks, most_violations, on_rows, reaches, safety_of
-from jaxcert.planning._reachable import Reachable, Tried, reachable
+from jaxcert.planning._planned import Reachable, Tried, reachable
 
 BETAS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 # Violations that a design may allow: all small numbers, then steps of about a fifth.

@@ -1,19 +1,27 @@
-"""The most that tasks can certify together, whatever their returns are: soft counts, and the best of several levels."""
+"""The most that could be certified with more tasks or more rollouts."""
 
+import dataclasses
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.certificates import Certificate, floor_figures, floor_to
+from jaxcert.certificates._attained_levels import attained_level
+from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._levels import LEVELS, delta_shares
 from jaxcert.certificates._method import Choice, FromReturns
 from jaxcert.certificates._registry import METHODS
+from jaxcert.certificates._safety_level import FEW
 from jaxcert.certificates._soft import least_evidence, shares
+from jaxcert.numerics import binomial_cdf
 from jaxcert.planning._highest import best_of
-from jaxcert.planning._limits import MOST_TASKS, least_tasks, safety_of
-from jaxcert.planning._reasons import Advice
-from jaxcert.sequential._sequential_certificate import SequentialCertificate
+from jaxcert.planning._limits import MOST_TASKS, least_tasks, on_rows, safety_of
+from jaxcert.planning._pilot import Law, estimated
+from jaxcert.planning._reasons import Advice, wish_of
+from jaxcert.planning._success_goals import TRIALS, levels_of, prospects
+from jaxcert.sequential._wealth import SequentialCertificate
 
 
 class Most(NamedTuple):
@@ -101,3 +109,159 @@ def _fewest(most: Most, wanted: float) -> int:
 
 def _reaches(safety: float, wanted: float) -> bool:
     return safety >= wanted if wanted > 0 else safety > float(np.finfo(np.float32).eps)
+
+
+# In what share of cases as many tasks do as are proposed.
+_OFTEN = 0.9
+# Without a level of its own: as small as the safety needs.
+_TINY = 1e-7
+# Levels differ by rounding alone if the number of rollouts is the right one.
+_SAME = 1e-3
+
+
+def advice_on_successes(certificate: Certificate, num_rollouts: int, threshold: float, wanted: float) -> Advice | None:
+    """That there are too few tasks with so many rollouts, if so, and what more of either come to."""
+    if threshold >= 1:
+        return _beyond(threshold, wanted)
+    dtype = certificate.safety.dtype
+    _, levels, deltas = levels_of(num_rollouts, threshold, certificate.delta, dtype, _given(certificate))
+    most = _of_successes(levels, deltas)
+    found = advice_by(most, certificate.num_tasks, _sizes(num_rollouts), threshold, wanted)
+    law = _law_of(certificate, num_rollouts)
+    if law is None or threshold <= 0:
+        return found
+    start = found or Advice(threshold, wanted, most.safety(certificate.num_tasks))
+    return _with_prospects(start, certificate, law, num_rollouts)
+
+
+def advice_before(num_tasks: int, num_rollouts: int, threshold: float, wanted: float, delta: float) -> Advice | None:
+    """That so many tasks will be too few, whatever happens."""
+    if threshold >= 1:
+        return _beyond(threshold, wanted)
+    _, levels, deltas = levels_of(num_rollouts, threshold, delta, np.dtype(np.float32))
+    return advice_by(_of_successes(levels, deltas), num_tasks, _sizes(num_rollouts), threshold, wanted)
+
+
+def advice_on_level(certificate: Certificate, num_rollouts: int, safety: float) -> Advice | None:
+    """That there are too few tasks to certify anything at a wanted safety."""
+    given, dtype = _given(certificate), certificate.safety.dtype
+    if given is not None:
+        most = _of_successes(np.asarray([given]), np.asarray([certificate.delta]))
+    elif num_rollouts <= FEW and _law_of(certificate, num_rollouts) is not None:
+        most = _of_all_numbers(num_rollouts, float(certificate.delta), dtype)
+    else:
+        parts = np.asarray(delta_shares(num_rollouts), np.float64)
+        deltas = (parts * float(certificate.delta)).astype(dtype)
+        most = _of_successes(np.full_like(deltas, _TINY), deltas)
+    return advice_by(most, certificate.num_tasks, "", None, safety)
+
+
+def _beyond(threshold: float, wanted: float) -> Advice:
+    shown = floor_figures(threshold)
+    text = f"no number of successes certifies a probability of success of {shown}: expected a threshold below 1"
+    return Advice(threshold, wanted, 0.0, text=text)
+
+
+def _sizes(num_rollouts: int) -> str:
+    return f" with {num_rollouts} rollout{'s' * (num_rollouts > 1)} each"
+
+
+def _given(certificate: Certificate) -> Any:
+    """The level that the user gave, if so."""
+    return None if certificate.beta.ndim else certificate.beta
+
+
+def _law_of(certificate: Certificate, num_rollouts: int) -> Law | None:
+    """As the Clopper-Pearson bounds L tell it, P[Bin(m, L) >= s] = beta; None if some tasks have fewer rollouts."""
+    lower, place = np.unique(np.asarray(certificate.lower_bounds, np.float64), return_inverse=True)
+    given = _given(certificate)
+    level, below = LEVELS[0] if given is None else float(given), np.arange(num_rollouts)
+    misses = np.abs(1 - on_rows(binomial_cdf, below, num_rollouts, np.clip(lower, 0, 1)[:, None]) - level)
+    successes = np.where(lower > 0, 1 + np.argmin(misses, axis=1), 0)
+    same = (lower <= 0) | (misses.min(axis=1) < _SAME)
+    return estimated(successes[place.reshape(-1)], num_rollouts).law if np.all(same) else None
+
+
+def _with_prospects(found: Advice, certificate: Certificate, law: Law, m: int) -> Advice:
+    """What is likely with more tasks, and with more rollouts."""
+    assert found.threshold is not None
+    n, settings = certificate.num_tasks, {"delta": certificate.delta, "power": _OFTEN}
+    settings |= {"dtype": certificate.safety.dtype, "beta": _given(certificate)}
+    wanted, trials = max(found.safety, 1e-6), [m, *(more for more in TRIALS if more > m)]
+    each = prospects(law, trials, found.threshold, **settings)
+    of_many = each.reached(np.full(len(trials), n))
+    share, limit = law.share(found.threshold), float(each.limit()[0])
+    tasks = int(each.tasks(wanted)[0])
+    enough = [more for more, safety in zip(trials, of_many, strict=True) if safety >= wanted]
+    said = f"as estimated from these returns, a share of {floor_to(share, 2)} of such tasks reach {_at(found)}"
+    if share <= wanted:
+        said += f", and {wish_of(found.safety)} is out of reach with any number of tasks and rollouts"
+    else:
+        said += f": {_tasks(found, tasks, m, limit)}{_rollouts(n, enough, float(of_many.max()), is_choice=tasks > 0)}"
+        if not tasks and not enough:
+            said += _both(each.tasks(wanted), trials)
+    return dataclasses.replace(
+        found,
+        limit=limit,
+        good_share=share,
+        tasks_likely=tasks or None,
+        rollouts_likely=enough[0] if enough else None,
+        text="; ".join(filter(None, [found.text, said])),
+    )
+
+
+def _at(found: Advice) -> str:
+    assert found.threshold is not None
+    return floor_figures(found.threshold)
+
+
+def _tasks(found: Advice, tasks: int, m: int, limit: float) -> str:
+    rollouts = f"{m} rollout{'s' * (m > 1)} each"
+    if tasks:
+        return f"in 9 of 10 cases {wish_of(found.safety)} needs about {tasks:,} new tasks with {rollouts}"
+    return f"ever more tasks with {rollouts} approach {floor_to(max(limit, 0.0), 2)}"
+
+
+def _rollouts(n: int, enough: list[int], most: float, *, is_choice: bool) -> str:
+    tasks = f"{n} new task{'s' * (n > 1)}"
+    if enough and is_choice:
+        return f", or {tasks} with about {enough[0]:,} rollouts each"
+    if enough:
+        return f"; {tasks} need{'s' * (n == 1)} about {enough[0]:,} rollouts each"
+    return f"; {tasks} with ever more rollouts come{'s' * (n == 1)} to {floor_to(most, 2)}"
+
+
+def _both(tasks: np.ndarray, trials: list[int]) -> str:
+    """The fewest rollouts in all."""
+    good = [(int(n) * m, int(n), m) for n, m in zip(tasks, trials, strict=True) if n]
+    if not good:
+        return ""
+    _, n, m = min(good)
+    return f"; both are needed, such as {n:,} new tasks with {m} rollouts each"
+
+
+def _of_all_numbers(num_rollouts: int, delta: float, dtype: Any) -> Most:
+    """The most that tasks without a failure certify if all numbers of successes count together; n sets the level."""
+
+    def safety(n: int) -> float:
+        eta = attained_level(delta, n, num_rollouts, None, dtype)
+        return float(safety_of(BINOMIAL, 0, n, _TINY, eta, dtype))
+
+    start = _of_successes(np.asarray([_TINY], dtype), np.asarray([delta / num_rollouts], dtype))
+    return Most(safety, start.tasks)
+
+
+def _of_successes(levels: np.ndarray, deltas: np.ndarray) -> Most:
+    """The most that tasks without a failure certify."""
+
+    def safety(n: int) -> float:
+        return float(np.max(safety_of(BINOMIAL, 0, n, levels, deltas, levels.dtype)))
+
+    def tasks(wanted: float) -> int:
+        risks = (1 - max(wanted, 1e-6)) * (1 - np.asarray(levels, float))
+        good = risks > 0
+        # (1 - risk)^n is delta at the limit for no violation.
+        needed = np.ceil(np.log(np.asarray(deltas, float)[good]) / np.log1p(-risks[good]))
+        return int(min(needed, default=0)) if min(needed, default=np.inf) <= MOST_TASKS else 0
+
+    return Most(safety, tasks)

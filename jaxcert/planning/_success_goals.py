@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.certificates.attained._levels import attained, divided_by_levels, enough_successes, sums_of_shares
+from jaxcert.certificates._levels import attained, divided_by_levels, enough_successes, sums_of_shares
 from jaxcert.numerics import binomial_cdf
 from jaxcert.planning._limits import MOST_TASKS, least_true, on_rows, safety_in
 from jaxcert.planning._pilot import Law

@@ -1,4 +1,4 @@
-"""Which question a certificate answers, and what it says, row by row: as values and as text."""
+"""What an answer says, row by row, and the settings that were given for its question."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -9,8 +9,48 @@ import numpy as np
 from jaxcert._validation import kind_of
 from jaxcert.certificates import ShiftCertificate, Status, ceil_figures, floor_figures, floor_to, sentence
 from jaxcert.certificates._figures import ceil_to, level_figures
-from jaxcert.certificates._question import Question
+from jaxcert.certificates._question import Option, Question
 from jaxcert.questions._registry import QUESTIONS
+
+_WORDS = {int: "a whole number", float: "a number", str: "a word", bool: "true", list: "numbers"}
+
+
+def checked_options(question: Question, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options by name, their numbers as floats, or ValueError: for one of another question or type, or missing."""
+    if not isinstance(options, Mapping):
+        raise ValueError(f"options are {options!r:.40}; expected values by their names")
+    known = {option.name: option for option in question.options}
+    for name, value in options.items():
+        if name not in known:
+            own = f"expected {', '.join(known)}" if known else "it has none of its own"
+            raise ValueError(f"{name} is no option of the question {question.name!r}; {own}")
+        _check_type(known[name], value)
+    missing = [option.name for option in question.options if option.is_needed and option.name not in options]
+    if missing:
+        needed = {option.name: option.help for option in question.options}
+        words = "; ".join(f"{name} ({needed[name][0].lower()}{needed[name][1:]})" for name in missing)
+        raise ValueError(f"the question {question.name!r} needs {words}")
+    return {name: _as_floats(known[name], value) for name, value in options.items()}
+
+
+def _as_floats(option: Option, value: Any) -> Any:
+    return list(map(float, value)) if option.type is list else option.type(value)
+
+
+def _check_type(option: Option, value: Any) -> None:
+    right = {
+        int: isinstance(value, int) and not isinstance(value, bool),
+        float: _is_number(value),
+        str: isinstance(value, str),
+        bool: value is True,
+        list: isinstance(value, list | tuple) and len(value) > 0 and all(map(_is_number, value)),
+    }[option.type]
+    if not right:
+        raise ValueError(f"{option.name} is {value!r:.40}; expected {_WORDS[option.type]}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def question_of(certificate: Any, name: str | None = None, *, each: str | None = None) -> Question:

@@ -1,18 +1,18 @@
 """The questions by their names."""
 
 from jaxcert.certificates._certify import SAFETY
+from jaxcert.certificates._certify_anytime import ANYTIME
+from jaxcert.certificates._certify_band import BAND
+from jaxcert.certificates._certify_weighted import WEIGHTED
+from jaxcert.certificates._cvar import CVAR
+from jaxcert.certificates._episode import EPISODE
+from jaxcert.certificates._improvement import IMPROVEMENT
 from jaxcert.certificates._interval import INTERVAL
+from jaxcert.certificates._mean import MEAN
+from jaxcert.certificates._mean_difference import MEAN_DIFFERENCE
 from jaxcert.certificates._question import Question
+from jaxcert.certificates._ranking import RANKING
 from jaxcert.certificates._safety_level import SAFETY_LEVEL
-from jaxcert.certificates.anytime._certify_anytime import ANYTIME
-from jaxcert.certificates.band._certify_band import BAND
-from jaxcert.certificates.comparisons._improvement import IMPROVEMENT
-from jaxcert.certificates.comparisons._mean_difference import MEAN_DIFFERENCE
-from jaxcert.certificates.comparisons._ranking import RANKING
-from jaxcert.certificates.functionals._cvar import CVAR
-from jaxcert.certificates.functionals._episode import EPISODE
-from jaxcert.certificates.functionals._mean import MEAN
-from jaxcert.certificates.weighted._certify_weighted import WEIGHTED
 from jaxcert.sequential._recorded import SEQUENTIAL
 
 QUESTIONS: dict[str, Question] = {

@@ -3,7 +3,7 @@
 import numpy as np
 
 from jaxcert.certificates import AnytimeCertificate
-from jaxcert.certificates.anytime import anytime_epsilon
+from jaxcert.certificates._anytime_epsilon import anytime_epsilon
 
 # Numbers of violations at all moments, each of which is a root to find.
 _MOST = 100_000

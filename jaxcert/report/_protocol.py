@@ -21,7 +21,7 @@ from jaxcert.certificates._level_choice import AUTO
 from jaxcert.certificates._question import COMMON, Question
 from jaxcert.certificates._registry import METHODS
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._given_options import checked_options
+from jaxcert.questions._answers import checked_options
 
 _FORMAT_VERSION = 1
 _METHOD = "binomial"

@@ -9,10 +9,10 @@ import jax
 import numpy as np
 
 from jaxcert._files import write_whole
-from jaxcert.certificates._allowed_violations import allowed_together
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._level_choice import AUTO
 from jaxcert.certificates._question import Question
+from jaxcert.certificates._safety_level import allowed_together
 from jaxcert.numerics._rounding import cast_host
 from jaxcert.planning import Advice
 from jaxcert.questions import question_of, rows_of

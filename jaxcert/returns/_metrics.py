@@ -4,8 +4,8 @@ import chex
 import jax
 import jax.numpy as jnp
 
-from jaxcert.numerics._compensated import Sum, add, add_product, add_reward, lower_end, nothing, plus, product
 from jaxcert.numerics._rounding import cast, unit_roundoff
+from jaxcert.numerics._summation import Sum, add, add_product, add_reward, lower_end, nothing, plus, product
 from jaxcert.returns._steps import as_rewards, as_scalar, check_same_shape, counted_steps
 
 

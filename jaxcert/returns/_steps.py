@@ -11,7 +11,7 @@ from jax import lax
 from jax.typing import ArrayLike
 
 from jaxcert._validation import is_traced
-from jaxcert.numerics import _compensated
+from jaxcert.numerics import _summation
 from jaxcert.numerics._rounding import Side, cast
 
 
@@ -22,7 +22,7 @@ def as_rewards(r_t: ArrayLike) -> jax.Array:
         raise ValueError(f"r_t must be real, got {values.dtype}")
     _check_has_steps("r_t", values)
     default = jnp.result_type(float)
-    return _compensated.as_rewards(values, np.dtype(default if values.dtype == np.float64 else np.float32))
+    return _summation.as_rewards(values, np.dtype(default if values.dtype == np.float64 else np.float32))
 
 
 def as_events(name: str, events: ArrayLike) -> jax.Array:

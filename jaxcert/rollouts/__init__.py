@@ -13,13 +13,13 @@ from jaxcert.returns import (
 )
 from jaxcert.rollouts import summaries
 from jaxcert.rollouts._adaptive import certify_adaptive
-from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
 from jaxcert.rollouts._adaptive_file import adaptive_facts, load_adaptive, save_adaptive
 from jaxcert.rollouts._certify_policy import PolicyCertificate, certify_policy
 from jaxcert.rollouts._collect import collect
 from jaxcert.rollouts._gymnasium import collect_gymnasium
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy, brax_policy
+from jaxcert.rollouts._resumption import AdaptiveCertificate
 
 __all__ = [
     "AdaptiveCertificate",

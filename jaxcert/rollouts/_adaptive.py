@@ -11,22 +11,19 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import check_count, is_concrete, kept_readable
-from jaxcert.certificates._allowed_violations import good_enough
 from jaxcert.certificates._arguments import as_row, choose, prepare_levels, prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._safety_level import good_enough
 from jaxcert.numerics._batches import counts_from_zero
 from jaxcert.numerics._rounding import cast
 from jaxcert.returns._prepared import probability
-from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
 from jaxcert.rollouts._collect import batch_size, check_shapes
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key, key_apart
-from jaxcert.rollouts._resumption import resumed
-from jaxcert.rollouts._schedules import SCHEDULES
-from jaxcert.rollouts._slots import Limits, Run, Worker, first_run, go_on
+from jaxcert.rollouts._resumption import AdaptiveCertificate, resumed
+from jaxcert.rollouts._slots import SCHEDULES, Limits, Run, Worker, first_run, go_on
 from jaxcert.sequential._rule import MOST_ROLLOUTS, Bets, Rule, Settings, prepare_rule, takes_table
-from jaxcert.sequential._sequential_certificate import certificate_of
-from jaxcert.sequential._wealth import start
+from jaxcert.sequential._wealth import certificate_of, start
 
 _NO_LIMIT, _MOST_ROLLOUTS = 2**31 - 1, 2**28
 # Seconds between two looks of the host at a run that it watches.

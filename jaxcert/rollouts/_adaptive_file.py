@@ -13,12 +13,11 @@ from jaxcert._contents import content_of, parsed
 from jaxcert._files import read_arrays, write_whole
 from jaxcert._validation import is_concrete
 from jaxcert.certificates import Certificate
-from jaxcert.rollouts._adaptive_certificate import AdaptiveCertificate
-from jaxcert.rollouts._resumption import task_columns
+from jaxcert.rollouts._resumption import AdaptiveCertificate, task_columns
 from jaxcert.sequential import SequentialState
 from jaxcert.sequential._file import from_arrays, to_arrays
 from jaxcert.sequential._replay import check_replay
-from jaxcert.sequential._sequential_certificate import certificate_of
+from jaxcert.sequential._wealth import certificate_of
 
 _FORMAT = "jaxcert-adaptive-1"
 _STATE, _TASKS = "state_", "task_"

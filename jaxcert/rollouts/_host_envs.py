@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxcert.rollouts._host_actions import as_action
-from jaxcert.rollouts._host_policy import Actor
+from jaxcert.rollouts._host_policy import Actor, as_action
 
 
 class Stepped(NamedTuple):

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxcert.numerics._compensated import Sum, add_product, add_reward, as_rewards, lower_end, nothing, product
+from jaxcert.numerics._summation import Sum, add_product, add_reward, as_rewards, lower_end, nothing, product
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy
 

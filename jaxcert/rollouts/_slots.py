@@ -1,19 +1,40 @@
-"""A fixed number of slots in which rollouts run side by side; a free slot takes the task that a schedule names."""
+"""Adaptive rollouts on the device: which task the next rollouts are for."""
 
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from jaxcert.numerics._compensated import lower_end
+from jaxcert.numerics._summation import lower_end
 from jaxcert.rollouts._collect import check_simulated
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy
 from jaxcert.rollouts._queue import Episodes, advance, begin
-from jaxcert.rollouts._schedules import Schedule
 from jaxcert.sequential import SequentialState
 from jaxcert.sequential._wealth import advance as take_in
+
+Schedule = Callable[[SequentialState, jax.Array], jax.Array]
+"""From the state and the rollouts that each task has begun, int32[n], to float[n]: the smallest comes first."""
+
+
+def _round_robin(state: SequentialState, started: jax.Array) -> jax.Array:
+    """The task with the fewest rollouts."""
+    return started.astype(state.wealth.dtype)
+
+
+def _closest(state: SequentialState, started: jax.Array) -> jax.Array:
+    """The task whose wealth is the largest share of what it needs to pass, at a threshold where it is open."""
+    goal = jnp.broadcast_to(state.goal, state.passed.shape)
+    return -jnp.max(jnp.where(state.is_open, state.mean_wealth / goal, 0), axis=-1)
+
+
+SCHEDULES: dict[str, Schedule] = {
+    "round_robin": _round_robin,
+    "closest": _closest,
+}
+
 
 # A task has one rollout under way, and one more for every eighth that it has finished: what is under way when it is
 # decided is not needed. With r slots per task it is r times as many.

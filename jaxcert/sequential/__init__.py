@@ -3,8 +3,7 @@
 from jaxcert.sequential._experiment import certificate, init, update
 from jaxcert.sequential._file import load, save
 from jaxcert.sequential._recorded import certify_sequential
-from jaxcert.sequential._sequential_certificate import SequentialCertificate
-from jaxcert.sequential._wealth import SequentialState
+from jaxcert.sequential._wealth import SequentialCertificate, SequentialState
 
 __all__ = [
     "SequentialCertificate",

@@ -15,8 +15,7 @@ from jaxcert.numerics._rounding import cast, compute_dtype, convert
 from jaxcert.returns._checks import possible
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.sequential._rule import Bets, prepare_rule
-from jaxcert.sequential._sequential_certificate import SequentialCertificate, certificate_of
-from jaxcert.sequential._wealth import SequentialState, advance, start
+from jaxcert.sequential._wealth import SequentialCertificate, SequentialState, advance, certificate_of, start
 
 
 def init(

@@ -19,8 +19,14 @@ from jaxcert.certificates._soft import SOFT
 from jaxcert.returns._prepared import Prepared, Support, is_successes
 from jaxcert.returns.summaries import Summary
 from jaxcert.sequential._rule import Bets, Rule, Settings, prepare_rule, takes_table
-from jaxcert.sequential._sequential_certificate import SequentialCertificate, certificate_of, soft_certificate
-from jaxcert.sequential._wealth import SequentialState, advance, start
+from jaxcert.sequential._wealth import (
+    SequentialCertificate,
+    SequentialState,
+    advance,
+    certificate_of,
+    soft_certificate,
+    start,
+)
 
 # Thresholds are taken in blocks of so many that their wealth takes at most about 256 MB.
 _BLOCK_BYTES = 2**28

@@ -16,10 +16,9 @@ from jaxcert.certificates._arguments import defaults
 from jaxcert.returns._prepared import Support, split_support
 from jaxcert.sweep._chunked import Source, Store, chunked_bounds, settings_of
 from jaxcert.sweep._grid import Grid, check_pairs
-from jaxcert.sweep._lookup import certificates
 from jaxcert.sweep._mesh import is_sharded, sharded_bounds
 from jaxcert.sweep._plan import Plan, make_plan
-from jaxcert.sweep._result import SweepResult
+from jaxcert.sweep._result import SweepResult, certificates
 
 
 def settled(grid: Grid, returns: Any) -> Grid:

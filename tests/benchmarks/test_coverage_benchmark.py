@@ -11,8 +11,8 @@ from benchmarks.coverage import __main__ as program
 from benchmarks.coverage import laws, one_task, registry, table, worlds
 from benchmarks.coverage.cell import Cell, Result, simulate, wrong
 from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._band import BANDS
 from jaxcert.certificates._registry import METHODS
-from jaxcert.certificates.band._registry import BANDS
 
 ROOT = Path(__file__).parents[2]
 COMMITTED = ROOT / "benchmarks" / "results" / "coverage.csv"

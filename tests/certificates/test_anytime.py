@@ -10,7 +10,7 @@ from scipy import stats
 
 import jaxcert
 from jaxcert import Status, anytime_epsilon, binomial_epsilon, certify, certify_anytime
-from jaxcert.certificates.anytime._beta_mixture import series
+from jaxcert.certificates._anytime_epsilon import series
 from jaxcert.planning import advise
 from jaxcert.report import step_curve
 

@@ -12,7 +12,7 @@ from scipy import stats
 
 from benchmarks.attained import DESIGNS
 from jaxcert import Status, certify, certify_safety_level
-from jaxcert.certificates.attained._levels import LEVELS, attained, shares, successes_at, successes_near
+from jaxcert.certificates._levels import LEVELS, attained, delta_shares, successes_at, successes_near
 from jaxcert.numerics._coins import coins_limit
 from jaxcert.rollouts.summaries import Histogram
 
@@ -58,9 +58,9 @@ def test_a_given_level_asks_for_the_successes_of_clopper_pearson():
 
 def test_shares_of_delta_are_all_of_it():
     for m in (1, 4, 50, 1000, 10**6):
-        assert len(shares(m)) == len(LEVELS)
-        assert min(shares(m)) > 0
-        assert math.isclose(sum(shares(m)), 1)
+        assert len(delta_shares(m)) == len(LEVELS)
+        assert min(delta_shares(m)) > 0
+        assert math.isclose(sum(delta_shares(m)), 1)
 
 
 # --- the exact failure probability --------------------------------------------------------------------------------
@@ -268,7 +268,7 @@ def test_a_safety_level_is_nowhere_below_that_of_one_level():
 def best_of_the_levels(counts: np.ndarray, m: int, wanted: float, delta: float) -> float:
     """The largest of the tolerance limits that are the definition, by SciPy."""
     n, found = len(counts), [0.0]
-    for usual, part in zip(LEVELS, shares(m), strict=True):
+    for usual, part in zip(LEVELS, delta_shares(m), strict=True):
         risks = stats.beta.ppf(1 - part * delta, np.arange(n) + 1, n - np.arange(n))
         allowed = np.flatnonzero(1 - risks / (1 - wanted) >= usual)
         k = max(allowed.max(initial=0), 0)

@@ -10,9 +10,9 @@ import pytest
 from scipy import stats
 
 from jaxcert import Status, certify, certify_band, certify_lower_bounds_band, certify_safety_level, certify_tail
-from jaxcert.certificates.attained._joint_levels import _tried
-from jaxcert.certificates.band._attained_levels import GRID, attained_level
-from jaxcert.certificates.band._band_levels import local_level
+from jaxcert.certificates._attained_levels import GRID, attained_level
+from jaxcert.certificates._band_levels import local_level
+from jaxcert.certificates._joint_levels import _tried
 from jaxcert.numerics._tails import limit
 from tests.certificates.test_attained import chances, data_set, drawn, exact_level, histograms
 

@@ -17,8 +17,8 @@ from jaxcert import (
     certify_lower_bounds,
     certify_lower_bounds_band,
 )
-from jaxcert.certificates.band._band_levels import local_level
-from jaxcert.certificates.band._registry import BANDS
+from jaxcert.certificates._band import BANDS
+from jaxcert.certificates._band_levels import local_level
 from jaxcert.planning import advise
 from jaxcert.report import certificate_record, step_curve
 

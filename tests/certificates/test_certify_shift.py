@@ -13,10 +13,10 @@ import jaxcert
 from jaxcert import Certificate, ShiftCertificate, Status, certify_lower_bounds, certify_shift, shifted_epsilon
 from jaxcert.baselines import certify_plug_in
 from jaxcert.certificates import BandCertificate, ImprovementCertificate
-from jaxcert.certificates.shift import DIVERGENCES
+from jaxcert.certificates._divergence import DIVERGENCES
 from jaxcert.planning import advise
 from jaxcert.report import certificate_record, step_curve
-from jaxcert.sequential._sequential_certificate import SequentialCertificate
+from jaxcert.sequential._wealth import SequentialCertificate
 
 CHEETAH = jaxcert.sample_returns("cheetah")
 GOOD = {"support": (0.0, 1000.0), "delta": 0.01}

@@ -11,10 +11,10 @@ from scipy import stats
 
 from benchmarks.exact import exact, lower_tail
 from jaxcert import certify_lower_bounds_band
-from jaxcert.certificates.band import _band_levels
-from jaxcert.certificates.band._band_levels import local_level
-from jaxcert.certificates.band._crossing import Crossing
-from jaxcert.certificates.band._registry import BANDS
+from jaxcert.certificates import _band_levels
+from jaxcert.certificates._band import BANDS
+from jaxcert.certificates._band_levels import local_level
+from jaxcert.certificates._crossing import Crossing
 
 
 def boundary(n: int, delta: float, kind: str = "equal_local_levels", num_smallest: int | None = None) -> np.ndarray:

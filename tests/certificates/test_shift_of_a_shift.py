@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jaxcert import Status, certify, certify_lower_bounds, certify_shift
-from jaxcert.certificates.shift import DIVERGENCES
+from jaxcert.certificates._divergence import DIVERGENCES
 from jaxcert.report import certificate_record, read_returns, verify, write_certificates
 
 LOWER = np.linspace(400, 900, 200)

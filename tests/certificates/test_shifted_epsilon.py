@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxcert import shifted_epsilon
-from jaxcert.certificates.shift import DIVERGENCES
-from jaxcert.certificates.shift._divergence import _divergence
+from jaxcert.certificates._divergence import DIVERGENCES, _divergence
 
 NAMES = sorted(DIVERGENCES)
 mpf = mpmath.mpf

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from jaxcert import Status, certify_band, certify_lower_bounds_band, certify_tail
-from jaxcert.certificates.band._registry import BANDS
+from jaxcert.certificates._band import BANDS
 
 N, DELTA = 60, 0.05
 SHARES = [0.05, 0.1, 0.3, 0.9]

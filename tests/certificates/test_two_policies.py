@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import jaxcert
 from jaxcert import Status, certify, certify_improvement, certify_mean_difference, certify_ranking
-from jaxcert.certificates.comparisons._both_policies import paired_differences, prepare_both
+from jaxcert.certificates._both_policies import paired_differences, prepare_both
 from jaxcert.rollouts.summaries import Histogram
 
 GOOD = {"support": (0.0, 1000.0), "delta": 0.01}
@@ -356,7 +356,7 @@ def test_differences_are_those_of_two_policies_at_a_share_of_delta():
 
 
 def test_orders_are_linked_through_others():
-    from jaxcert.certificates.comparisons._ranking import _linked
+    from jaxcert.certificates._ranking import _linked
 
     chain = np.eye(9, dtype=bool) | np.eye(9, k=1, dtype=bool)
     np.testing.assert_array_equal(_linked(jnp.asarray(chain)), np.triu(np.ones((9, 9), bool)))

@@ -8,7 +8,7 @@ import pytest
 from cli_harness import command, refused
 
 from jaxcert.cli import _rollout_command
-from jaxcert.cli._rollout_parts import Parts, parts_of
+from jaxcert.cli._unfinished import Parts, parts_of
 from jaxcert.report import read_returns
 
 ROLLOUT = ("rollout", "simple_grid", "--tasks", 6, "--rollouts", 2, "--seed", 5, "--out")

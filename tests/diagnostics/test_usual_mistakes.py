@@ -8,7 +8,7 @@ import pytest
 
 import jaxcert
 from jaxcert.diagnostics import diagnose
-from jaxcert.diagnostics._registry import CHECKS
+from jaxcert.diagnostics._diagnose import CHECKS
 
 PAGE = Path(__file__).parents[2] / "docs" / "usual_mistakes.md"
 

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.exact import exact, lower_tail, upper_tail
 from benchmarks.jaxprs import Interpreter
-from jaxcert.numerics import _binomial_kernel, _tail_error
+from jaxcert.numerics import _binomial_kernel
 from jaxcert.numerics._rounding import unit_roundoff
 
 
@@ -56,7 +56,7 @@ def as_elsewhere(function: Callable) -> Callable:
 )
 def test_errors_of_the_continued_fraction_are_bounded(dtype, device, quotient, x64):
     arguments = parameters(20_000)
-    bounded = _tail_error.fraction_error if device == "cpu" else as_elsewhere(_tail_error.fraction_error)
+    bounded = _binomial_kernel.fraction_error if device == "cpu" else as_elsewhere(_binomial_kernel.fraction_error)
     bound = bounded(*(jnp.asarray(v, dtype) for v in arguments))
     bound = np.asarray(bound, float) / unit_roundoff(np.dtype(dtype))
     summed = summed_errors(*arguments, quotient)

@@ -19,7 +19,7 @@ from jaxcert.certificates import (
 )
 from jaxcert.diagnostics import Finding
 from jaxcert.report import read_returns, step_curve, write_report
-from jaxcert.report.html import _report_figures, _report_tables
+from jaxcert.report.html import _report_tables
 
 RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
 LONG = "a_name_without_any_blank_" * 12
@@ -247,16 +247,16 @@ def test_missing_jinja_is_named_with_its_extra(tmp_path, certificate, monkeypatc
 def test_a_page_of_very_many_tasks_and_thresholds_is_short(tmp_path, monkeypatch):
     """Points of a million tasks took a browser's memory, and the tighter band hours."""
     for name, limit in (("_MOST_POINTS", 20), ("_MOST_EQUAL", 39)):
-        monkeypatch.setattr(_report_figures, name, limit)
+        monkeypatch.setattr(_report_tables, name, limit)
     for name, limit in (("_MOST_ROWS", 6), ("_ENDS", 2)):
         monkeypatch.setattr(_report_tables, name, limit)
-    sizes, plot = [], _report_figures.plot_certificates
+    sizes, plot = [], _report_tables.plot_certificates
 
     def drawn(curves, **options):
         sizes.extend(len(curve) for curve in curves.values())
         return plot(curves, **options)
 
-    monkeypatch.setattr(_report_figures, "plot_certificates", drawn)
+    monkeypatch.setattr(_report_tables, "plot_certificates", drawn)
     found = jaxcert.certify_lower_bounds(RETURNS.mean(axis=1), np.linspace(0.1, 0.9, 7), delta=0.05, beta=0.05)
     text = write(tmp_path, found).read_text()
     assert sizes == [20, 20]
@@ -268,14 +268,14 @@ def test_a_page_of_very_many_tasks_and_thresholds_is_short(tmp_path, monkeypatch
 
 
 def test_bands_are_the_tighter_ones_unless_there_are_very_many_tasks(tmp_path, certificate, monkeypatch):
-    kinds, band = [], _report_figures.certify_lower_bounds_band
+    kinds, band = [], _report_tables.certify_lower_bounds_band
 
     def certified(*arguments, kind, **settings):
         kinds.append(kind)
         return band(*arguments, kind=kind, **settings)
 
-    monkeypatch.setattr(_report_figures, "certify_lower_bounds_band", certified)
+    monkeypatch.setattr(_report_tables, "certify_lower_bounds_band", certified)
     write(tmp_path, certificate)
-    monkeypatch.setattr(_report_figures, "_MOST_EQUAL", 39)
+    monkeypatch.setattr(_report_tables, "_MOST_EQUAL", 39)
     write(tmp_path, certificate)
     assert kinds == ["equal_local_levels", "dkw"]

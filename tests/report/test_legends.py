@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
 from jaxcert.report import plot_bounds, plot_certificates, plot_performance, plot_plan, plot_training
-from jaxcert.report.html import _report_figures
+from jaxcert.report.html import _report_tables
 from jaxcert.report.plots._axes import drawing
 
 LONG = "a_file_with_a_name_without_any_blank_" * 3 + "and one with many blanks " * 5
@@ -104,8 +104,8 @@ def test_a_size_that_is_chosen_is_kept():
 
 
 def test_figures_of_a_report_are_not_covered(monkeypatch):
-    monkeypatch.setattr(_report_figures, "_svg", lambda axes: axes)
+    monkeypatch.setattr(_report_tables, "_svg", lambda axes: axes)
     certificate = make_certificate()
-    shown = {_report_figures.ALONE: certificate, _report_figures.TOGETHER: certificate}
-    check_nothing_is_covered(_report_figures.curve_svg(shown, certificate, SORTED))
-    check_nothing_is_covered(_report_figures.tasks_svg(certificate, np.asarray(certificate.lower_bounds)))
+    shown = {_report_tables.ALONE: certificate, _report_tables.TOGETHER: certificate}
+    check_nothing_is_covered(_report_tables.curve_svg(shown, certificate, SORTED))
+    check_nothing_is_covered(_report_tables.tasks_svg(certificate, np.asarray(certificate.lower_bounds)))

@@ -8,7 +8,8 @@ import pytest
 from test_verify import RETURNS, SETTINGS, altered, saved
 
 import jaxcert
-from jaxcert.certificates.anytime import _certify_anytime, certify_in_order
+from jaxcert.certificates import _certify_anytime
+from jaxcert.certificates._certify_anytime import certify_in_order
 from jaxcert.report import certificate_record, read_returns, step_curve, verify, write_certificates
 from jaxcert.report._counted_tasks import counted_as_stated
 

@@ -14,8 +14,7 @@ from scipy import stats
 from jaxcert import Status, binomial_epsilon
 from jaxcert.rollouts import MultiTaskEnv, Policy, certify_adaptive, certify_policy
 from jaxcert.rollouts._adaptive import _most_per_task
-from jaxcert.rollouts._schedules import SCHEDULES
-from jaxcert.rollouts._slots import Limits, Worker, _assign, first_run
+from jaxcert.rollouts._slots import SCHEDULES, Limits, Worker, _assign, first_run
 from jaxcert.sequential import certify_sequential
 from jaxcert.sequential._rule import prepare_rule
 from jaxcert.sequential._wealth import start

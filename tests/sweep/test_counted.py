@@ -12,9 +12,9 @@ from conftest import x64_context
 from jax.sharding import NamedSharding, PartitionSpec
 
 import jaxcert
+from jaxcert.certificates import _attained
 from jaxcert.certificates._binomial import upper_risk
-from jaxcert.certificates.attained import _attained, _counted
-from jaxcert.sweep import Grid, _bytes, plan_sweep, sweep
+from jaxcert.sweep import Grid, _plan, plan_sweep, sweep
 
 FIELDS = ("epsilon", "safety", "num_violations", "num_valid", "status")
 RNG = np.random.default_rng(0)
@@ -156,11 +156,11 @@ def test_a_call_takes_no_more_memory_than_planned(seeds, thresholds, n, dtype):
             upper_risk.lower(shaped(length), shaped(), shaped(length)),
             _attained.best_level.lower(entries, entries, shaped(length), enough, shaped(dtype=np.int32)),
         )
-        assert max(map(total_bytes, equal)) <= _bytes.counted_bytes(seeds, thresholds, n, np.dtype(dtype))
+        assert max(map(total_bytes, equal)) <= _plan.counted_bytes(seeds, thresholds, n, np.dtype(dtype))
         masked = _attained._with_coins.lower(shaped(n), shaped(n), shaped(thresholds), None, shaped())
-        assert total_bytes(masked) <= _bytes.masked_bytes(thresholds, n, np.dtype(dtype))
-        counting = _counted.counts_of.lower(shaped(seeds, n, 50), shaped(), shaped(), shaped(seeds, n, 50, dtype=bool))
-        assert total_bytes(counting) <= _bytes.bound_bytes(seeds * n, 50, 1, np.dtype(dtype))
+        assert total_bytes(masked) <= _plan.masked_bytes(thresholds, n, np.dtype(dtype))
+        counting = _attained.counts_of.lower(shaped(seeds, n, 50), shaped(), shaped(), shaped(seeds, n, 50, dtype=bool))
+        assert total_bytes(counting) <= _plan.bound_bytes(seeds * n, 50, 1, np.dtype(dtype))
 
 
 # --- results and refusals ---------------------------------------------------------------------------------------------

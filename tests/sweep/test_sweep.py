@@ -16,7 +16,7 @@ from jaxcert.bounds import _evaluate
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._method import Solution
 from jaxcert.certificates._registry import METHODS
-from jaxcert.sweep import Grid, _lookup, _plan, plan_sweep, sweep
+from jaxcert.sweep import Grid, _plan, _result, plan_sweep, sweep
 
 FIELDS = ("epsilon", "safety", "num_violations", "num_valid", "status")
 RNG = np.random.default_rng(0)
@@ -149,7 +149,7 @@ def lowered_bound(bound, masked, num_betas, num_rollouts, dtype):
 @pytest.mark.slow
 @pytest.mark.parametrize(("method", "size"), [("binomial", 20_000), ("scenario", 300), ("scenario", 20_000)])
 def test_a_table_takes_no_more_memory_than_planned(method, size):
-    lowered = _lookup.solve_tables.lower(METHODS[method], size, shaped(), shaped(2, 3), shaped(3))
+    lowered = _result.solve_tables.lower(METHODS[method], size, shaped(), shaped(2, 3), shaped(3))
     assert total_bytes(lowered) <= _plan.table_bytes(6, size, np.dtype(np.float32))
 
 
@@ -161,7 +161,7 @@ def test_a_lookup_takes_no_more_memory_than_planned(n, num_thresholds):
     column = (2, 3, n + 100)
     table = Solution(shaped(*column), shaped(*column, dtype=np.int32), shaped(*column, dtype=bool))
     scenario, thresholds = METHODS["scenario"], shaped(num_thresholds)
-    lowered = _lookup.look_up.lower(scenario, lower, chosen, table, *levels, thresholds)
+    lowered = _result.look_up.lower(scenario, lower, chosen, table, *levels, thresholds)
     assert total_bytes(lowered) <= _plan.lookup_bytes(4, num_thresholds, n, 3, 6, n + 100, np.dtype(np.float32))
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxcert.tasks.zones._layout import lidar, sample_layout
-from jaxcert.tasks.zones._robot import Robot, at_rest, colours_at, has_left, move
+from jaxcert.tasks.zones._robot import Robot, at_rest, colours_at, has_left, lidar, move, sample_layout
 
 NUM_LAYOUTS = 10_000
 
@@ -239,12 +238,12 @@ def test_layouts_are_spread_as_by_plain_rejection(layouts):
 
 def test_a_layout_without_room_is_begun_again():
     """With a single draw for each object most layouts fail, and none of those that come out does."""
-    from jaxcert.tasks.zones import _layout
+    from jaxcert.tasks.zones import _robot
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_layout, "_AT_ONCE", 1)
-        patch.setattr(_layout, "_MOST_TRIES", 4)
-        found = jax.jit(jax.vmap(lambda key: _layout.sample_layout(key)))(jax.random.split(jax.random.key(1), 50))
+        patch.setattr(_robot, "_AT_ONCE", 1)
+        patch.setattr(_robot, "_MOST_TRIES", 4)
+        found = jax.jit(jax.vmap(lambda key: _robot.sample_layout(key)))(jax.random.split(jax.random.key(1), 50))
     places = np.concatenate([np.asarray(found.centres).reshape(-1, 8, 2), np.asarray(found.start)[:, None]], axis=1)
     i, j = np.triu_indices(9, 1)
     assert np.linalg.norm(places[:, i] - places[:, j], axis=-1).min() >= 1.1 - 1e-6

@@ -13,7 +13,7 @@ from jaxcert.report import save_figure
 from jaxcert.rollouts import Policy, collect
 from jaxcert.rollouts._policy import episode_key
 from jaxcert.tasks import ltl, pendulum, zones
-from jaxcert.tasks.zones._layout import Layout
+from jaxcert.tasks.zones._robot import Layout
 from jaxcert.tasks.zones._trajectory_plot import END_MARKERS, PALETTE, plot_trajectories, wrapped
 
 KEY = jax.random.key(0)

@@ -11,7 +11,6 @@ import pytest
 from jaxcert.tasks import ltl, zones
 from jaxcert.tasks.zones._network import initial_params
 from jaxcert.training.zones import LESSONS, Lesson, ZonesSettings, initial_learner, update
-from jaxcert.training.zones._lessons import Progress, next_progress, sample_lesson_task
 from jaxcert.training.zones._objective import (
     Sample,
     advantages,
@@ -21,6 +20,7 @@ from jaxcert.training.zones._objective import (
     loss,
     step_episodes,
 )
+from jaxcert.training.zones._zones_settings import Progress, next_progress, sample_lesson_task
 
 SETTINGS = ZonesSettings(discounting=0.9, gae_lambda=0.7)
 

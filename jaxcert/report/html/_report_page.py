@@ -19,8 +19,16 @@ from jaxcert.questions import question_of, rows_of
 from jaxcert.questions._answers import sampled
 from jaxcert.report._document import ASSUMPTIONS
 from jaxcert.report._readers import ReturnsFile
-from jaxcert.report.html._report_figures import ALONE, TOGETHER, curve_svg, curves, tasks_svg
-from jaxcert.report.html._report_tables import certified_table, facts_table, settings_table
+from jaxcert.report.html._report_tables import (
+    ALONE,
+    TOGETHER,
+    certified_table,
+    curve_svg,
+    curves,
+    facts_table,
+    settings_table,
+    tasks_svg,
+)
 
 _MOST_SENTENCES = 5
 

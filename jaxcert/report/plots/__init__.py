@@ -1,10 +1,8 @@
 """Plots that a paper can print: each draws in the axes that it is given, or in a new figure for one column."""
 
 from jaxcert.report.plots._axes import check_figure_path, save_figure
-from jaxcert.report.plots._certificate_plot import plot_certificates
-from jaxcert.report.plots._sweep_plot import plot_levels, plot_sweep
-from jaxcert.report.plots._task_plots import plot_bounds, plot_performance
-from jaxcert.report.plots._training_plot import plot_plan, plot_training
+from jaxcert.report.plots._certificate_plot import plot_certificates, plot_levels, plot_sweep
+from jaxcert.report.plots._task_plots import plot_bounds, plot_performance, plot_plan, plot_training
 
 __all__ = [
     "check_figure_path",

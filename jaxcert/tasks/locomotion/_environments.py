@@ -12,8 +12,7 @@ import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert.rollouts._multi_task import MultiTaskEnv
-from jaxcert.tasks.locomotion._scaling import Fields, Torso, as_the_authors, physical
-from jaxcert.tasks.locomotion._task import Task, mujoco_warnings, sample_task
+from jaxcert.tasks.locomotion._task import Fields, Task, Torso, as_the_authors, mujoco_warnings, physical, sample_task
 
 EPISODE_LENGTH = 1000
 

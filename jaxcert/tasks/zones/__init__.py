@@ -13,10 +13,9 @@ Reference:
 from jaxcert.tasks.zones._network import NetworkSizes
 from jaxcert.tasks.zones._robot import COLOURS
 from jaxcert.tasks.zones._trajectories import OUTCOMES, Trajectories, trajectories
-from jaxcert.tasks.zones._trajectory_plot import plot_trajectories
+from jaxcert.tasks.zones._trajectory_plot import plot_trajectories, render
 from jaxcert.tasks.zones._zone_env import ENV, Observation, State, ZoneEnv, env
 from jaxcert.tasks.zones._zone_policies import sequence_policy, steering_policy
-from jaxcert.tasks.zones._zone_video import render
 
 __all__ = [
     "COLOURS",

@@ -12,8 +12,18 @@ import jax.numpy as jnp
 from jaxcert._validation import is_count
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.tasks import ltl
-from jaxcert.tasks.zones._layout import Layout, lidar, sample_layout
-from jaxcert.tasks.zones._robot import EPISODE_LENGTH, NUM_COLOURS, Robot, at_rest, colours_at, has_left, move
+from jaxcert.tasks.zones._robot import (
+    EPISODE_LENGTH,
+    NUM_COLOURS,
+    Layout,
+    Robot,
+    at_rest,
+    colours_at,
+    has_left,
+    lidar,
+    move,
+    sample_layout,
+)
 
 Range = tuple[int, int]
 _DEPTH, _STAGES, _REACH, _AVOID = 3, (1, 3), (1, 2), (0, 3)

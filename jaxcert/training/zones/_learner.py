@@ -9,7 +9,6 @@ import jax.numpy as jnp
 from jaxcert._extras import import_extra
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.tasks.zones._network import Params, initial_params
-from jaxcert.training.zones._lessons import Progress, next_progress
 from jaxcert.training.zones._objective import (
     Episodes,
     Losses,
@@ -22,7 +21,7 @@ from jaxcert.training.zones._objective import (
     loss,
     step_episodes,
 )
-from jaxcert.training.zones._zones_settings import ZonesSettings
+from jaxcert.training.zones._zones_settings import Progress, ZonesSettings, next_progress
 
 # Beginnings of episodes that are drawn for a batch, about as many as are used.
 _NUM_BEGINNINGS = 1024

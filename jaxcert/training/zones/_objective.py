@@ -11,8 +11,7 @@ from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.tasks import ltl
 from jaxcert.tasks.zones import Observation, State
 from jaxcert.tasks.zones._network import Params, distribution, embed, value
-from jaxcert.training.zones._lessons import Lesson, sample_lesson_task
-from jaxcert.training.zones._zones_settings import ZonesSettings
+from jaxcert.training.zones._zones_settings import Lesson, ZonesSettings, sample_lesson_task
 
 
 class Sample(NamedTuple):

@@ -1,0 +1,253 @@
+"""Certified risk that holds at every moment while tasks come in, from a mixture of binomial tails."""
+
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
+from jaxcert.certificates._binomial import epsilon_arguments, inflate, whole
+from jaxcert.numerics._batches import common_shape, elementwise, in_blocks, unpadded
+from jaxcert.numerics._binomial_limits import move_log_odds, parabola_root, start_point
+from jaxcert.numerics._elementary import log
+from jaxcert.numerics._root import safe_root
+from jaxcert.numerics._rounding import cast, unit_roundoff
+
+# The number of terms: about 11 sqrt(k n / (n - k)) are needed near the limit. Terms of one step of the loop.
+_MOST_TERMS, _CHUNK = 2**13, 8
+# The error of a term relative to the one before, in u: 3 for either sum, 1 for either product, 4 for a GPU's quotient.
+_PER_TERM = 14
+
+
+class Series(NamedTuple):
+    """A partial sum of F, at most how much the rest is, and a bound on the error of the logarithm of both."""
+
+    total: jax.Array
+    rest: jax.Array
+    error: jax.Array
+
+
+class _State(NamedTuple):
+    place: jax.Array
+    term: jax.Array
+    total: jax.Array
+    moment: jax.Array  # the sum of the terms times their indices
+    steps: jax.Array
+
+
+@jax.custom_jvp
+def sequence_limit(k: jax.Array, n: jax.Array, delta: jax.Array, alpha: jax.Array, gamma: jax.Array) -> jax.Array:
+    """The q with M(q) = 1 / delta, never below the exact one; 1 at k = n.
+
+    Args:
+        k: integers in 0..n; like the others an array of one float type and shape.
+        n: integers >= 1.
+        delta: in (0, 1).
+        alpha: of the prior, > 0.
+        gamma: of the prior, > 0.
+
+    Returns:
+        q in (0, 1]; differentiable in delta.
+    """
+    # M can reach 1/delta nowhere at k = n; next to it the series are long, and nothing of use is certified.
+    useful = k <= n * (31 / 32)
+    k, n = jnp.where(useful, k, 0.0), jnp.where(useful, n, 1.0)
+    ones = jnp.ones_like(delta)
+
+    problem = _problem(k, n, delta, alpha, gamma)
+
+    def evaluate(q):
+        inside = jnp.where(q < 1, q, 0.5)
+        residual, slope = _residual(inside, problem)
+        step = parabola_root(residual, slope, -n * inside * (1 - inside))
+        return jnp.where(q < 1, residual, -jnp.inf), move_log_odds(inside, step)
+
+    start = _start(k, n, delta)
+    return safe_root(evaluate, start, safe=ones, unsafe=jnp.where(useful, k / n, ones)).root
+
+
+@sequence_limit.defjvp
+def _sequence_limit_jvp(primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
+    """d q / d delta by the implicit function theorem; 0 at the end of [0, 1]."""
+    q = sequence_limit(*primals)
+    inside = q < 1
+    point = jnp.where(inside, q, 0.5)
+    _, slope = _residual(point, _problem(*primals))
+    rate = jnp.where(inside, point * (1 - point) / (primals[2] * jnp.where(slope < 0, slope, -1.0)), 0.0)
+    return q, rate * tangents[2]
+
+
+def _start(k: jax.Array, n: jax.Array, delta: jax.Array) -> jax.Array:
+    """Near the limit: the Clopper-Pearson limit at a smaller level, by Laplace's approximation of the mixture."""
+    level = jnp.maximum(0.2 * delta / jnp.sqrt(k + 1), jnp.finfo(delta.dtype).tiny)
+    return jnp.clip(start_point(jnp.minimum(k, n - 1), n, level), 1e-30, 1 - 2.0**-7)
+
+
+class _Problem(NamedTuple):
+    """What does not depend on q: ``weight`` is alpha (1 - delta), ``a`` and ``b`` of posterior and prior, in rows."""
+
+    k: jax.Array
+    n: jax.Array
+    weight: jax.Array
+    a: jax.Array
+    b: jax.Array
+    needed: jax.Array
+    error: jax.Array
+
+
+def _problem(k, n, delta, alpha, gamma) -> _Problem:
+    """``needed``: ln((alpha + k) / (alpha delta)), which the ratio of the sums has to reach; ``error``: of it."""
+    parts = [-log(delta), log(alpha + k), -log(alpha)]
+    # A logarithm is off by 3 u and by 2 u for its argument, the sums by u of all together.
+    error = unit_roundoff(delta.dtype) * (8 * (jnp.abs(parts[0]) + jnp.abs(parts[1]) + jnp.abs(parts[2])) + 4)
+    a, b = jnp.stack([alpha + k, alpha]), jnp.stack([gamma + (n - k), gamma])
+    return _Problem(k, n, alpha * (1 - delta), a, b, parts[0] + (parts[1] + parts[2]), error)
+
+
+def _residual(q: jax.Array, problem: _Problem) -> tuple[jax.Array, jax.Array]:
+    """An upper bound on ln(1/delta) - ln M(q), and its derivative in the log-odds of q where it is 0.
+
+    That of ln M is n q - k - alpha / F(alpha, gamma; q) (1 - 1/M), which is positive wherever M > 1.
+    """
+    k, n, weight, a, b, needed, error = problem
+    found = series(a, b, jnp.stack([q, q]))
+    sums = jnp.stack([found.total[0], found.total[1] + found.rest[1]])
+    upper, lower = log(sums)
+    rounding = error + unit_roundoff(q.dtype) * (6 * (jnp.abs(upper) + jnp.abs(lower)) + jnp.abs(needed) + 4)
+    residual = (needed - (upper - lower)) + (found.error[0] + found.error[1] + rounding)
+    return residual, weight / sums[1] - (n * q - k)
+
+
+def series(a: jax.Array, b: jax.Array, q: jax.Array) -> Series:
+    """F(a, b; q) for a, b > 0 and 0 < q < 1, arrays of one float type and shape; a and b may be off by 2 u.
+
+    The terms change at the rate (a + b + i) / (a + 1 + i) q, which falls to q if b > 1 and rises to it otherwise, so
+    that the rest after a term is at most that of a geometric series at the larger of both rates.
+    """
+    u = unit_roundoff(q.dtype)
+
+    def rest(state: _State) -> jax.Array:
+        rate = jnp.maximum((a + b + state.place) / (a + 1 + state.place), 1) * q * (1 + 16 * u)
+        return jnp.where(rate < 1, state.term * rate / (1 - rate) * (1 + 16 * u), jnp.inf)
+
+    def active(state: _State) -> jax.Array:
+        return (rest(state) > u * state.total) & (state.total < jnp.inf)
+
+    def body(state: _State) -> _State:
+        term, total, moment = state.term, jnp.zeros_like(q), jnp.zeros_like(q)
+        for j in range(_CHUNK):
+            i = state.place + j
+            term = term * (q * (a + b + i) / (a + 1 + i))
+            total, moment = total + term, moment + (i + 1) * term
+        more = _State(state.place + _CHUNK, term, state.total + total, state.moment + moment, state.steps)
+        goes_on = active(state)
+        taken = jax.tree.map(lambda new, old: jnp.where(goes_on, new, old), more, state)
+        return taken._replace(steps=state.steps + 1)
+
+    zero, one = jnp.zeros_like(q), jnp.ones_like(q)
+    begin = _State(zero, one, one, zero, jnp.int32(0))
+    final = jax.lax.while_loop(lambda s: jnp.any(active(s)) & (s.steps < _MOST_TERMS // _CHUNK), body, begin)
+    # Beyond the largest float the sum is at least that float, and no more is known; no index is beyond the last one.
+    fits = (final.total < jnp.inf) & (final.moment < jnp.inf)
+    total = jnp.minimum(final.total, jnp.finfo(q.dtype).max)
+    mean_index = jnp.where(fits, final.moment / total, final.place)
+    error = u * (_PER_TERM * mean_index * (1 + 2.0**-5) + final.place / _CHUNK + (2 * _CHUNK + 8))
+    return Series(total, jnp.where(final.total < jnp.inf, rest(final), jnp.inf), error)
+
+
+# Beyond what a prior is good for, and far from where a float32 overflows.
+_SMALLEST, _LARGEST = 1e-6, 1e6
+
+Prior = tuple[chex.Numeric, chex.Numeric] | Sequence[float]
+
+
+def anytime_epsilon(
+    num_violations: chex.Numeric,
+    num_tasks: chex.Numeric,
+    *,
+    delta: chex.Numeric,
+    beta: chex.Numeric,
+    prior: Prior = (1.0, 1.0),
+    validate: bool = True,
+) -> jax.Array:
+    r"""Upper confidence bound on the risk that holds after every number of tasks at once.
+
+    .. math:: \hat\varepsilon = \min\Big(1, \frac{q}{1 - \beta}\Big), \qquad
+              \frac{B(\alpha + k, \gamma + n - k)\, I_q(\alpha + k, \gamma + n - k)}{B(\alpha, \gamma)\,
+              I_q(\alpha, \gamma)\, q^k (1 - q)^{n - k}} = \frac1\delta, \qquad \hat\varepsilon = 1 \text{ at } k = n.
+
+    One-sided: with probability at least 1 - delta over the tasks and their rollouts, a new task misses the threshold
+    with probability at most epsilon, at all moments n = 1, 2, ... together. So one may stop whenever one likes, by
+    looking at epsilon too, and keep the smallest epsilon so far. Tasks are counted in the order in which they were
+    sampled. Fixed beforehand: the threshold, beta, delta and the prior.
+
+    Args:
+        num_violations: k, tasks so far whose lower bound is not at least the threshold; integers in 0..n.
+        num_tasks: n >= 1, tasks so far; tested up to 10**6.
+        delta: failure probability of the certificates at all moments together, in (0, 1).
+        beta: failure probability of one lower bound, in [0, 1); 0 if every performance is known exactly.
+        prior: (alpha, gamma), positive: a beta distribution over the share of violations, truncated to the risks below
+            the one that is tested. It has no influence on whether the certificate holds, only on where it is tight.
+        validate: raise for invalid values that are concrete; otherwise, and under a transformation, they give 1.
+
+    All arguments broadcast against each other and may be traced: other values, of n too, do not recompile.
+
+    Returns:
+        epsilon in (0, 1], never below the exact value for the rounded arguments; differentiable in beta and delta. It
+        is 1 where more than 31/32 of the tasks are violations.
+
+    Raises:
+        ValueError: for k outside 0..n, n < 1, beta outside [0, 1), delta outside (0, 1) or a prior that is no pair of
+            positive numbers.
+
+    Example:
+        >>> print(f"{anytime_epsilon(0, 200, delta=0.01, beta=0.01):.4f}")
+        0.0321
+
+    Reference: the page on certificates at every moment; Ville (1939), Robbins (1970) for mixtures.
+    """
+    k, n, beta, delta = epsilon_arguments(num_violations, num_tasks, beta, delta, validate, zero_beta=True)
+    alpha, gamma = prepare_prior(prior, delta.dtype, validate)
+    shape = common_shape(num_violations=k, num_tasks=n, beta=beta, delta=delta, alpha=alpha, gamma=gamma)
+    return _inflated(elementwise(anytime_risk, shape, k, n, delta, alpha, gamma), beta, shape=shape)
+
+
+def prepare_prior(prior: Any, dtype: np.dtype, validate: bool) -> tuple[jax.Array, jax.Array]:
+    """Both parameters to nearest, since the rounded ones are used."""
+    if not isinstance(prior, tuple | list) or len(prior) != 2:
+        raise ValueError(f"prior is {prior!r}; expected a pair of positive numbers (alpha, gamma)")
+    for i, value in enumerate(prior):
+        name = f"prior[{i}]"
+        require_real(name, value)
+        if validate and is_concrete(value):
+            array = as_numbers(name, value)
+            refuse(name, array, (array >= _SMALLEST) & (array <= _LARGEST), f"from {_SMALLEST:g} to {_LARGEST:g}")
+    return cast(prior[0], dtype, "nearest"), cast(prior[1], dtype, "nearest")
+
+
+@jax.jit
+def anytime_risk(k: jax.Array, n: jax.Array, delta: jax.Array, alpha: jax.Array, gamma: jax.Array) -> jax.Array:
+    """q for arrays of one float type that broadcast; 1 wherever an argument is invalid."""
+    return in_blocks(_anytime_risk, *jnp.broadcast_arrays(k, n, delta, alpha, gamma))
+
+
+def _anytime_risk(k, n, delta, alpha, gamma) -> jax.Array:
+    proper = (alpha >= _SMALLEST / 2) & (alpha <= 2 * _LARGEST) & (gamma >= _SMALLEST / 2) & (gamma <= 2 * _LARGEST)
+    valid = whole(k, n) & (delta > 0) & (delta < 1) & proper
+    limit = sequence_limit(
+        jnp.where(valid, k, 1.0),
+        jnp.where(valid, n, 1.0),
+        jnp.where(valid, delta, 0.5),
+        jnp.where(valid, alpha, 1.0),
+        jnp.where(valid, gamma, 1.0),
+    )
+    return jnp.where(valid, limit, 1.0)
+
+
+@functools.partial(jax.jit, static_argnames="shape")
+def _inflated(risk: jax.Array, beta: jax.Array, *, shape: tuple[int, ...]) -> jax.Array:
+    return inflate(unpadded(risk, shape=shape), beta)

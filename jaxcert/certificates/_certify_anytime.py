@@ -1,0 +1,201 @@
+"""Certificates that hold at every moment: from returns, in the order of their tasks."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert.bounds._evaluate import prepare, task_bounds, task_shape
+from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._access import BY_THRESHOLD
+from jaxcert.certificates._anytime_epsilon import Prior, anytime_risk, prepare_prior
+from jaxcert.certificates._arguments import choose, default_bound, prepare_levels, prepare_thresholds
+from jaxcert.certificates._binomial import BINOMIAL, inflate
+from jaxcert.certificates._certificate import Certificate
+from jaxcert.certificates._compiled import bad_levels, status_of
+from jaxcert.certificates._level_choice import refuse_choice
+from jaxcert.certificates._question import Option, Question, same
+from jaxcert.numerics._batches import elementwise, unpadded
+from jaxcert.numerics._rounding import complement_down
+from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns.summaries import Summary
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class AnytimeCertificate(Certificate, shifts=True):
+    """A ``Certificate`` after all n tasks, with those after each earlier one; all of them hold together.
+
+    Epsilon is the smallest one of all moments so far, so that it never grows with a task.
+
+    Attributes:
+        history: certified risk after each task, float[..., n, t]; the last one is ``epsilon``.
+        prior: (alpha, gamma) of the mixture, float[2].
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxcert import certify_anytime
+        >>> found = certify_anytime(jnp.full((200, 100), 0.9), 0.8, support=(0, 1), delta=0.01)
+        >>> print(found)
+        With confidence 0.99, at every moment of the sampling of tasks: on a new task from the same distribution, the
+        expected return is at least 0.8 with probability at least 0.9665.
+        >>> print(found.first_reached(0.9))
+        [65]
+    """
+
+    history: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
+    prior: jax.Array
+
+    def first_reached(self, safety: chex.Numeric) -> jax.Array:
+        """The number of tasks after which a safety was certified; 0 if it was not.
+
+        Args:
+            safety: the wanted safety in (0, 1), a scalar or one for each threshold, float[t].
+
+        Returns:
+            int32[..., t].
+
+        Raises:
+            ValueError: for a safety outside (0, 1) that is concrete.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> from jaxcert import certify_anytime
+            >>> found = certify_anytime(jnp.full((200, 100), 0.9), [0.8, 0.9], support=(0, 1), delta=0.01)
+            >>> print(found.first_reached(0.95))
+            [133   0]
+        """
+        wanted = probability("safety", safety, self.history.dtype, "up", validate=True)
+        reached = complement_down(self.history) >= jnp.broadcast_to(wanted, self.history.shape)
+        first = jnp.argmax(reached, axis=-2) + 1
+        return jnp.where(jnp.any(reached, axis=-2), first, 0).astype(jnp.int32)
+
+    @property
+    def _when(self) -> str:
+        return "at every moment of the sampling of tasks"
+
+
+def certify_anytime(
+    returns: chex.Array | Summary,
+    thresholds: chex.Numeric | Sequence[chex.Numeric],
+    *,
+    support: Support | None = None,
+    delta: chex.Numeric,
+    beta: chex.Numeric | None = None,
+    bound: str | None = None,
+    prior: Prior = (1.0, 1.0),
+    where: chex.Array | None = None,
+    validate: bool = True,
+) -> AnytimeCertificate:
+    r"""Certify a policy after each task, so that one may stop sampling tasks at any moment.
+
+    At each threshold B, fixed before the data were seen:
+
+    .. math:: P\big[\, \varepsilon(B) \le \hat\varepsilon_i(B) \text{ for all } i \,\big] \ge 1 - \delta, \qquad
+              \hat\varepsilon_i(B) = \min_{j \le i} \hat\varepsilon(k_j(B), j),
+
+    where k_j(B) counts the violations among the first j tasks, and the risk on the right is that of
+    ``anytime_epsilon``. So sampling may stop as soon as a wanted safety is certified, or go on if it is not.
+
+    Args:
+        returns: float[..., n, m] or a summary, as in ``certify``; the tasks in the order in which they were sampled.
+        thresholds: float[t], or a scalar for one; wanted expected returns B.
+        support: (a, b), as in ``certify``.
+        delta: failure probability of the certificates at one threshold, at all moments together, in (0, 1); a scalar.
+        beta: failure probability of one lower bound, in (0, 1); a scalar. 0.05 by default.
+        bound: as in ``certify``.
+        prior: (alpha, gamma) of the mixture, as in ``anytime_epsilon``; two scalars.
+        where: as in ``certify``.
+        validate: as in ``certify``.
+
+    A new n is a new shape, for which the call is compiled again; ``anytime_epsilon`` is for loops over tasks.
+
+    Returns:
+        An ``AnytimeCertificate`` with arrays [..., t], those after all tasks, and the history [..., n, t].
+
+    Raises:
+        ValueError: as ``certify``, and for a prior that is no pair of positive numbers.
+
+    Example:
+        >>> import jaxcert
+        >>> returns = jaxcert.sample_returns("cheetah")
+        >>> found = certify_anytime(returns, 400.0, support=(0, 1000), delta=0.01)
+        >>> print(f"{found.safety[0]:.3f}, and 0.9 after {found.first_reached(0.9)[0]} tasks")
+        0.967, and 0.9 after 65 tasks
+
+    Reference: the page on certificates at every moment.
+    """
+    bound = default_bound(bound, returns)
+    per_task = choose("bound", bound, BOUNDS)
+    refuse_choice(beta, "a number, or None for 0.05")
+    prepared = prepare(per_task, returns, support, where, validate, certificate=True)
+    dtype = prepared.low.dtype
+    thresholds = prepare_thresholds(thresholds, dtype, validate)
+    alpha, gamma = prepare_prior(prior, dtype, validate)
+    if alpha.ndim or gamma.ndim:
+        raise ValueError(f"prior has shapes {alpha.shape} and {gamma.shape}; expected scalars")
+    delta, beta = prepare_levels(BINOMIAL, delta, beta, task_shape(prepared)[-1], dtype, validate)
+    lower = task_bounds(per_task, prepared, beta)
+    return certify_in_order(bound, lower, thresholds, beta, delta, (alpha, gamma))
+
+
+def certify_in_order(bound: str, lower, thresholds, beta, delta, prior: tuple) -> AnytimeCertificate:
+    """From lower bounds [..., n] in the order of their tasks and thresholds [t] to a certificate [..., t]."""
+    counts, places = _counts(lower, thresholds)
+    risk = elementwise(anytime_risk, counts.shape, counts, places, delta, *prior)
+    fields = _fields(risk, counts, lower, thresholds, beta, delta)
+    settings = {"num_tasks": lower.shape[-1], "bound": bound, "method": "anytime"}
+    levels = {"beta": beta, "delta": delta, "prior": jnp.stack(prior)}
+    return AnytimeCertificate(**fields, **levels, lower_bounds=lower, **settings)
+
+
+@jax.jit
+def _counts(lower: jax.Array, thresholds: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """k and n after each task as floats [..., n, t]; a bound that is NaN is a violation."""
+    violated = ~(lower[..., :, None] >= thresholds.reshape((1,) * lower.ndim + thresholds.shape))
+    counts = jnp.cumsum(violated, axis=-2, dtype=jnp.int32).astype(lower.dtype)
+    places = jax.lax.broadcasted_iota(lower.dtype, counts.shape, counts.ndim - 2) + 1
+    return counts, places
+
+
+@jax.jit
+def _fields(risk, counts, lower, thresholds, beta, delta) -> dict[str, jax.Array]:
+    """The fields [..., t], and the history [..., n, t], from a row of risks."""
+    n = lower.shape[-1]
+    bad_threshold = jnp.broadcast_to(~jnp.isfinite(thresholds), counts.shape)
+    moments = jnp.where(bad_threshold, 1.0, inflate(unpadded(risk, shape=counts.shape), beta))
+    history = jax.lax.cummin(moments, axis=counts.ndim - 2)
+    epsilon, violations = history[..., -1, :], counts[..., -1, :].astype(jnp.int32)
+    bad_task = jnp.any(jnp.isneginf(lower), axis=-1, keepdims=True)
+    invalid = bad_task | bad_threshold[..., -1, :] | bad_levels(beta, delta)
+    feasible = jnp.ones(epsilon.shape, bool)
+    return {
+        "thresholds": thresholds,
+        "safety": complement_down(epsilon),
+        "epsilon": epsilon,
+        "num_violations": violations,
+        "num_valid": n - violations,
+        "status": status_of(BINOMIAL, epsilon, feasible, invalid, beta, delta, n),
+        "history": history,
+    }
+
+
+def _curve(certificate: AnytimeCertificate, lower_bounds: chex.Array, levels: np.ndarray) -> AnytimeCertificate:
+    settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta}
+    prior = certificate.prior[0], certificate.prior[1]
+    return certify_in_order(certificate.bound, lower_bounds, jnp.asarray(levels), **settings, prior=prior)
+
+
+ANYTIME = Question(
+    name="anytime",
+    words="on what share of new tasks is the performance at least a threshold, at every moment of the sampling?",
+    function=certify_anytime,
+    certificate=AnytimeCertificate,
+    settings=same("delta", "beta", "bound", "prior"),
+    options=(Option("prior", list, "Two numbers of the mixture over risks"),),
+    curve=_curve,
+)

@@ -1,0 +1,216 @@
+"""From returns, or from lower bounds, to a certificate at all thresholds together."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._validation import is_concrete, refuse, require_real
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
+from jaxcert.bounds._evaluate import prepare, task_bounds, task_shape
+from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._arguments import (
+    choose,
+    default_bound,
+    is_auto,
+    prepare_levels,
+    prepare_lower_bounds,
+    prepare_thresholds,
+)
+from jaxcert.certificates._attained_levels import (
+    ATTAINED_LEVELS,
+    certify_successes,
+    check_settings,
+    level_of_successes,
+)
+from jaxcert.certificates._band import BANDS, BandCertificate, certify_at_level, level_of
+from jaxcert.certificates._band_levels import EQUAL_LOCAL_LEVELS
+from jaxcert.certificates._level_choice import refuse_choice
+from jaxcert.certificates._question import Option, Question, same
+from jaxcert.numerics._rounding import cast
+from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns.summaries import Summary
+
+
+def certify_band(
+    returns: chex.Array | Summary,
+    thresholds: chex.Numeric | Sequence[chex.Numeric] | None,
+    *,
+    support: Support | None = None,
+    delta: chex.Numeric,
+    beta: chex.Numeric | None = None,
+    bound: str | None = None,
+    kind: str | None = None,
+    num_smallest: int | None = None,
+    where: chex.Array | None = None,
+    validate: bool = True,
+) -> BandCertificate:
+    r"""Certify a policy at all thresholds together, so that one may be chosen after a look at the curve.
+
+    .. math:: P\big[\, \varepsilon(B) \le \hat\varepsilon(B) \text{ for all } B \,\big] \ge 1 - \delta, \qquad
+              \hat\varepsilon(B) = \min\Big(1, \frac{u_{k(B)}}{1 - \beta}\Big),
+
+    one-sided, over tasks and rollouts together. k(B) counts the tasks with a lower bound below B, and with probability
+    at least 1 - delta the order statistics of n independent uniform numbers satisfy U_(k+1) <= u_k for all k < n.
+
+    * "equal_local_levels": u_k = U(k; n, eta), the limit of ``certify`` at an eta for which that probability is 1 -
+      delta exactly: delta / 34 at n = 200, delta = 0.01.
+    * "dkw": u_k = k/n + sqrt(ln(1/delta) / 2n). About a tenth narrower around k = n/2, and several times as wide at its
+      ends: 0.108 in place of 0.040 at n = 200, k = 0, delta = beta = 0.01.
+    * "attained_levels", for successes: no lower bounds, but U(k_c; n, eta) / (1 - tau_B(c)) at the best number of
+      successes c, with k_c tasks that have fewer and tau_B(c) = P[Bin(m, B) >= c]. It costs little beside ``certify``,
+      since eta is delta / m, or that of "equal_local_levels" if larger.
+
+    Args:
+        returns: float[..., n, m], bool for successes, or a summary, as in ``certify``.
+        thresholds: float[t], or a scalar for one, as they are to be reported. None for the whole curve: the sorted
+            lower bounds [..., n], where it has its steps; for "attained_levels" 0.005, 0.01, ..., 0.995.
+        support: (a, b), as in ``certify``.
+        delta: failure probability of all thresholds together, in (0, 1); a scalar. One that is traced, and cannot be
+            read, is divided by the union bound: eta = delta / n, or delta / num_smallest.
+        beta: failure probability of one lower bound, in (0, 1); a scalar. 0.05 by default. "attained_levels" has none:
+            the certificate's ``beta`` is then the level that was attained, [..., t].
+        bound: as in ``certify``.
+        kind: "equal_local_levels", "dkw", or "attained_levels" for returns of 0 and 1. By default the last for
+            successes, an array of bool, without a beta or another bound, and the first for others.
+        num_smallest: K in 1..n, not for "dkw": fixed beforehand, only k < K violations certify anything, for
+            an eta that is larger: delta / 6.2 for K = 20 at n = 200, delta = 0.01.
+        where: as in ``certify``.
+        validate: as in ``certify``.
+
+    The first call for an n and a delta finds eta on the host: milliseconds up to n = 200, seconds at n = 10^4.
+
+    Returns:
+        A ``BandCertificate`` with arrays [..., t].
+
+    Raises:
+        ValueError: as ``certify``, and for a kind that does not exist or a num_smallest out of range or without effect.
+
+    Example:
+        >>> import jaxcert
+        >>> import jax.numpy as jnp
+        >>> returns = jaxcert.sample_returns("cheetah")
+        >>> curve = certify_band(returns, None, support=(0, 1000), delta=0.01)
+        >>> best = int(jnp.sum(curve.safety >= 0.8)) - 1  # chosen from the curve
+        >>> print(f"{curve.thresholds[best]:.0f} on {curve.safety[best]:.3f} of new tasks")
+        573 on 0.805 of new tasks
+
+    Reference: the page on bands; Berk & Jones (1979), Moscovich & Nadler (2017).
+    """
+    kind, bound = _defaults(kind, bound, beta, returns)
+    per_task = choose("bound", bound, BOUNDS)
+    prepared = prepare(per_task, returns, support, where, validate, certificate=True)
+    dtype, n = prepared.low.dtype, task_shape(prepared)[-1]
+    if thresholds is not None:
+        thresholds = prepare_thresholds(thresholds, dtype, validate)
+    if kind == ATTAINED_LEVELS.name:
+        eta = level_of_successes(prepared, delta, n, num_smallest)
+        delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
+        return certify_successes(prepared, thresholds, delta, eta, num_smallest)
+    chosen = choose("kind", kind, BANDS)
+    level = {"level": level_of(chosen, delta, n, num_smallest, dtype), "num_smallest": num_smallest}
+    delta, beta = prepare_levels(chosen.method, delta, beta, n, dtype, validate)
+    lower = task_bounds(per_task, prepared, beta)
+    return certify_at_level(bound, chosen, lower, thresholds, **level, beta=beta, delta=delta, low=prepared.low)
+
+
+def _defaults(kind: str | None, bound: str | None, beta: Any, returns: Any) -> tuple[str, str]:
+    """The names of kind and bound; successes have a kind of their own, unless a level or another bound is asked for."""
+    usual = default_bound(None, returns)
+    if kind is None:
+        exact = usual == CLOPPER_PEARSON.name == (bound or usual) and (beta is None or is_auto(beta))
+        kind = ATTAINED_LEVELS.name if exact else EQUAL_LOCAL_LEVELS.name
+    choose("kind", kind, BANDS | {ATTAINED_LEVELS.name: ATTAINED_LEVELS})
+    if kind == ATTAINED_LEVELS.name:
+        bound = bound or CLOPPER_PEARSON.name
+        check_settings(bound, beta)
+    else:
+        refuse_choice(beta, "a number, or None for 0.05")
+    return kind, bound or usual
+
+
+def certify_lower_bounds_band(
+    lower_bounds: chex.Array | Sequence[float],
+    thresholds: chex.Numeric | Sequence[chex.Numeric] | None,
+    *,
+    delta: chex.Numeric,
+    beta: chex.Numeric,
+    low: chex.Numeric = -math.inf,
+    kind: str = "equal_local_levels",
+    num_smallest: int | None = None,
+    validate: bool = True,
+) -> BandCertificate:
+    """Certify at all thresholds together from lower bounds that were computed elsewhere.
+
+    Args:
+        lower_bounds: float[..., n], as in ``certify_lower_bounds``.
+        thresholds: as in ``certify_band``.
+        delta: as in ``certify_band``.
+        beta: failure probability of one lower bound, in [0, 1); 0 if performances are known exactly.
+        low: the lower end of the support, which no performance is below; ``certify_tail`` needs it for means.
+        kind: "equal_local_levels" or "dkw", as in ``certify_band``.
+        num_smallest: as in ``certify_band``.
+        validate: as in ``certify``.
+
+    Returns:
+        A ``BandCertificate`` with arrays [..., t] and ``bound`` "given".
+
+    Raises:
+        ValueError: as ``certify_lower_bounds`` and ``certify_band``, and for a low that is no number below infinity.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> curve = certify_lower_bounds_band(jnp.arange(200.0), None, delta=0.01, beta=0.01)
+        >>> print(f"{curve.epsilon[0]:.4f} {curve.epsilon[20]:.4f}")
+        0.0402 0.1938
+    """
+    if kind == ATTAINED_LEVELS.name:
+        raise ValueError(f"kind {kind!r} counts successes, not lower bounds; expected one of {', '.join(BANDS)}")
+    chosen = choose("kind", kind, BANDS)
+    refuse_choice(beta, "a number: the level of the given lower bounds")
+    lower = prepare_lower_bounds(lower_bounds, validate)
+    dtype, n = lower.dtype, lower.shape[-1]
+    if thresholds is not None:
+        thresholds = prepare_thresholds(thresholds, dtype, validate)
+    level = {"level": level_of(chosen, delta, n, num_smallest, dtype), "num_smallest": num_smallest}
+    checks = {"validate": validate, "scalar": True}
+    delta = probability("delta", delta, dtype, "down", **checks)
+    beta = probability("beta", beta, dtype, "up", zero_allowed=True, **checks)
+    low = _lower_end(low, dtype, validate)
+    return certify_at_level("given", chosen, lower, thresholds, **level, beta=beta, delta=delta, low=low)
+
+
+def _lower_end(low: Any, dtype: np.dtype, validate: bool) -> jax.Array:
+    """The lower end of the support rounded down; -inf for NaN or infinity."""
+    require_real("low", low)
+    if np.ndim(low):
+        raise ValueError(f"low has shape {np.shape(low)}; expected a scalar")
+    if validate and is_concrete(low):
+        end = np.asarray(low, np.float64)
+        refuse("low", end, end < np.inf, "a number, or -inf if it is not known")
+    rounded = cast(low, dtype, "down")
+    return jnp.where(rounded < jnp.inf, rounded, -jnp.inf)
+
+
+def _curve(certificate: BandCertificate, lower_bounds: chex.Array, levels: np.ndarray) -> BandCertificate:
+    settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "low": certificate.low}
+    settings |= {"kind": certificate.method, "num_smallest": certificate.num_smallest}
+    return certify_lower_bounds_band(lower_bounds, levels, **settings)
+
+
+BAND = Question(
+    name="band",
+    words="on what share of new tasks is the performance at least a threshold, at all thresholds at once?",
+    function=certify_band,
+    certificate=BandCertificate,
+    settings={**same("delta", "beta", "bound", "num_smallest"), "kind": "method"},
+    options=(
+        Option("kind", str, "Which band"),
+        Option("num_smallest", int, "Certify up to so many violations alone, and more there"),
+    ),
+    curve=_curve,
+)

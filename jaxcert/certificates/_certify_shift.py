@@ -1,0 +1,247 @@
+"""The certificate on new tasks that differ from the sampled ones."""
+
+import dataclasses
+import functools
+from typing import Any, Self
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._validation import kind_of
+from jaxcert.certificates._arguments import choose
+from jaxcert.certificates._certificate import Certificate, Status, new_task_from
+from jaxcert.certificates._divergence import DIVERGENCES, Divergence, minus, sums
+from jaxcert.certificates._figures import floor_figures
+from jaxcert.certificates._interval import IntervalCertificate
+from jaxcert.certificates._shifted_epsilon import bounded, enlarged, prepare_radius
+from jaxcert.numerics._rounding import complement_down
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class ShiftCertificate(Certificate, shifts=True):
+    """A ``Certificate`` for new tasks from another distribution, in an environment that may be worse, or both.
+
+    ``epsilon``, ``safety``, ``thresholds`` and ``status`` are those after the shift; ``lower_bounds``,
+    ``num_violations``, ``num_valid``, ``beta`` and ``delta`` those of the certificate that was shifted.
+
+    Attributes:
+        radius: how far the distribution of new tasks may be from that of the certificate, rounded up, a scalar; of
+            several shifts together.
+        performance_shift: c, by how much the performance on any task may be lower, rounded up, a scalar; likewise.
+        divergence: in what the radius is measured; None if the distribution is that of the certificate (static).
+        quantity: what the thresholds are of, in words (static).
+        sampled: the certificate that was shifted, by the first shift if there were two; from which all this follows.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxcert import certify, certify_shift
+        >>> sampled = certify(jnp.full((200, 100), 0.9), 0.8, support=(0, 1), delta=0.01)
+        >>> print(certify_shift(sampled, divergence="kl", radius=0.02))
+        With confidence 0.99: on a new task from any distribution within KL divergence 0.02 of the sampled one,
+        the expected return is at least 0.8 with probability at least 0.9396.
+    """
+
+    radius: jax.Array
+    performance_shift: jax.Array
+    divergence: str | None = dataclasses.field(metadata={"static": True})
+    quantity: str = dataclasses.field(metadata={"static": True})
+    sampled: Certificate
+
+    def __getitem__(self, index: int | slice) -> Self:
+        """The certificate at one threshold, or at some of them, as the one of the sampled tasks."""
+        return dataclasses.replace(super().__getitem__(index), sampled=self.sampled[index])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as numbers, strings and lists; ``sampled`` likewise."""
+        return {**super().to_dict(), "sampled": self.sampled.to_dict()}
+
+    def _is_column(self, name: str, value: Any) -> bool:
+        return name != "sampled" and super()._is_column(name, value)
+
+    @property
+    def _quantity(self) -> str:
+        return self.quantity
+
+    @property
+    def _apart(self) -> str:
+        return "shifted tasks"
+
+    @property
+    def _source(self) -> str:
+        return self.sampled._source
+
+    @property
+    def _when(self) -> str:
+        return self.sampled._when
+
+    @property
+    def _new_task(self) -> str:
+        """A smaller radius or shift than the one that was used is covered, so both are rounded down."""
+        task, lower = new_task_from(self._source), floor_figures(float(self.performance_shift))
+        if self.divergence is not None:
+            near = f"the {self._source} one"
+            task = DIVERGENCES[self.divergence].distribution.format(floor_figures(float(self.radius)), near)
+            task = f"a new task from {task}"
+        if float(self.performance_shift) == 0:
+            return task
+        return f"{task}, in an environment that lowers the {self.quantity} by at most {lower}"
+
+
+def certify_shift(
+    certificate: Certificate,
+    *,
+    divergence: str | None = None,
+    radius: chex.Numeric | None = None,
+    performance_shift: chex.Numeric | None = None,
+    validate: bool = True,
+) -> ShiftCertificate:
+    r"""What a certificate says about new tasks that differ from the sampled ones by a stated amount.
+
+    If the certificate has the risk epsilon at B for tasks from D, then for every distribution D' within the radius, and
+    every environment in which the policy's performance on a task, J', is at least J - c,
+
+    .. math:: P_{M \sim D'}[J'_M \ge B - c] \ge 1 - \varepsilon', \qquad
+              \varepsilon' = \texttt{shifted\_epsilon}(\varepsilon, \rho),
+
+    in the same event of probability 1 - delta: for all D', radii, divergences and c together, so that they may be
+    chosen after a look at the result. Nothing better holds as a function of epsilon and B.
+
+    What the certificate says stays as it is otherwise: of which quantity it is, whether at all thresholds together or
+    at every moment, and from which distribution D' differs (for ``certify_weighted``, the reweighted one).
+
+    Args:
+        certificate: of ``certify``, ``certify_safety_level``, ``certify_band``, ``certify_sequential``,
+            ``certify_improvement`` and the like, also batched. Its thresholds stay as they were fixed, single or all
+            together; those of safety levels stay, and their safety becomes smaller. Or of a shift, which goes on from
+            there: total variation distances and performance shifts add up, ratios multiply.
+        divergence: "total_variation", "kl", "chi2" or "ratio", as in ``shifted_epsilon``; None for the same
+            distribution.
+        radius: the divergence of D' from D is at most this; a scalar (``jax.vmap`` for several).
+        performance_shift: c >= 0 in the unit of the thresholds, a scalar: J' >= J - c for every task M, or that of the
+            difference if the certificate is one of a difference. The thresholds become B - c, rounded down.
+        validate: raise for invalid values that are concrete; otherwise, and under a transformation, nothing is
+            certified for them.
+
+    Returns:
+        A ``ShiftCertificate`` with arrays of the same shapes.
+
+    Raises:
+        ValueError: for a certificate that does not bound a share of tasks from below alone, another divergence, a
+            radius or performance_shift out of range or with axes, a divergence without a radius or the reverse, and if
+            neither a divergence nor a performance_shift is given; for a divergence after one with which it is none of
+            both together.
+
+    Example:
+        >>> import jaxcert
+        >>> returns = jaxcert.sample_returns("cheetah")
+        >>> sampled = jaxcert.certify(returns, 400.0, support=(0, 1000), delta=0.01)
+        >>> shifted = certify_shift(sampled, divergence="ratio", radius=2.0, performance_shift=25.0)
+        >>> print(f"{sampled.safety[0]:.3f} at 400, {shifted.safety[0]:.3f} at {shifted.thresholds[0]:.0f}")
+        0.976 at 400, 0.952 at 375
+
+    Reference: the page on shifted distributions.
+    """
+    _check_certificate(certificate)
+    chosen = _chosen(divergence, radius, performance_shift)
+    dtype = certificate.epsilon.dtype
+    within = lower = jax.device_put(np.zeros((), dtype))
+    if chosen is not None:
+        within = prepare_radius(chosen, _scalar("radius", radius), dtype, validate)
+    if performance_shift is not None:
+        wanted, expected = _scalar("performance_shift", performance_shift), "a finite number of at least 0"
+        lower = bounded("performance_shift", wanted, dtype, 0.0, np.inf, expected, validate)
+    sampled = certificate
+    if isinstance(certificate, ShiftCertificate):  # one shift by both, of what was shifted first
+        _check_chain(certificate, chosen)
+        chosen, within, lower = _together(certificate, chosen, within, lower)
+        sampled = certificate.sampled
+    fields = {field.name: getattr(certificate, field.name) for field in dataclasses.fields(Certificate)}
+    fields |= _shifted(chosen, sampled.thresholds, sampled.safety, sampled.epsilon, sampled.status, within, lower)
+    shifted = {"divergence": None if chosen is None else chosen.name, "radius": within, "performance_shift": lower}
+    return ShiftCertificate(**fields, **shifted, quantity=certificate._quantity, sampled=sampled)
+
+
+def _together(
+    certificate: ShiftCertificate, chosen: Divergence | None, radius: jax.Array, lower: jax.Array
+) -> tuple[Divergence | None, jax.Array, jax.Array]:
+    """The divergence, radius and performance shift of a shift and of one from there on."""
+    lower = sums(certificate.performance_shift, lower)
+    if certificate.divergence is None:
+        return chosen, radius, lower
+    before = DIVERGENCES[certificate.divergence]
+    if chosen is None:
+        return before, certificate.radius, lower
+    assert before.chain is not None
+    total = before.chain(certificate.radius, radius)
+    return before, jnp.minimum(total, min(before.largest, float(jnp.finfo(total.dtype).max))), lower
+
+
+def _check_chain(certificate: ShiftCertificate, chosen: Divergence | None) -> None:
+    if certificate.radius.ndim or certificate.performance_shift.ndim:
+        raise ValueError("certificate is a batch of shifts; expected one of them (use jax.vmap for several)")
+    if None in (chosen, certificate.divergence):
+        return
+    assert chosen is not None
+    if chosen.name != certificate.divergence or chosen.chain is None:
+        raise ValueError(
+            f"certificate is one of a shift in {certificate.divergence} already, and one in {chosen.name} from there "
+            "has no radius of its own: only those of total_variation add up, and those of ratio multiply. Shift the "
+            "certificate before by a radius that covers both, or apply shifted_epsilon to the epsilon of this one"
+        )
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _shifted(divergence: Divergence | None, thresholds, safety, epsilon, status, radius, lower) -> dict[str, jax.Array]:
+    """The fields that change. The risk stays as it is if the distribution does, or the certificate says nothing."""
+    bad = jnp.isnan(radius) | jnp.isnan(lower)
+    if divergence is not None:
+        epsilon = enlarged(divergence, epsilon, radius)
+        safety = jnp.minimum(safety, complement_down(epsilon))
+    epsilon, safety = jnp.where(bad, 1.0, epsilon), jnp.where(bad, 0.0, safety)
+    says_nothing = (epsilon >= 1) & ((status == Status.CERTIFIED.value) | (status == Status.OUT_OF_RANGE.value))
+    status = jnp.where(says_nothing, Status.VACUOUS.value, status)
+    status = jnp.where(bad, Status.INVALID_INPUT.value, status).astype(jnp.int32)
+    return {"thresholds": _lowered(thresholds, lower), "safety": safety, "epsilon": epsilon, "status": status}
+
+
+def _lowered(thresholds: jax.Array, by: jax.Array) -> jax.Array:
+    """The thresholds minus a number, rounded down; as they are if it is 0 or they are not finite."""
+    by = jnp.broadcast_to(by, thresholds.shape)
+    return jnp.where((by == 0) | ~jnp.isfinite(thresholds), thresholds, minus(thresholds, by))
+
+
+def _chosen(divergence: str | None, radius: Any, performance_shift: Any) -> Divergence | None:
+    if divergence is None and radius is not None:
+        raise ValueError(f"radius is given without a divergence; expected one of {', '.join(DIVERGENCES)}")
+    if divergence is None and performance_shift is None:
+        raise ValueError("nothing is shifted; expected a divergence with its radius, a performance_shift, or both")
+    if divergence is None:
+        return None
+    chosen = choose("divergence", divergence, DIVERGENCES)
+    if radius is None:
+        raise ValueError(f"divergence is {divergence!r} without a radius; expected {chosen.expected}")
+    return chosen
+
+
+def _scalar(name: str, value: Any) -> Any:
+    if np.ndim(value):
+        raise ValueError(f"{name} has shape {np.shape(value)}; expected a scalar (use jax.vmap for several)")
+    return value
+
+
+def _check_certificate(certificate: Any) -> None:
+    if isinstance(certificate, IntervalCertificate):
+        raise ValueError(
+            "certificate is an IntervalCertificate, whose upper end would be lost; apply shifted_epsilon to its "
+            "epsilon and to its safety_upper"
+        )
+    if isinstance(certificate, Certificate) and certificate._shifts:
+        return
+    if isinstance(getattr(certificate, "certificate", None), Certificate):
+        raise ValueError(f"certificate is {kind_of(certificate)} with rollouts; expected its .certificate")
+    raise ValueError(
+        f"certificate is {kind_of(certificate)}; expected one of a share of new tasks, such as that of certify"
+    )

@@ -1,0 +1,237 @@
+"""Certified risk for tasks from another distribution, from weighted tasks of the sampled one."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import chex
+import jax
+import jax.numpy as jnp
+
+from jaxcert.bounds._betting import BETTING
+from jaxcert.bounds._evaluate import evaluate, prepare, task_bounds, task_shape
+from jaxcert.certificates._arguments import (
+    choose,
+    choose_bound,
+    defaults,
+    planned_beta,
+    prepare_levels,
+    prepare_thresholds,
+)
+from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._certificate import Certificate
+from jaxcert.certificates._compiled import certify_derived, count_violations
+from jaxcert.certificates._level_choice import refuse_choice
+from jaxcert.certificates._method import Derived, Method, Solution
+from jaxcert.certificates._question import Option, Question, same
+from jaxcert.certificates._soft import SOFT, evidence, least_evidence, shares
+from jaxcert.certificates._task_weights import Weights, parts_of_largest, prepare_weights
+from jaxcert.numerics._elementary import quotient
+from jaxcert.numerics._rounding import complement_down, complement_up, unit_roundoff
+from jaxcert.returns._prepared import Prepared, Support
+from jaxcert.returns.summaries import Summary
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class WeightedCertificate(Certificate, shifts=True):
+    """A ``Certificate`` for new tasks from another distribution D', of known density ratio to the sampled one.
+
+    ``epsilon``, ``safety`` and ``status`` are those of D'. ``num_violations`` and ``num_valid`` count sampled tasks,
+    without their weights; ``lower_bounds`` are -inf for a task with invalid returns or an invalid weight; with one
+    of these, ``epsilon`` is 1. Its ``method`` is "weighted_binomial" or "weighted_soft".
+
+    Attributes:
+        max_weight: what no weight exceeds, as declared, rounded up, a scalar.
+        effective_size: so many tasks of equal weights would have a mean as steady, (sum w)^2 / (sum w^2), of the valid
+            weights; no part of the statement; float[...].
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxcert import certify_weighted
+        >>> returns, weights = jnp.full((200, 100), 0.9), jnp.tile(jnp.asarray([0.5, 1.5]), 100)
+        >>> print(certify_weighted(returns, 0.8, weights, max_weight=1.5, support=(0, 1), delta=0.01))
+        With confidence 0.99: on a new task from the reweighted distribution,
+        the expected return is at least 0.8 with probability at least 0.9640.
+    """
+
+    max_weight: jax.Array
+    effective_size: jax.Array
+
+    @property
+    def _apart(self) -> str:
+        return "reweighted tasks"
+
+    @property
+    def _source(self) -> str:
+        return "reweighted"
+
+
+# Those of which the count of a single task is known, which the weight multiplies.
+_WEIGHTED = {method.name: method for method in (BINOMIAL, SOFT)}
+
+
+def certify_weighted(
+    returns: chex.Array | Summary,
+    thresholds: chex.Numeric | Sequence[chex.Numeric],
+    weights: chex.Array,
+    *,
+    support: Support | None = None,
+    max_weight: chex.Numeric,
+    delta: chex.Numeric,
+    beta: chex.Numeric | None = None,
+    bound: str | None = None,
+    method: str = "binomial",
+    where: chex.Array | None = None,
+    validate: bool = True,
+) -> WeightedCertificate:
+    r"""Certify a policy for tasks from D', from its returns on tasks sampled from D.
+
+    With the density ratio w = dD'/dD of each sampled task and a bound on it, :math:`\Lambda`, at each threshold B,
+    fixed before the data are seen:
+
+    .. math:: P\big[\, P_{M \sim D'}[J_M \ge B] \ge 1 - \hat\varepsilon(B) \,\big] \ge 1 - \delta, \qquad
+              \hat\varepsilon = \frac{\Lambda}{1 - \beta} \Big( 1 - L\Big(1 - \frac{w_1}{\Lambda} (1 - s_1), \dots,
+              1 - \frac{w_n}{\Lambda} (1 - s_n); \delta\Big) \Big),
+
+    at most 1, over the n sampled tasks and their rollouts together (one-sided). s says how far a task is known to have
+    J >= B: 1 if its lower bound at level beta is at least B and 0 otherwise ("binomial"), or min(1, beta E) with the
+    evidence E of ``certify(method="soft")``. L is the betting lower bound on the mean of numbers in [0, 1].
+
+    Args:
+        returns: float[..., n, m], as in ``certify``, on tasks from D; or a summary, for "binomial".
+        thresholds: float[t], or a scalar for one; wanted expected returns B.
+        weights: w, float[n] or float[..., n], the ratio of normalised densities, or any larger number. A function of
+            the task alone, which ``task_weights`` computes from two distributions.
+        support: (a, b), as in ``certify``.
+        max_weight: Lambda >= 1, what no task's weight exceeds, proved beforehand: the largest weight that was seen is
+            not enough. A scalar.
+        delta: failure probability of each certificate, in (0, 1); a scalar.
+        beta: failure probability of one lower bound, 0.05 by default; of "soft", the weight of the evidence, as in
+            ``certify``.
+        bound: the bound per task, as in ``certify``. Only the default for "soft".
+        method: "binomial", which counts lower bounds, or "soft", for one to five rollouts per task.
+        where: bool[..., n, m], which rollouts count, as in ``certify``.
+        validate: raise for invalid values that are concrete. Otherwise, and for traced values, they count against the
+            certificate: returns as in ``certify``, a task without a bound with its weight. With a single weight that
+            is negative, NaN or above max_weight, or an invalid max_weight, nothing is certified: a larger weight
+            refutes the declared bound, whose other tasks may not have been seen, and the others show that they are no
+            density ratio (NaN is what ``task_weights`` may give where the sampled density is 0). That the weights have
+            a mean near 1 is tested only if they are concrete; a mean as far from 1 as is refused has a probability
+            below 1e-9.
+
+    Returns:
+        A ``WeightedCertificate`` with arrays [..., t].
+
+    Raises:
+        ValueError: as ``certify``; for weights that are negative, NaN, above max_weight, of another shape than the
+            tasks, or whose mean shows that they are no density ratio; for a max_weight below 1 or not finite.
+
+    Example:
+        >>> import jaxcert
+        >>> import numpy as np
+        >>> returns = jaxcert.sample_returns("cheetah")
+        >>> weights = np.where(np.arange(200) % 2, 0.5, 1.5)  # every second kind of task three times as frequent
+        >>> found = certify_weighted(returns, 400.0, weights, max_weight=1.5, support=(0, 1000), delta=0.01)
+        >>> print(f"{found.safety[0]:.4f} with {found.effective_size:.0f} effective tasks")
+        0.9641 with 160 effective tasks
+
+    Reference: the page on weighted tasks, equation (2).
+    """
+    chosen = choose("method", method, _WEIGHTED)
+    per_task = choose_bound(defaults(bound, method, returns)[0], chosen)
+    refuse_choice(beta, "a number, or None for the default")
+    prepared = prepare(per_task, returns, support, where, validate, certificate=True)
+    tasks, dtype = task_shape(prepared), prepared.low.dtype
+    weights, largest = prepare_weights(weights, max_weight, tasks, dtype, validate)
+    thresholds = prepare_thresholds(thresholds, dtype, validate)
+    derive = chosen.from_returns
+    beta = beta if derive is None else planned_beta(derive, beta, prepared)
+    delta, beta = prepare_levels(chosen, delta, beta, tasks[-1], dtype, validate)
+    if derive is None:
+        lower = task_bounds(per_task, prepared, beta)
+        derived, size = _from_lower_bounds(lower, thresholds, weights, largest, beta, delta)
+    else:
+        derived, size = _from_evidence(prepared, thresholds, weights, largest, beta, delta)
+    return _as_weighted(chosen, per_task.name, derived, thresholds, beta, delta, largest, size)
+
+
+def _as_weighted(method: Method, bound: str, derived: Derived, thresholds, beta, delta, largest, size) -> Any:
+    plain = certify_derived(bound, method, derived, thresholds, beta, delta)
+    fields = {field.name: getattr(plain, field.name) for field in dataclasses.fields(plain)}
+    fields["method"] = f"weighted_{method.name}"
+    return WeightedCertificate(**fields, max_weight=largest, effective_size=size)
+
+
+@jax.jit
+def _from_lower_bounds(lower, thresholds, weights, largest, beta, delta) -> tuple[Derived, jax.Array]:
+    """From lower bounds [..., n] at level beta."""
+    parts = parts_of_largest(jnp.broadcast_to(weights, lower.shape), largest)
+    lower, num_thresholds = jnp.where(parts.valid, lower, -jnp.inf), thresholds.shape[-1]
+    passed = lower[..., None] >= jnp.broadcast_to(thresholds, (*lower.shape, num_thresholds))
+    epsilon = weighted_epsilon(passed.astype(lower.dtype), parts, jnp.zeros_like(delta), beta, delta)
+    epsilon = _unless_none(epsilon, jnp.isfinite(lower))
+    violations = count_violations(lower, jnp.broadcast_to(thresholds, (*lower.shape[:-1], num_thresholds)))
+    return _derived(lower, violations, epsilon), parts.effective_size
+
+
+@jax.jit
+def _from_evidence(prepared: Prepared, thresholds, weights, largest, alpha, delta) -> tuple[Derived, jax.Array]:
+    """From e-values, as soft counts."""
+    parts = parts_of_largest(jnp.broadcast_to(weights, prepared.returns.shape[:-1]), largest)
+    wealth, valid = evidence(prepared, thresholds)
+    wealth, valid = jnp.where(parts.valid[..., None], wealth, 0), valid & parts.valid
+    share, low = shares(wealth, alpha, least_evidence(prepared.returns.shape[-1], wealth.dtype))
+    epsilon = _unless_none(weighted_epsilon(share, parts, low, alpha, delta), valid)
+    violations = valid.shape[-1] - jnp.sum(wealth > 1, axis=-2, dtype=jnp.int32)
+    lower = jnp.where(valid & (alpha > 0), prepared.low, -jnp.inf)
+    return _derived(lower, violations, epsilon), parts.effective_size
+
+
+def _unless_none(epsilon: jax.Array, valid: jax.Array) -> jax.Array:
+    """The risk [..., t]; 1 where no task [..., n] is valid, as for refuted returns: weights alone certify nothing."""
+    return jnp.where(jnp.any(valid, axis=-1, keepdims=True), epsilon, 1.0)
+
+
+def _derived(lower: jax.Array, violations: jax.Array, epsilon: jax.Array) -> Derived:
+    num_valid = lower.shape[-1] - violations
+    return Derived(
+        lower, violations, Solution(epsilon.reshape(-1), num_valid.reshape(-1), jnp.ones(epsilon.size, bool))
+    )
+
+
+def weighted_epsilon(
+    share: jax.Array, weights: Weights, low: jax.Array, beta: jax.Array, delta: jax.Array
+) -> jax.Array:
+    """The certified risk [..., t] from shares [..., n, t] rounded down, each at least ``low``.
+
+    Never below the exact value for the given shares; 1 for levels outside (0, 1), or if any weight is invalid.
+    """
+    valid, u = (beta > 0) & (beta < 1), unit_roundoff(share.dtype)
+    consistent = jnp.all(weights.valid, axis=-1, keepdims=True)
+    values = jnp.moveaxis(jnp.maximum(_kept(share, weights.ratio), low), -1, -2)
+    mean = evaluate(BETTING, values, delta, low, jnp.ones_like(low), None)
+    rest = jnp.broadcast_to(complement_down(jnp.where(valid, beta, 0.5)), mean.shape)
+    # The quotient and two products: 4 u.
+    risk = quotient(complement_up(jnp.clip(mean, 0, 1)), rest) * weights.largest * (1 + 8 * u)
+    return jnp.where(valid & consistent & (mean >= 0) & (risk < 1), risk, 1.0)
+
+
+def _kept(share: jax.Array, ratio: jax.Array) -> jax.Array:
+    """At most 1 - ratio (1 - share), in [0, 1]."""
+    miss, ratio = complement_up(share), ratio[..., None]
+    tiny = float(jnp.finfo(share.dtype).tiny)
+    lost = jnp.maximum(ratio * miss * (1 + 4 * unit_roundoff(share.dtype)), tiny)
+    return complement_down(jnp.where((ratio > 0) & (miss > 0), jnp.minimum(lost, 1), 0))
+
+
+WEIGHTED = Question(
+    name="weighted",
+    words="on what share of new tasks from another distribution, of known density ratio, is it at least a threshold?",
+    function=certify_weighted,
+    certificate=WeightedCertificate,
+    settings=same("delta", "beta", "bound", "method", "max_weight"),
+    options=(Option("max_weight", float, "What no weight exceeds", True),),
+    inputs=("returns", "weights"),
+    unrepeated="its weights are no part of a file of returns",
+)

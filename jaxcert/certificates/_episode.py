@@ -1,0 +1,329 @@
+"""The next episode on a new task, or several of them in a row: the mean over tasks of a probability."""
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from typing import Literal
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._validation import as_numbers, check_count, is_concrete, refuse, require_real
+from jaxcert.bounds._betting import BETTING
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
+from jaxcert.bounds._evaluate import lower_bounds
+from jaxcert.certificates._access import BY_THRESHOLD, ByThreshold, holds_values, listed
+from jaxcert.certificates._arguments import prepare_thresholds
+from jaxcert.certificates._certificate import Status
+from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures, floor_to
+from jaxcert.certificates._question import COUNTED, Option, Question, same
+from jaxcert.numerics._batches import common_shape
+from jaxcert.numerics._elementary import exp, log, quotient
+from jaxcert.numerics._rounding import at_least, cast, complement_up, compute_dtype, unit_roundoff
+from jaxcert.returns._prepared import Prepared, is_successes, probability
+from jaxcert.returns._without_support import prepare_without_support
+
+
+def consecutive_successes_threshold(
+    probability: chex.Numeric | Sequence[float],
+    num_episodes: chex.Numeric | Sequence[int],
+    *,
+    validate: bool = True,
+) -> jax.Array:
+    r"""The threshold for ``certify`` above which k episodes in a row all succeed with a wanted probability.
+
+    .. math:: J^k \ge \tau \iff J \ge \tau^{1/k}
+
+    for returns of 0 and 1, whose mean J is the success probability of one episode: pass^k in benchmarks of agents. So
+    ``certify`` at this threshold says on what share of new tasks k independent episodes all succeed with probability
+    at least tau. The mean over tasks of J^k is another quantity; ``certify_episode`` on the products of k rollouts
+    certifies it.
+
+    Args:
+        probability: tau in (0, 1], of all k episodes succeeding on one task.
+        num_episodes: k, whole numbers of at least 1.
+        validate: raise for invalid values that are concrete; otherwise, and under a transformation, they give infinity,
+            at which nothing is certified.
+
+    Both arguments broadcast and may be traced.
+
+    Returns:
+        The threshold in (0, 1], never below the exact value.
+
+    Raises:
+        ValueError: for a probability outside (0, 1], or episodes that are not a whole number of at least 1.
+
+    Example:
+        >>> import jax
+        >>> from jaxcert import certify
+        >>> threshold = consecutive_successes_threshold(0.9, 5)
+        >>> print(f"{threshold:.4f}")
+        0.9791
+        >>> successes = jax.random.bernoulli(jax.random.key(0), 0.999, (100, 400))
+        >>> found = certify(successes, threshold, support=(0, 1), delta=0.01, bound="clopper_pearson")
+        >>> print(f"five in a row with probability 0.9 on {float(found.safety[0]):.3f} of new tasks")
+        five in a row with probability 0.9 on 0.953 of new tasks
+
+    Reference: the page on means and tails, section on episodes in a row.
+    """
+    dtype = compute_dtype(probability)
+    if validate and is_concrete(probability, num_episodes):
+        _check(probability, num_episodes, dtype)
+    require_real("probability", probability)
+    require_real("num_episodes", num_episodes)
+    tau, k = cast(probability, dtype, "up"), cast(num_episodes, dtype, "up", whole=True)
+    common_shape(probability=tau, num_episodes=k)
+    return _root(tau, k)
+
+
+def _check(probability, num_episodes, dtype: np.dtype) -> None:
+    tau, k = as_numbers("probability", probability), as_numbers("num_episodes", num_episodes)
+    refuse("probability", tau, (tau > 0) & (tau <= 1), "a probability in (0, 1]")
+    whole = (k >= 1) & (k == np.floor(k)) & (k <= float(jnp.finfo(dtype).max))
+    refuse("num_episodes", k, whole, "a whole number of at least 1")
+
+
+@jax.jit
+def _root(tau: jax.Array, k: jax.Array) -> jax.Array:
+    """tau^(1/k), rounded up."""
+    tau, k = jnp.broadcast_arrays(tau, k)
+    valid = (tau > 0) & (tau <= 1) & (k >= 1) & (k == jnp.floor(k)) & (k < jnp.inf)
+    share = quotient(log(jnp.where(valid, tau, 1)), jnp.where(valid, k, 1))
+    # The logarithm and the quotient: 5 u of the exponent; the exponential and this product: 4 u.
+    root = exp(share) * (1 + (8 + 8 * jnp.abs(share)) * unit_roundoff(tau.dtype))
+    root = jnp.where(k == 1, tau, jnp.minimum(root, 1))
+    return jnp.where(valid, root, jnp.inf)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False)
+class EpisodeCertificate(ByThreshold):
+    """Certified probability that the next episode, or each of the next k, reaches a threshold; a pytree of arrays.
+
+    With probability at least 1 - delta over the sampled tasks and rollouts: one new episode, on a new task from the
+    same distribution, has a return of at least the threshold with probability at least ``safety`` = 1 - ``epsilon``; or
+    k new episodes, on one new task, all have.
+
+    Attributes:
+        thresholds: float[..., t].
+        safety: certified probability, rounded down, float[..., t].
+        epsilon: certified risk, float[..., t].
+        status: codes of ``Status``, int32[..., t].
+        delta: failure probability of each certificate, a scalar.
+        num_tasks: n (static).
+        rollouts: which rollouts of a task it rests on, "all" or "first" (static).
+        num_episodes: k (static).
+        of_successes: whether returns are of type bool: a return of 1 is a success (static).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxcert import certify_episode
+        >>> print(certify_episode(jnp.full((200, 1), 0.9), 0.8, delta=0.01))
+        With confidence 0.99: on a new task from the same distribution,
+        the next episode returns at least 0.8 with probability at least 0.9772.
+        >>> print(certify_episode(jnp.ones((200, 6), bool), 1, num_episodes=4, delta=0.01))
+        With confidence 0.99: on a new task from the same distribution,
+        all of the next 4 trials succeed with probability at least 0.9772.
+    """
+
+    thresholds: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
+    safety: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
+    epsilon: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
+    status: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
+    delta: jax.Array
+    num_tasks: int = dataclasses.field(metadata={"static": True})
+    rollouts: str = dataclasses.field(metadata={"static": True})
+    num_episodes: int = dataclasses.field(default=1, metadata={"static": True})
+    of_successes: bool = dataclasses.field(default=False, metadata={"static": True})
+
+    def __str__(self) -> str:
+        if not self._is_single():
+            return repr(self)
+        return listed(self._sentence, len(self))
+
+    def __repr__(self) -> str:
+        settings = f"num_tasks={self.num_tasks}, rollouts={self.rollouts!r}, num_episodes={self.num_episodes}"
+        if not self._is_single():
+            return f"{type(self).__name__}(safety of shape {getattr(self.safety, 'shape', None)}, {settings})"
+        thresholds, safety = figures_row(self.thresholds), figures_row(self.safety)
+        delta = ceil_figures(float(self.delta))
+        return f"{type(self).__name__}(thresholds={thresholds}, safety={safety}, delta={delta}, {settings})"
+
+    @property
+    def _apart(self) -> str:
+        """What a legend says of it: that it is of episodes, not of expected returns."""
+        return f"the next {'episode' if self.num_episodes == 1 else f'{self.num_episodes} episodes'}"
+
+    def _is_single(self) -> bool:
+        """Whether it can be read, and has no batch axes."""
+        return holds_values(self) and self.thresholds.ndim == self.safety.ndim == 1
+
+    def _sentence(self, index: int) -> str:
+        threshold, safety, status = (
+            np.asarray(row)[index].item() for row in (self.thresholds, self.safety, self.status)
+        )
+        start, (subject, event) = f"With confidence {confidence(float(self.delta))}", self._words(threshold)
+        if not safety > 0:
+            return f"{start}: nothing is certified about the probability that {subject} {event}."
+        note = f" ({Status(status).advice})" if status == Status.INVALID_INPUT else ""
+        return (
+            f"{start}: on a new task from the same distribution, {subject} {event} "
+            f"with probability at least {floor_to(safety, 4)}.{note}"
+        )
+
+    def _words(self, threshold: float) -> tuple[str, str]:
+        """Which episodes, and what they do."""
+        single, succeeds = self.num_episodes == 1, self.of_successes and 0 < threshold <= 1
+        each = "trial" if succeeds else "episode"
+        subject = f"the next {each}" if single else f"all of the next {self.num_episodes} {each}s"
+        event = f"succeed{'s' * single}" if succeeds else f"return{'s' * single} at least {floor_figures(threshold)}"
+        return subject, event
+
+
+def certify_episode(
+    returns: chex.Array,
+    thresholds: chex.Numeric | Sequence[chex.Numeric],
+    *,
+    delta: chex.Numeric,
+    num_episodes: int = 1,
+    rollouts: Literal["all", "first"] = "all",
+    where: chex.Array | None = None,
+    validate: bool = True,
+) -> EpisodeCertificate:
+    r"""Certify the return of one new episode on a new task, or of several, rather than an expected return.
+
+    At each threshold t, fixed before the data are seen, with p_i the fraction of the rollouts of task i that return at
+    least t, and r the number of tasks whose first rollout does not,
+
+    .. math:: P_{M \sim D,\, G}[G \ge t] \ge L(p_1, \dots, p_n; \delta) \quad \text{("all")}, \qquad
+              P_{M \sim D,\, G}[G \ge t] \ge 1 - U(r; n, \delta) \quad \text{("first")}
+
+    with probability at least 1 - delta, one-sided. L is the betting lower bound on the mean of independent numbers in
+    [0, 1], U the Clopper-Pearson limit, which is exact and is used whenever there is one rollout per task. On all
+    rollouts the certificate is the higher, the more the rollouts of a task differ; if they all agree, "first" is
+    slightly higher.
+
+    For k episodes on one new task that all reach t, "k of k", p_i is the share of the choices of k rollouts of task i
+    that all do: with s of its m rollouts that reach t, s (s - 1) .. (s - k + 1) / (m (m - 1) .. (m - k + 1)), whose
+    mean is that probability. "first" are the first k rollouts, as are all of them at m = k.
+
+    Args:
+        returns: float[..., n, m], m rollouts of a fixed policy on each of n i.i.d. tasks; leading axes are batched. No
+            support is needed.
+        thresholds: float[t], or a scalar for one. Of successes, an array of bool, it is 1.
+        delta: failure probability of each certificate, in (0, 1); a scalar.
+        num_episodes: k, of one new task; at most as many as each task has rollouts. Chosen before the data are seen.
+        rollouts: "all", or the "first" one of each task that ``where`` lets count, or k. To be chosen before the data
+            are seen.
+        where: bool[..., n, m], which rollouts count, fixed before the data are seen; all by default.
+        validate: as in ``certify``. Otherwise, and for traced values, a task with a return that is not finite counts as
+            failed, and an invalid threshold or delta certifies nothing.
+
+    Returns:
+        An ``EpisodeCertificate`` with arrays [..., t].
+
+    Raises:
+        ValueError: for invalid shapes, names or values, as ``certify``, and for a summary.
+
+    Example:
+        >>> import jaxcert
+        >>> print(certify_episode(jaxcert.sample_returns("cheetah"), 500.0, delta=0.01))
+        With confidence 0.99: on a new task from the same distribution,
+        the next episode returns at least 500 with probability at least 0.9548.
+
+    Reference: Schnitzer et al. (2026), section 5.3, for "first"; the page on means and tails, equation (3).
+    """
+    if rollouts not in ("all", "first"):
+        raise ValueError(f"rollouts is {rollouts!r}; expected 'all' or 'first'")
+    check_count("num_episodes", num_episodes)
+    prepared = prepare_without_support(returns, where, validate, needed_by="the next episode")
+    _check_enough(prepared, num_episodes)
+    dtype, (n, m) = prepared.low.dtype, prepared.returns.shape[-2:]
+    delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
+    thresholds = prepare_thresholds(thresholds, dtype, validate)
+    exact = rollouts == "first" or m == num_episodes
+    shares, valid = _shares_reached(prepared, thresholds, first=exact, k=num_episodes)
+    lower = lower_bounds(CLOPPER_PEARSON if exact else BETTING, shares, delta)
+    fields = _certificates(lower, thresholds, valid)
+    settings = {
+        "num_tasks": n,
+        "rollouts": rollouts,
+        "num_episodes": num_episodes,
+        "of_successes": is_successes(returns),
+    }
+    return EpisodeCertificate(**fields, thresholds=thresholds, delta=delta, **settings)
+
+
+def _check_enough(prepared: Prepared, num_episodes: int) -> None:
+    m, where = prepared.returns.shape[-1], prepared.where
+    if m < num_episodes:
+        raise ValueError(f"returns have {m} rollouts per task; expected at least num_episodes, {num_episodes}")
+    if num_episodes > 1 and where is not None and is_concrete(where):
+        counts = np.asarray(where).sum(axis=-1)
+        if counts.min() < num_episodes:
+            raise ValueError(f"a task has {counts.min()} rollouts; expected at least num_episodes, {num_episodes}")
+
+
+# Thresholds are taken in blocks of so many that their comparisons take at most about 256 MB.
+_BLOCK_BYTES = 2**28
+
+
+@functools.partial(jax.jit, static_argnames=("first", "k"))
+def _shares_reached(prepared: Prepared, thresholds: jax.Array, *, first: bool, k: int) -> tuple[Prepared, jax.Array]:
+    """At most the share of the choices of k rollouts that all reach each threshold, [..., t, n]; valid tasks."""
+    x, mask = prepared.returns, prepared.where
+    mask = jnp.ones(x.shape, bool) if mask is None else mask
+    count = jnp.sum(mask, axis=-1, dtype=jnp.int32)
+    valid = jnp.all(jnp.isfinite(x) | ~mask, axis=-1) & (count >= k)
+    if first:
+        mask, count = mask & (jnp.cumsum(mask, axis=-1) <= k), jnp.minimum(count, k)
+
+    def reached(threshold: jax.Array) -> jax.Array:
+        hits = jnp.sum(at_least(x, threshold) & mask, axis=-1, dtype=jnp.int32)
+        hits, total = jnp.where(valid, hits, 0).astype(x.dtype), jnp.maximum(count, k).astype(x.dtype)
+        return jnp.where(hits == total, 1, _share_of_choices(hits, total, k))
+
+    block = max(1, _BLOCK_BYTES // x.size)
+    shares = jnp.moveaxis(jax.lax.map(reached, thresholds, batch_size=block), 0, -2)
+    one = jnp.ones_like(prepared.low)
+    return Prepared(shares, jnp.zeros_like(one), one, None), valid
+
+
+def _share_of_choices(hits: jax.Array, total: jax.Array, k: int) -> jax.Array:
+    """At most s (s - 1) .. (s - k + 1) / (m (m - 1) .. (m - k + 1)); 0 for s < k."""
+    u = unit_roundoff(hits.dtype)
+
+    def narrowed(i: jax.Array, share: jax.Array) -> jax.Array:
+        left = jnp.maximum(hits - i.astype(hits.dtype), 0)
+        # A quotient and two products.
+        return share * (quotient(left, jnp.maximum(total - i.astype(hits.dtype), 1)) * (1 - 6 * u))
+
+    return jax.lax.fori_loop(0, k, narrowed, jnp.ones_like(hits))
+
+
+@jax.jit
+def _certificates(lower: jax.Array, thresholds: jax.Array, valid: jax.Array) -> dict:
+    """The fields of certificates with these lower bounds, [..., t]; -inf where delta is invalid."""
+    bad = jnp.isneginf(lower) | jnp.broadcast_to(~jnp.isfinite(thresholds), lower.shape)
+    safety = jnp.where(bad, 0, jnp.clip(lower, 0, 1))
+    status = jnp.where(safety > 0, Status.CERTIFIED.value, Status.VACUOUS.value)
+    invalid = bad | ~jnp.all(valid, axis=-1, keepdims=True)
+    status = jnp.where(invalid, Status.INVALID_INPUT.value, status).astype(jnp.int32)
+    return {"safety": safety, "epsilon": complement_up(safety), "status": status}
+
+
+EPISODE = Question(
+    name="episode",
+    words="with which probability does the next episode on a new task reach a threshold, or each of the next ones?",
+    function=certify_episode,
+    certificate=EpisodeCertificate,
+    columns={name: COUNTED[name] for name in ("threshold", "safety", "epsilon", "status")},
+    settings=same("delta", "num_episodes", "rollouts"),
+    options=(
+        Option("num_episodes", int, "So many episodes on one new task all have to reach the threshold"),
+        Option("rollouts", str, "On which rollouts of a task it rests: all, or first", flag="which-rollouts"),
+    ),
+    not_about="a given task",
+)

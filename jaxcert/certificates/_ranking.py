@@ -1,0 +1,234 @@
+"""The order of several policies by their mean performance; of single trials by the tasks on which they differ."""
+
+import dataclasses
+import functools
+import math
+from typing import Any
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert.bounds._betting import BETTING
+from jaxcert.bounds._bound import Bound
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
+from jaxcert.certificates._access import Plain, holds_values
+from jaxcert.certificates._arguments import choose
+from jaxcert.certificates._both_policies import BothPolicies, average_differences, prepare_policies
+from jaxcert.certificates._certificate import Status
+from jaxcert.certificates._figures import ceil_figures, confidence
+from jaxcert.certificates._mean_certificate import OVER_TASKS, mean_over_tasks
+from jaxcert.certificates._question import Question, same
+from jaxcert.numerics._elementary import quotient
+from jaxcert.numerics._rounding import is_zero, next_down, unit_roundoff
+from jaxcert.numerics._tails import limit
+from jaxcert.returns._prepared import Support, is_successes, probability
+
+
+def bound_between(bound: str | None, returns: Any) -> str:
+    """The name of the bound on differences; if none is given, that for single successes, of type bool, or for others.
+
+    Raises:
+        ValueError: for single successes where tasks have more than one rollout.
+    """
+    is_single = np.shape(returns)[-1:] == (1,)
+    if bound == CLOPPER_PEARSON.name and not is_single:
+        raise ValueError(
+            f"bound is {bound!r}, which compares one success or failure of each policy on each task; "
+            f"returns have shape {np.shape(returns)}"
+        )
+    return bound or (CLOPPER_PEARSON.name if is_single and is_successes(returns) else BETTING.name)
+
+
+def discordant_bound(differences: jax.Array, delta: jax.Array) -> jax.Array:
+    """Lower bound on the mean difference or on 0, whichever is smaller, from differences [..., n] of -1, 0 and 1.
+
+    The differences may be rounded. With probability at least 1 - delta it is at most both; -inf for an invalid delta.
+    """
+    wins, losses = (jnp.sum(x > 0.5, axis=-1, dtype=differences.dtype) for x in (differences, -differences))
+    # The first policy's share of the tasks on which exactly one of the two succeeds.
+    share = limit(wins, jnp.maximum(wins + losses, 1), delta, upper=False)
+    least = jnp.where(share >= 0.5, 0, jnp.maximum(next_down(2 * share - 1), -1))
+    return jnp.where((delta > 0) & (delta < 1), least, -jnp.inf)
+
+
+def all_binary(returns: jax.Array) -> jax.Array:
+    """Whether every return [..., p, n, m] is 0 or 1, [...]."""
+    return jnp.all(is_zero(returns) | (returns == 1), axis=(-3, -2, -1))
+
+
+_BOUNDS = {**OVER_TASKS, CLOPPER_PEARSON.name: CLOPPER_PEARSON}
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False)
+class RankingCertificate(Plain):
+    """Which of several policies are at least as good as which others; a pytree of arrays.
+
+    With probability at least 1 - delta over the sampled tasks and rollouts, all of it holds at once: the mean expected
+    return of policy i over tasks from the same distribution is at least that of policy j plus ``differences[i, j]``,
+    and at least that of policy j wherever ``order[i, j]``.
+
+    Attributes:
+        differences: at most the mean difference of policies i and j, and at most 0, float[..., p, p]; -inf where a
+            return or delta is invalid.
+        order: whether i is certified to be at least as good as j, directly or through others, bool[..., p, p]; no
+            policy but itself where a return is invalid, since they share the support that it refutes.
+        status: codes of ``Status``, int32[...].
+        delta: failure probability of all of it together, a scalar.
+        num_tasks: n (static).
+        bound: name of the bound over the tasks (static).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxcert import certify_ranking
+        >>> returns = jnp.asarray([0.3, 0.9, 0.6])[:, None, None] * jnp.ones((3, 200, 5))
+        >>> print(certify_ranking(returns, support=(0, 1), delta=0.01))
+        With confidence 0.99: over new tasks from the same distribution, on average,
+        policy 1 is at least as good as policies 0, 2;
+        policy 2 is at least as good as policy 0.
+    """
+
+    differences: jax.Array
+    order: jax.Array
+    status: jax.Array
+    delta: jax.Array
+    num_tasks: int = dataclasses.field(metadata={"static": True})
+    bound: str = dataclasses.field(metadata={"static": True})
+
+    def __str__(self) -> str:
+        if not self._is_single():
+            return repr(self)
+        start = f"With confidence {confidence(float(self.delta))}: "
+        lines = [_line(i, np.flatnonzero(row)) for i, row in enumerate(np.asarray(self.order)) if row.sum() > 1]
+        if not lines:
+            note = f" ({Status.INVALID_INPUT.advice})" if self.status == Status.INVALID_INPUT else ""
+            return f"{start}nothing is certified about the order of the policies{note}."
+        return f"{start}over new tasks from the same distribution, on average,\n" + ";\n".join(lines) + "."
+
+    def __repr__(self) -> str:
+        shape = getattr(self.order, "shape", None)
+        settings = f"num_tasks={self.num_tasks}, bound={self.bound!r}"
+        if not self._is_single():
+            return f"{type(self).__name__}(order of shape {shape}, {settings})"
+        order = np.asarray(self.order).astype(int).tolist()
+        return f"{type(self).__name__}(order={order}, delta={ceil_figures(float(self.delta))}, {settings})"
+
+    def _is_single(self) -> bool:
+        """Whether it can be read, and has no batch axes."""
+        return holds_values(self) and self.order.ndim == 2
+
+
+def _line(policy: int, not_better: np.ndarray) -> str:
+    others = [str(j) for j in not_better if j != policy]
+    return f"policy {policy} is at least as good as polic{'y' if len(others) == 1 else 'ies'} {', '.join(others)}"
+
+
+def certify_ranking(
+    returns: chex.Array,
+    *,
+    support: Support | None = None,
+    delta: chex.Numeric,
+    bound: str | None = None,
+    where: chex.Array | None = None,
+    validate: bool = True,
+) -> RankingCertificate:
+    r"""Certify the order of several policies by their mean expected return over tasks, as far as the data show it.
+
+    Every policy i is compared with every other j, with the bound of ``certify_mean_difference`` at one level:
+
+    .. math:: P\big[\, E[J^i - J^j] \ge \min(0, L_{ij}) \text{ for all } i \ne j \,\big] \ge 1 - \delta, \qquad
+              L_{ij} \text{ at level } \frac{\delta}{p (p - 1) / 2},
+
+    and i is at least as good as j wherever L_ij >= 0, or where other policies link them. There are p (p - 1) bounds but
+    half as many ways to fail: of the two directions of a pair, at most one can be claimed falsely. Two policies
+    therefore cost nothing, and how many claims are made does not matter.
+
+    Of one trial per task, an array of bool with m = 1, the test is exact: only the tasks count on which exactly one of
+    two policies succeeds, and i is at least as good as j if i wins so many of them as fair coins do with a probability
+    of at most that level (McNemar's exact test).
+
+    Args:
+        returns: float[..., p, n, m], m rollouts of each of p policies on the same n i.i.d. tasks, in the same order.
+        support: (a, b), both finite, or None for an array of bool, as in ``certify_mean_difference``.
+        delta: failure probability of all claims together, in (0, 1); a scalar.
+        bound: "betting" or "hoeffding", as in ``certify_mean``, or "clopper_pearson" for one return of 0 or 1 per task;
+            by default that for an array of bool with m = 1, betting for others.
+        where: bool[..., p, n, m], which rollouts count, fixed before the data are seen; all by default. Policies with
+            fewer rollouts than others are filled up and masked.
+        validate: as in ``certify_mean_difference``.
+
+    Returns:
+        A ``RankingCertificate`` with arrays [..., p, p].
+
+    Raises:
+        ValueError: as ``certify_mean_difference``, for fewer than two policies, and for "clopper_pearson" with other
+            returns than one 0 or 1 per task.
+
+    Example:
+        >>> import numpy as np
+        >>> import jaxcert
+        >>> cheetah = jaxcert.sample_returns("cheetah")
+        >>> found = certify_ranking(np.stack([0.8 * cheetah, cheetah, 0.79 * cheetah]), support=(0, 1000), delta=0.01)
+        >>> print(found)
+        With confidence 0.99: over new tasks from the same distribution, on average,
+        policy 1 is at least as good as policies 0, 2.
+
+    Reference: the page on two policies, equations (3) and (4).
+    """
+    bound = bound_between(bound, returns)
+    chosen = choose("bound", bound, _BOUNDS)
+    both = prepare_policies(returns, support, where, validate, binary=chosen.binary)
+    delta = probability("delta", delta, both.a.low.dtype, "down", validate=validate, scalar=True)
+    fields, n = _ranking(chosen, both, delta), both.a.returns.shape[-2]
+    return RankingCertificate(**fields, delta=delta, num_tasks=n, bound=bound)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _ranking(bound: Bound, both: BothPolicies, delta: jax.Array) -> dict:
+    values, width, valid = average_differences(both, crossed=True)
+    p = values.shape[-2]
+    level, good = _share(delta, p * (p - 1) // 2), jnp.all(valid, axis=(-3, -2, -1))
+    if bound.binary:
+        lower, good = discordant_bound(values, level), good & all_binary(both.a.returns)
+    else:
+        lower = mean_over_tasks(bound, values, level, -width, width)
+    lower = jnp.where(good[..., None, None], lower, -jnp.inf)
+    itself = jnp.broadcast_to(jnp.eye(p, dtype=bool), lower.shape)
+    differences = jnp.where(itself, 0, jnp.minimum(lower, 0))
+    differences = jnp.where(jnp.isneginf(lower), -jnp.inf, differences)
+    order = _linked(itself | (lower >= 0))
+    claims = jnp.any(order & ~itself, axis=(-2, -1))
+    status = jnp.where(claims, Status.CERTIFIED.value, Status.VACUOUS.value)
+    good = ~jnp.any(jnp.isneginf(lower), axis=(-2, -1))
+    status = jnp.where(good, status, Status.INVALID_INPUT.value).astype(jnp.int32)
+    return {"differences": differences, "order": order, "status": status}
+
+
+def _share(delta: jax.Array, num_pairs: int) -> jax.Array:
+    """Delta over the pairs, rounded down; no number, so that nothing is certified, if delta is no probability."""
+    share = quotient(delta, jnp.full_like(delta, num_pairs)) * (1 - 4 * unit_roundoff(delta.dtype))
+    return jnp.where((delta > 0) & (delta < 1), share if num_pairs > 1 else delta, jnp.nan)
+
+
+def _linked(order: jax.Array) -> jax.Array:
+    """The transitive closure of a relation, [..., p, p]."""
+    for _ in range(math.ceil(math.log2(order.shape[-1]))):
+        order = jnp.any(order[..., :, :, None] & order[..., None, :, :], axis=-2)
+    return order
+
+
+RANKING = Question(
+    name="ranking",
+    words="in which order are several policies on average over new tasks?",
+    function=certify_ranking,
+    certificate=RankingCertificate,
+    columns={},
+    certified="",
+    each=None,
+    fixed=None,
+    settings=same("delta", "bound"),
+    inputs=("returns",),
+    unrepeated="an order of policies has no rows",
+)
