@@ -1,6 +1,6 @@
 """The usual mistakes in returns, found before they become certificates."""
 
 from jaxcert.diagnostics._diagnose import diagnose
-from jaxcert.diagnostics._sample import Finding
+from jaxcert.diagnostics._ties import Finding
 
 __all__ = ["Finding", "diagnose"]

@@ -8,8 +8,7 @@ import numpy as np
 from jaxcert import bounds
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import certify_safety_level, floor_figures
-from jaxcert.diagnostics._sample import Finding, Sample
-from jaxcert.diagnostics._ties import chance_of_a_tie
+from jaxcert.diagnostics._ties import Finding, Sample, chance_of_a_tie
 
 # A range of returns that is a smaller part of the support may cost much.
 _NARROW = 0.25

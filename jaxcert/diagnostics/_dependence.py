@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from jaxcert.diagnostics import _ties
-from jaxcert.diagnostics._sample import Finding, Sample
+from jaxcert.diagnostics._ties import Finding, Sample
 
 # Values of a task that may be outcomes of their own, and the chance below which they are not what is seen.
 _OUTCOMES = 2

@@ -9,7 +9,7 @@ from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._registry import METHODS
 from jaxcert.diagnostics._declarations import edge_of_support, large_delta, weaker_bound, wide_support
 from jaxcert.diagnostics._dependence import common_seeds, constant_tasks, equal_tasks, repeated_rollouts, trend
-from jaxcert.diagnostics._sample import Finding, Sample
+from jaxcert.diagnostics._ties import Finding, Sample
 
 CHECKS = {
     "large-delta": large_delta,

@@ -1,18 +1,77 @@
-"""How many returns would be equal by chance, because returns lie on a grid: rounded, integers, or floats of few digits.
+"""The sample that checks look at, and ties in it."""
 
-Nothing is known of the law of the returns. Three facts need no more than that rollouts of a task are exchangeable, or
-that a grid shows in more than its ties:
-
-- given the returns of each task, every order of them is equally likely;
-- on a regular grid (decimals, integers, floats of one magnitude, multiples of a number) differences of returns coincide
-  at least about as often as returns do;
-- on any grid common to all tasks, returns of different tasks coincide, too.
-"""
-
+import dataclasses
+import functools
 import math
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
+
+
+class Finding(NamedTuple):
+    """A likely mistake in the data or the settings.
+
+    Attributes:
+        name: of the check; the page on usual mistakes has a section of that name.
+        message: what was found and what to do, in words.
+    """
+
+    name: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.message} [{self.name}]"
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """Returns on the host, and how they are to be certified.
+
+    Attributes:
+        returns: float64[n, m], NaN where a rollout is missing.
+        support: (a, b).
+        bound: name of the per-task bound.
+        method: name of the method.
+        delta: failure probability.
+    """
+
+    returns: np.ndarray
+    support: tuple[float, float]
+    bound: str
+    method: str
+    delta: float
+
+    @functools.cached_property
+    def values(self) -> np.ndarray:
+        """Those that are there, [r]."""
+        return self.returns[~np.isnan(self.returns)]
+
+    @functools.cached_property
+    def is_constant(self) -> np.ndarray:
+        """Tasks with several rollouts that are all equal, bool[n]."""
+        several = np.sum(~np.isnan(self.returns), axis=1) > 1
+        return several & (np.nanmax(self.returns, axis=1) == np.nanmin(self.returns, axis=1))
+
+    @functools.cached_property
+    def deviations(self) -> np.ndarray:
+        """Returns less the mean of their task, over its standard deviation, of the tasks that vary; [tasks, m]."""
+        several = np.sum(~np.isnan(self.returns), axis=1) > 1
+        rows = self.returns[several & ~self.is_constant]
+        if not len(rows):
+            return rows
+        # In a unit of each task's own, so that squares neither overflow nor vanish: half of it first, as a range may be
+        # twice the largest number, and powers of two, which round nothing else away.
+        rows = np.ldexp(rows, -2 - _exponent(rows))
+        rows = rows - np.nanmin(rows, axis=1, keepdims=True)
+        rows = np.ldexp(rows, -_exponent(rows))
+        return (rows - np.nanmean(rows, axis=1, keepdims=True)) / np.nanstd(rows, axis=1, ddof=1, keepdims=True)
+
+
+def _exponent(rows: np.ndarray) -> np.ndarray:
+    """The exponent of two of the largest size in each row, int[n, 1]."""
+    return np.frexp(np.nanmax(np.abs(rows), axis=1, keepdims=True))[1]
+
 
 # Enough to estimate a resolution; all pairs of differences of a task are compared.
 _MOST_TASKS, _MOST_VALUES = 500, 24

@@ -1,8 +1,13 @@
 """Readers, writers and plots of certificates; each imports its optional dependencies when it is used."""
 
-from jaxcert.report._certificate_file import certificate_schema, read_certificate
 from jaxcert.report._curve import step_curve
-from jaxcert.report._document import certificate_document, document_digest, document_text
+from jaxcert.report._document import (
+    certificate_document,
+    certificate_schema,
+    document_digest,
+    document_text,
+    read_certificate,
+)
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._readers import ReturnsFile, read_returns
 from jaxcert.report._returns import check_returns_path, returns_facts, write_returns

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.report._certificate_file import read_certificate
 from jaxcert.report._comparison import Compared, compare
-from jaxcert.report._document import ASSUMPTIONS, document_digest
+from jaxcert.report._document import ASSUMPTIONS, document_digest, read_certificate
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._protocol_check import equal, of_protocol
 from jaxcert.report._readers import ReturnsFile, read_returns

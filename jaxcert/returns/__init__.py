@@ -1,8 +1,7 @@
 """What a rollout is worth: from rewards, events, frames or lists; supports, summaries, and the samples shipped here."""
 
 from jaxcert.returns import summaries
-from jaxcert.returns._frames import from_frame, from_xarray
-from jaxcert.returns._lists import align_tasks, from_lists
+from jaxcert.returns._frames import align_tasks, from_frame, from_lists, from_xarray
 from jaxcert.returns._metrics import (
     discounted_return,
     shifted_return,

@@ -2,12 +2,11 @@
 
 from jaxcert.training._brax_env import brax_env
 from jaxcert.training._brax_training import brax_compatibility
-from jaxcert.training._certified_checkpoint import Checkpoint, CheckpointBudget, Reached
-from jaxcert.training._checkpoints import find_policy
+from jaxcert.training._certifying import Checkpoint, CheckpointBudget, Reached
+from jaxcert.training._checkpoints import PENDULUM, SMALL, PPOSettings, find_policy
 from jaxcert.training._hook import CertificationHook
 from jaxcert.training._log import tensorboard_writer, wandb_writer
 from jaxcert.training._policy_file import load_policy, policy_facts, sample_policy, save_policy
-from jaxcert.training._settings import PENDULUM, SMALL, PPOSettings
 from jaxcert.training._train import Trained, train
 from jaxcert.training.zones import ZonesSettings
 

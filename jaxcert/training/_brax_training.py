@@ -14,9 +14,8 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxcert._extras import import_extra
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.training._brax_env import brax_env
-from jaxcert.training._checkpoints import last_checkpoint, load_params, network_factory, save_checkpoint
+from jaxcert.training._checkpoints import PPOSettings, last_checkpoint, load_params, network_factory, save_checkpoint
 from jaxcert.training._hook import CertificationHook
-from jaxcert.training._settings import PPOSettings
 
 
 @contextlib.contextmanager

@@ -17,9 +17,11 @@ from jaxcert.certificates._registry import COUNTING
 from jaxcert.rollouts import MultiTaskEnv, Policy, brax_policy
 from jaxcert.rollouts._certify_policy import check_settings
 from jaxcert.rollouts._multi_task import kind_of_returns
-from jaxcert.training._certified_checkpoint import Checkpoint, CheckpointBudget, Reached
 from jaxcert.training._certifying import (
     Certified,
+    Checkpoint,
+    CheckpointBudget,
+    Reached,
     check_adaptive,
     mean_return,
     most_rollouts,

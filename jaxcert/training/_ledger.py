@@ -16,7 +16,7 @@ import numpy as np
 from jaxcert._contents import parsed
 from jaxcert._extras import import_extra
 from jaxcert._files import check_output, naming
-from jaxcert.training._certified_checkpoint import CheckpointBudget
+from jaxcert.training._certifying import CheckpointBudget
 
 # The last entry of each line.
 _CHAIN = "chain"

@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.training._brax_training import check_brax_training, train_with_brax
-from jaxcert.training._certified_checkpoint import Checkpoint, Reached
-from jaxcert.training._checkpoints import check_folder
+from jaxcert.training._certifying import Checkpoint, Reached
+from jaxcert.training._checkpoints import PPOSettings, check_folder
 from jaxcert.training._hook import CertificationHook
-from jaxcert.training._settings import PPOSettings
 from jaxcert.training.zones import ZonesSettings
 from jaxcert.training.zones._zones_training import check_zones_training, train_on_zones
 
