@@ -43,7 +43,18 @@ from jaxcert.certificates import (
     shifted_epsilon,
     task_weights,
 )
-from jaxcert.returns import Returns, align_tasks, from_frame, from_lists, from_xarray, sample_returns
+from jaxcert.returns import (
+    Paired,
+    Returns,
+    Weighted,
+    align_tasks,
+    from_frame,
+    from_lists,
+    from_xarray,
+    paired,
+    sample_returns,
+    weighted,
+)
 from jaxcert.rollouts import AdaptiveCertificate, PolicyCertificate, certify_adaptive, certify_policy
 from jaxcert.sequential import certify_sequential
 
@@ -66,6 +77,7 @@ __all__ = [
     "ImprovementCertificate",
     "IntervalCertificate",
     "MeanCertificate",
+    "Paired",
     "PolicyCertificate",
     "RankingCertificate",
     "Returns",
@@ -73,6 +85,7 @@ __all__ = [
     "ShiftCertificate",
     "Status",
     "TailCertificate",
+    "Weighted",
     "WeightedCertificate",
     "__version__",
     "align_tasks",
@@ -103,10 +116,12 @@ __all__ = [
     "from_lists",
     "from_xarray",
     "numerics",
+    "paired",
     "sample_returns",
     "scenario_epsilon",
     "shifted_epsilon",
     "task_weights",
+    "weighted",
 ]
 
 # Imported when they are first asked for.

@@ -84,6 +84,8 @@ def require_real(name: str, value: Any) -> None:
         raise ValueError(
             f"{name} is a masked array, whose mask would be lost; expected an array, and where= for a mask"
         )
+    if hasattr(value, "_in_words"):  # a sample of another kind
+        raise ValueError(f"{name} are {value._in_words}, which are not taken here; expected an array")
     dtype = value.dtype if hasattr(value, "dtype") else _array(name, value).dtype
     if not (jnp.issubdtype(dtype, jnp.floating) or dtype.kind in "biu" or jnp.issubdtype(dtype, jnp.integer)):
         raise ValueError(f"{name} has dtype {dtype}; expected real numbers{_instead(value)}")

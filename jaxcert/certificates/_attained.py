@@ -9,8 +9,9 @@ import numpy as np
 
 from jaxcert.bounds._bound import Ends, finish, usable
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._evaluate import data_of, task_shape
+from jaxcert.bounds._evaluate import data_of
 from jaxcert.bounds._padding import Tasks, padded, padded_tasks, unpadded_tasks
+from jaxcert.bounds._prepare_array import task_shape
 from jaxcert.certificates._binomial import inflate, upper_risk
 from jaxcert.certificates._compiled import count_first, number_of
 from jaxcert.certificates._levels import (

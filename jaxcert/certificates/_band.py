@@ -107,6 +107,7 @@ def certify_at_level(
         bound=bound,
         method=band.name,
         simultaneous=True,
+        quantity=found.quantity,
         level=level,
         low=low,
         num_smallest=None if num_smallest is None else int(num_smallest),

@@ -1,7 +1,7 @@
 """The certificate: its statement, its inputs, and its status."""
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import jax
 
@@ -17,10 +17,28 @@ from jaxcert.certificates._figures import (
     level_figures,
 )
 from jaxcert.returns._prepared import is_successes
+from jaxcert.returns._sample import Paired, Weighted
 
 # The name of the distribution that the tasks of a certificate are from.
-SAMPLED = "sampled"
+SAMPLED, REWEIGHTED = "sampled", "reweighted"
 EXPECTED_RETURN, PROBABILITY_OF_SUCCESS = "expected return", "probability of success"
+# What a comparison is about.
+DIFFERENCE = f"{EXPECTED_RETURN} of policy A minus that of policy B"
+DIFFERENCE_OF_SUCCESSES = f"{PROBABILITY_OF_SUCCESS} of policy A minus that of policy B"
+
+
+class Claim(NamedTuple):
+    """What a certificate speaks of, in words.
+
+    Attributes:
+        quantity: what is certified to be at least a threshold.
+        tasks: over which tasks.
+        when: when it holds, if not just once.
+    """
+
+    quantity: str
+    tasks: str
+    when: str
 
 
 @jax.tree_util.register_dataclass
@@ -55,6 +73,8 @@ class Certificate(ByThreshold):
         bound: name of the per-task bound (static); of a soft count, that of the bound over the tasks.
         method: name of the method (static).
         simultaneous: whether delta is the failure probability of all thresholds together (static).
+        quantity: what the thresholds are thresholds of, in words (static): the expected return, the probability of
+            success, or the difference of two policies.
 
     Example:
         >>> import jax.numpy as jnp
@@ -77,6 +97,7 @@ class Certificate(ByThreshold):
     bound: str = dataclasses.field(metadata={"static": True})
     method: str = dataclasses.field(metadata={"static": True})
     simultaneous: bool = dataclasses.field(default=False, kw_only=True, metadata={"static": True})
+    quantity: str = dataclasses.field(default=EXPECTED_RETURN, kw_only=True, metadata={"static": True})
 
     _shifts: ClassVar[bool] = True
 
@@ -86,14 +107,14 @@ class Certificate(ByThreshold):
         cls._shifts = shifts
 
     @property
-    def _quantity(self) -> str:
-        """What the thresholds are of."""
-        return quantity_of(self.bound)
+    def claim(self) -> Claim:
+        """What it speaks of, in words."""
+        return Claim(self.quantity, self._new_task, self._when)
 
     @property
     def _apart(self) -> str:
         """What a legend says of it, unless it is of one policy on tasks like the sampled ones; in words."""
-        return ""
+        return "policy A minus B" if self.quantity in (DIFFERENCE, DIFFERENCE_OF_SUCCESSES) else ""
 
     @property
     def _source(self) -> str:
@@ -128,15 +149,13 @@ class Certificate(ByThreshold):
     def _sentence(self, index: int) -> str:
         safety, shown = float(self.safety[index]), floor_figures(float(self.thresholds[index]))
         if not safety > 0:
-            return (
-                f"{self._confident()}: nothing is certified about {with_article(self._quantity)} of at least {shown}."
-            )
+            return f"{self._confident()}: nothing is certified about {with_article(self.quantity)} of at least {shown}."
         status = Status(int(self.status[index]))
         note = "" if status in (Status.CERTIFIED, Status.OUT_OF_RANGE) else f" ({status.advice})"
         if status is Status.VACUOUS:  # of a safety level: a threshold with a positive safety says something
             note = " (no more than the lower end of the support: lower the safety, or sample more tasks or rollouts)"
         return (
-            f"{self._confident()}: on {self._new_task}, the {self._quantity} is at least {shown} "
+            f"{self._confident()}: on {self._new_task}, the {self.quantity} is at least {shown} "
             f"with probability at least {floor_to(safety, 4)}.{note}"
         )
 
@@ -167,11 +186,27 @@ def sentence(certificate: Certificate, index: int) -> str:
 def quantity_of(bound: str, returns: Any = None) -> str:
     """What a mean of returns is, in words: returns of 0 and 1 alone have the bound for them, or the type bool.
 
+    Of pairs it is the difference.
+
     Example:
         >>> quantity_of("betting"), quantity_of("clopper_pearson")
         ('expected return', 'probability of success')
     """
+    if isinstance(returns, Weighted):
+        return quantity_of(bound, returns.returns)
+    if isinstance(returns, Paired):
+        return DIFFERENCE_OF_SUCCESSES if returns.are_successes else DIFFERENCE
     return PROBABILITY_OF_SUCCESS if bound == CLOPPER_PEARSON.name or is_successes(returns) else EXPECTED_RETURN
+
+
+Certified = TypeVar("Certified", bound=Certificate)
+
+
+def about(found: Certified, returns: Any) -> Certified:
+    """The certificate, as one of the difference of two policies if the returns are pairs."""
+    return (
+        dataclasses.replace(found, quantity=quantity_of(found.bound, returns)) if isinstance(returns, Paired) else found
+    )
 
 
 def with_article(quantity: str) -> str:
@@ -191,7 +226,21 @@ def new_task_from(source: str) -> str:
         >>> new_task_from(SAMPLED)
         'a new task from the same distribution'
     """
-    return f"a new task from the {'same' if source == SAMPLED else source} distribution"
+    return f"a new task from {_distribution(source)}"
+
+
+def new_tasks_from(source: str) -> str:
+    """New tasks of a distribution, in words.
+
+    Example:
+        >>> new_tasks_from(REWEIGHTED)
+        'new tasks from the reweighted distribution'
+    """
+    return f"new tasks from {_distribution(source)}"
+
+
+def _distribution(source: str) -> str:
+    return f"the {'same' if source == SAMPLED else source} distribution"
 
 
 def _readable(certificate: Certificate) -> bool:

@@ -6,8 +6,10 @@ from typing import Any, Literal
 import chex
 
 from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._evaluate import padded_bounds, padded_bounds_at, prepare, task_shape
+from jaxcert.bounds._evaluate import padded_bounds, padded_bounds_at
 from jaxcert.bounds._padding import padded_tasks
+from jaxcert.bounds._prepare import prepare
+from jaxcert.bounds._prepare_array import task_shape
 from jaxcert.certificates._arguments import (
     choose,
     choose_bound,
@@ -18,18 +20,21 @@ from jaxcert.certificates._arguments import (
     prepare_thresholds,
     warned,
 )
-from jaxcert.certificates._certificate import Certificate
+from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._certificate import Certificate, about
+from jaxcert.certificates._certify_weighted import certify_sample
 from jaxcert.certificates._compiled import certify_derived, certify_given
 from jaxcert.certificates._level_choice import Levels, certify_best_level, prepare_choice, refuse_choice, usual_beta
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._question import Question, same
 from jaxcert.certificates._registry import METHODS
 from jaxcert.returns._prepared import Prepared, Support, probability
+from jaxcert.returns._sample import Paired, Weighted
 from jaxcert.returns.summaries import Summary
 
 
 def certify(
-    returns: chex.Array | Summary,
+    returns: chex.Array | Summary | Paired | Weighted,
     thresholds: chex.Numeric | Sequence[chex.Numeric],
     *,
     support: Support | None = None,
@@ -56,7 +61,8 @@ def certify(
     Args:
         returns: float[..., n, m], m rollouts of a fixed policy on each of n i.i.d. tasks; leading axes are batched.
             bool for successes, whose support is (0, 1) and whose J is the probability of success. Or a summary, a
-            ``Histogram`` or ``Moments`` of ``jaxcert.rollouts.summaries``.
+            ``Histogram`` or ``Moments`` of ``jaxcert.rollouts.summaries``; two policies, ``paired``; tasks with
+            weights, ``weighted``.
         thresholds: float[t], or a scalar for one; wanted expected returns B.
         support: (a, b), declared before the data are seen; every return lies in it. b may be infinite for "betting"
             and "dkw". A summary has its own. By default (0, 1) for successes, for "clopper_pearson" and for "attained".
@@ -109,11 +115,15 @@ def certify(
     Reference: Schnitzer et al. (2026), Theorem 5.1 ("scenario"); the theory page, sections 2 ("binomial"), 9 ("soft"),
     10 ("auto") and 12 ("attained").
     """
+    if isinstance(returns, Weighted):
+        settings = {"support": support, "delta": delta, "beta": beta, "bound": bound, "where": where}
+        return certify_sample(returns, thresholds, **settings, method=method or BINOMIAL.name, validate=validate)
     bound, method = defaults(bound, method, returns, beta)
     chosen = choose("method", method, METHODS)
     per_task = choose_bound(bound, chosen)
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)
     certificate = certify_prepared(per_task, chosen, prepared, thresholds, beta, delta, validate)
+    certificate = about(certificate, returns)
     return warned(certificate) if validate else certificate
 
 

@@ -9,19 +9,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.bounds._evaluate import prepare, task_bounds, task_shape
+from jaxcert.bounds._evaluate import task_bounds
+from jaxcert.bounds._prepare import prepare
+from jaxcert.bounds._prepare_array import task_shape
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._access import BY_THRESHOLD
 from jaxcert.certificates._anytime_epsilon import Prior, anytime_risk, prepare_prior
 from jaxcert.certificates._arguments import choose, default_bound, prepare_levels, prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL, inflate
-from jaxcert.certificates._certificate import Certificate
+from jaxcert.certificates._certificate import Certificate, about, quantity_of
 from jaxcert.certificates._compiled import bad_levels, status_of
 from jaxcert.certificates._level_choice import refuse_choice
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.numerics._batches import elementwise, unpadded
 from jaxcert.numerics._rounding import complement_down
 from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._sample import Paired
 from jaxcert.returns.summaries import Summary
 
 
@@ -80,7 +83,7 @@ class AnytimeCertificate(Certificate, shifts=True):
 
 
 def certify_anytime(
-    returns: chex.Array | Summary,
+    returns: chex.Array | Summary | Paired,
     thresholds: chex.Numeric | Sequence[chex.Numeric],
     *,
     support: Support | None = None,
@@ -102,7 +105,8 @@ def certify_anytime(
     ``anytime_epsilon``. So sampling may stop as soon as a wanted safety is certified, or go on if it is not.
 
     Args:
-        returns: float[..., n, m] or a summary, as in ``certify``; the tasks in the order in which they were sampled.
+        returns: float[..., n, m], a summary, or two policies (``paired``), as in ``certify``; the tasks in the order in
+            which they were sampled.
         thresholds: float[t], or a scalar for one; wanted expected returns B.
         support: (a, b), as in ``certify``.
         delta: failure probability of the certificates at one threshold, at all moments together, in (0, 1); a scalar.
@@ -140,7 +144,7 @@ def certify_anytime(
         raise ValueError(f"prior has shapes {alpha.shape} and {gamma.shape}; expected scalars")
     delta, beta = prepare_levels(BINOMIAL, delta, beta, task_shape(prepared)[-1], dtype, validate)
     lower = task_bounds(per_task, prepared, beta)
-    return certify_in_order(bound, lower, thresholds, beta, delta, (alpha, gamma))
+    return about(certify_in_order(bound, lower, thresholds, beta, delta, (alpha, gamma)), returns)
 
 
 def certify_in_order(bound: str, lower, thresholds, beta, delta, prior: tuple) -> AnytimeCertificate:
@@ -148,7 +152,7 @@ def certify_in_order(bound: str, lower, thresholds, beta, delta, prior: tuple) -
     counts, places = _counts(lower, thresholds)
     risk = elementwise(anytime_risk, counts.shape, counts, places, delta, *prior)
     fields = _fields(risk, counts, lower, thresholds, beta, delta)
-    settings = {"num_tasks": lower.shape[-1], "bound": bound, "method": "anytime"}
+    settings = {"num_tasks": lower.shape[-1], "bound": bound, "method": "anytime", "quantity": quantity_of(bound)}
     levels = {"beta": beta, "delta": delta, "prior": jnp.stack(prior)}
     return AnytimeCertificate(**fields, **levels, lower_bounds=lower, **settings)
 

@@ -11,7 +11,9 @@ import numpy as np
 
 from jaxcert._validation import is_concrete, refuse, require_real
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._evaluate import prepare, task_bounds, task_shape
+from jaxcert.bounds._evaluate import task_bounds
+from jaxcert.bounds._prepare import prepare
+from jaxcert.bounds._prepare_array import task_shape
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import (
     choose,
@@ -29,15 +31,17 @@ from jaxcert.certificates._attained_levels import (
 )
 from jaxcert.certificates._band import BANDS, BandCertificate, certify_at_level, level_of
 from jaxcert.certificates._band_levels import EQUAL_LOCAL_LEVELS
+from jaxcert.certificates._certificate import about
 from jaxcert.certificates._level_choice import refuse_choice
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.numerics._rounding import cast
 from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._sample import Paired
 from jaxcert.returns.summaries import Summary
 
 
 def certify_band(
-    returns: chex.Array | Summary,
+    returns: chex.Array | Summary | Paired,
     thresholds: chex.Numeric | Sequence[chex.Numeric] | None,
     *,
     support: Support | None = None,
@@ -66,7 +70,7 @@ def certify_band(
       since eta is delta / m, or that of "equal_local_levels" if larger.
 
     Args:
-        returns: float[..., n, m], bool for successes, or a summary, as in ``certify``.
+        returns: float[..., n, m], bool for successes, a summary, or two policies (``paired``), as in ``certify``.
         thresholds: float[t], or a scalar for one, as they are to be reported. None for the whole curve: the sorted
             lower bounds [..., n], where it has its steps; for "attained_levels" 0.005, 0.01, ..., 0.995.
         support: (a, b), as in ``certify``.
@@ -115,7 +119,8 @@ def certify_band(
     level = {"level": level_of(chosen, delta, n, num_smallest, dtype), "num_smallest": num_smallest}
     delta, beta = prepare_levels(chosen.method, delta, beta, n, dtype, validate)
     lower = task_bounds(per_task, prepared, beta)
-    return certify_at_level(bound, chosen, lower, thresholds, **level, beta=beta, delta=delta, low=prepared.low)
+    levels = {**level, "beta": beta, "delta": delta, "low": prepared.low}
+    return about(certify_at_level(bound, chosen, lower, thresholds, **levels), returns)
 
 
 def _defaults(kind: str | None, bound: str | None, beta: Any, returns: Any) -> tuple[str, str]:

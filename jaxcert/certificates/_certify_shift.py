@@ -32,7 +32,6 @@ class ShiftCertificate(Certificate, shifts=True):
             several shifts together.
         performance_shift: c, by how much the performance on any task may be lower, rounded up, a scalar; likewise.
         divergence: in what the radius is measured; None if the distribution is that of the certificate (static).
-        quantity: what the thresholds are of, in words (static).
         sampled: the certificate that was shifted, by the first shift if there were two; from which all this follows.
 
     Example:
@@ -47,7 +46,6 @@ class ShiftCertificate(Certificate, shifts=True):
     radius: jax.Array
     performance_shift: jax.Array
     divergence: str | None = dataclasses.field(metadata={"static": True})
-    quantity: str = dataclasses.field(metadata={"static": True})
     sampled: Certificate
 
     def __getitem__(self, index: int | slice) -> Self:
@@ -60,10 +58,6 @@ class ShiftCertificate(Certificate, shifts=True):
 
     def _is_column(self, name: str, value: Any) -> bool:
         return name != "sampled" and super()._is_column(name, value)
-
-    @property
-    def _quantity(self) -> str:
-        return self.quantity
 
     @property
     def _apart(self) -> str:
@@ -161,7 +155,7 @@ def certify_shift(
     fields = {field.name: getattr(certificate, field.name) for field in dataclasses.fields(Certificate)}
     fields |= _shifted(chosen, sampled.thresholds, sampled.safety, sampled.epsilon, sampled.status, within, lower)
     shifted = {"divergence": None if chosen is None else chosen.name, "radius": within, "performance_shift": lower}
-    return ShiftCertificate(**fields, **shifted, quantity=certificate._quantity, sampled=sampled)
+    return ShiftCertificate(**fields, **shifted, sampled=sampled)
 
 
 def _together(

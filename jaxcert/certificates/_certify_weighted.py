@@ -9,7 +9,9 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.bounds._betting import BETTING
-from jaxcert.bounds._evaluate import evaluate, prepare, task_bounds, task_shape
+from jaxcert.bounds._evaluate import task_bounds
+from jaxcert.bounds._prepare import prepare
+from jaxcert.bounds._prepare_array import task_shape
 from jaxcert.certificates._arguments import (
     choose,
     choose_bound,
@@ -19,16 +21,17 @@ from jaxcert.certificates._arguments import (
     prepare_thresholds,
 )
 from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.certificates._certificate import Certificate
+from jaxcert.certificates._certificate import REWEIGHTED, Certificate, about
 from jaxcert.certificates._compiled import certify_derived, count_violations
 from jaxcert.certificates._level_choice import refuse_choice
 from jaxcert.certificates._method import Derived, Method, Solution
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.certificates._soft import SOFT, evidence, least_evidence, shares
-from jaxcert.certificates._task_weights import Weights, parts_of_largest, prepare_weights
+from jaxcert.certificates._task_weights import Weights, parts_of_largest, prepare_weights, weighted_mean
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, complement_up, unit_roundoff
 from jaxcert.returns._prepared import Prepared, Support
+from jaxcert.returns._sample import Paired, Weighted, weighted
 from jaxcert.returns.summaries import Summary
 
 
@@ -64,7 +67,7 @@ class WeightedCertificate(Certificate, shifts=True):
 
     @property
     def _source(self) -> str:
-        return "reweighted"
+        return REWEIGHTED
 
 
 # Those of which the count of a single task is known, which the weight multiplies.
@@ -72,7 +75,7 @@ _WEIGHTED = {method.name: method for method in (BINOMIAL, SOFT)}
 
 
 def certify_weighted(
-    returns: chex.Array | Summary,
+    returns: chex.Array | Summary | Paired,
     thresholds: chex.Numeric | Sequence[chex.Numeric],
     weights: chex.Array,
     *,
@@ -99,7 +102,7 @@ def certify_weighted(
     evidence E of ``certify(method="soft")``. L is the betting lower bound on the mean of numbers in [0, 1].
 
     Args:
-        returns: float[..., n, m], as in ``certify``, on tasks from D; or a summary, for "binomial".
+        returns: float[..., n, m], as in ``certify``, on tasks from D; or a summary, for "binomial"; or ``paired``.
         thresholds: float[t], or a scalar for one; wanted expected returns B.
         weights: w, float[n] or float[..., n], the ratio of normalised densities, or any larger number. A function of
             the task alone, which ``task_weights`` computes from two distributions.
@@ -138,12 +141,31 @@ def certify_weighted(
 
     Reference: the page on weighted tasks, equation (2).
     """
+    sample = weighted(returns, weights, max_weight=max_weight)
+    settings = {"support": support, "delta": delta, "beta": beta, "bound": bound, "where": where}
+    return certify_sample(sample, thresholds, **settings, method=method, validate=validate)
+
+
+def certify_sample(
+    sample: Weighted,
+    thresholds: Any,
+    *,
+    support: Any,
+    delta: Any,
+    beta: Any,
+    bound: str | None,
+    method: str,
+    where: Any,
+    validate: bool,
+) -> WeightedCertificate:
+    """``certify_weighted``, of a sample."""
+    returns = sample.returns
     chosen = choose("method", method, _WEIGHTED)
     per_task = choose_bound(defaults(bound, method, returns)[0], chosen)
     refuse_choice(beta, "a number, or None for the default")
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)
     tasks, dtype = task_shape(prepared), prepared.low.dtype
-    weights, largest = prepare_weights(weights, max_weight, tasks, dtype, validate)
+    weights, largest = prepare_weights(sample, tasks, dtype, validate)
     thresholds = prepare_thresholds(thresholds, dtype, validate)
     derive = chosen.from_returns
     beta = beta if derive is None else planned_beta(derive, beta, prepared)
@@ -153,7 +175,7 @@ def certify_weighted(
         derived, size = _from_lower_bounds(lower, thresholds, weights, largest, beta, delta)
     else:
         derived, size = _from_evidence(prepared, thresholds, weights, largest, beta, delta)
-    return _as_weighted(chosen, per_task.name, derived, thresholds, beta, delta, largest, size)
+    return about(_as_weighted(chosen, per_task.name, derived, thresholds, beta, delta, largest, size), returns)
 
 
 def _as_weighted(method: Method, bound: str, derived: Derived, thresholds, beta, delta, largest, size) -> Any:
@@ -209,20 +231,11 @@ def weighted_epsilon(
     """
     valid, u = (beta > 0) & (beta < 1), unit_roundoff(share.dtype)
     consistent = jnp.all(weights.valid, axis=-1, keepdims=True)
-    values = jnp.moveaxis(jnp.maximum(_kept(share, weights.ratio), low), -1, -2)
-    mean = evaluate(BETTING, values, delta, low, jnp.ones_like(low), None)
+    mean = weighted_mean(BETTING, share, weights, low, delta)
     rest = jnp.broadcast_to(complement_down(jnp.where(valid, beta, 0.5)), mean.shape)
     # The quotient and two products: 4 u.
     risk = quotient(complement_up(jnp.clip(mean, 0, 1)), rest) * weights.largest * (1 + 8 * u)
     return jnp.where(valid & consistent & (mean >= 0) & (risk < 1), risk, 1.0)
-
-
-def _kept(share: jax.Array, ratio: jax.Array) -> jax.Array:
-    """At most 1 - ratio (1 - share), in [0, 1]."""
-    miss, ratio = complement_up(share), ratio[..., None]
-    tiny = float(jnp.finfo(share.dtype).tiny)
-    lost = jnp.maximum(ratio * miss * (1 + 4 * unit_roundoff(share.dtype)), tiny)
-    return complement_down(jnp.where((ratio > 0) & (miss > 0), jnp.minimum(lost, 1), 0))
 
 
 WEIGHTED = Question(

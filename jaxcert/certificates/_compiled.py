@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._padding import Tasks, padded_tasks, unpadded_tasks
-from jaxcert.certificates._certificate import Certificate, Status
+from jaxcert.certificates._certificate import Certificate, Status, quantity_of
 from jaxcert.certificates._method import Derived, Method, Solution
 from jaxcert.numerics._batches import as_argument, counts_from_zero, in_front, padded_length
 from jaxcert.numerics._rounding import complement_down
@@ -47,7 +47,7 @@ def _assembled(
     values, given = lower.values, bound == "given"
     number = number_of(lower)
     fields = _certificates(method, values, number, thresholds, violations, solution, beta, delta, direct, given)
-    settings = {"num_tasks": lower.num_tasks, "bound": bound, "method": method.name}
+    settings = {"num_tasks": lower.num_tasks, "bound": bound, "method": method.name, "quantity": quantity_of(bound)}
     return Certificate(**fields, lower_bounds=unpadded_tasks(lower), beta=beta, delta=delta, **settings)
 
 

@@ -12,9 +12,9 @@ import numpy as np
 from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound, Ends, finish
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._evaluate import task_shape
+from jaxcert.bounds._prepare_array import task_shape
 from jaxcert.certificates._arguments import as_row
-from jaxcert.certificates._certificate import quantity_of
+from jaxcert.certificates._certificate import REWEIGHTED, quantity_of
 from jaxcert.certificates._mean_certificate import (
     MeanCertificate,
     mean_of_trials,
@@ -22,17 +22,20 @@ from jaxcert.certificates._mean_certificate import (
     mean_status,
     prepare_averages,
     task_averages,
+    weighted_capped_mean,
 )
 from jaxcert.certificates._question import Option, Question, same
+from jaxcert.certificates._task_weights import prepare_weights
 from jaxcert.numerics._batches import common_shape
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import cast, next_down, next_up, unit_roundoff
 from jaxcert.returns._prepared import Prepared, Support, probability
+from jaxcert.returns._sample import Paired, Weighted
 from jaxcert.returns.summaries import Summary
 
 
 def certify_cvar(
-    returns: chex.Array | Summary,
+    returns: chex.Array | Summary | Paired | Weighted,
     alpha: chex.Numeric | Sequence[float],
     *,
     support: Support | None = None,
@@ -54,7 +57,7 @@ def certify_cvar(
     single tasks is needed.
 
     Args:
-        returns: float[..., n, m], as in ``certify_mean``, or a summary.
+        returns: float[..., n, m], as in ``certify_mean``, or what stands in their place there.
         alpha: share of the tasks, in (0, 1]; a scalar, or float[t] for several, each a certificate of its own. At 1,
             with b as the cap, it is the mean of ``certify_mean``.
         support: (a, b), as in ``certify``; b may be infinite for any bound.
@@ -82,20 +85,25 @@ def certify_cvar(
         over the worst 10 and 20 % of tasks: [395. 502.]
 
     Reference: Rockafellar & Uryasev (2000), Theorem 1, for the maximum over c; the page on means and tails, equation
-    (2).
+    (2); the page on weighted tasks, equation (4).
     """
-    chosen, prepared = prepare_averages(bound, returns, support, where, validate, capped=True)
-    dtype = prepared.low.dtype
+    sample, of_weights = (returns.returns, returns) if isinstance(returns, Weighted) else (returns, None)
+    kind = {"capped": True, "weighted": of_weights is not None}
+    chosen, prepared = prepare_averages(bound, sample, support, where, validate, **kind)
+    dtype, tasks = prepared.low.dtype, task_shape(prepared)
     delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
     alpha, cap = _shares(alpha, dtype, validate), _caps(cap, prepared, validate)
     common_shape(alpha=alpha, cap=cap)
-    n = task_shape(prepared)[-1]
+    settings = {"num_tasks": tasks[-1], "bound": chosen.name, "quantity": quantity_of(chosen.name, sample)}
+    if of_weights is not None:
+        parts = prepare_weights(of_weights, tasks, dtype, validate)
+        fields = _cvar_of_weighted(chosen, prepared, *parts, alpha, cap, delta)
+        return MeanCertificate(**fields, delta=delta, **settings, source=REWEIGHTED)
     if chosen is CLOPPER_PEARSON:
         fields = _cvar_of_trials(mean_of_trials(prepared, delta), prepared.low, alpha, cap)
     else:
         fields = _cvar(chosen, prepared, alpha, cap, delta)
-    quantity = quantity_of(chosen.name, returns)
-    return MeanCertificate(**fields, delta=delta, num_tasks=n, bound=chosen.name, quantity=quantity)
+    return MeanCertificate(**fields, delta=delta, **settings)
 
 
 def _shares(alpha: Any, dtype: np.dtype, validate: bool) -> jax.Array:
@@ -126,6 +134,13 @@ def _cvar(bound: Bound, prepared: Prepared, alpha: jax.Array, cap: jax.Array, de
     rows = jax.vmap(lambda r: mean_over_tasks(bound, jnp.minimum(excess, r), delta, jnp.zeros_like(r), r))(room)
     lower = jnp.where(jnp.all(valid, axis=-1, keepdims=True), jnp.moveaxis(rows, 0, -1), -jnp.inf)
     return _fields(lower, low, room, alpha, cap)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _cvar_of_weighted(bound: Bound, prepared: Prepared, weights, largest, alpha, cap, delta) -> dict:
+    low, (alpha, cap) = prepared.low, jnp.broadcast_arrays(alpha, cap)
+    room = cap - low
+    return _fields(weighted_capped_mean(bound, prepared, weights, largest, room, delta), low, room, alpha, cap)
 
 
 @jax.jit

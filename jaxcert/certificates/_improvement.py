@@ -9,17 +9,11 @@ import jax
 import numpy as np
 
 from jaxcert.bounds._bound import Bound
+from jaxcert.bounds._pairs import check_pairs, paired_differences, prepare_both
 from jaxcert.certificates._arguments import choose, choose_bound, warned
-from jaxcert.certificates._both_policies import (
-    check_pairs,
-    of_each,
-    paired_differences,
-    prepare_both,
-    side_by_side,
-)
-from jaxcert.certificates._certificate import Certificate
+from jaxcert.certificates._both_policies import of_each, side_by_side
+from jaxcert.certificates._certificate import DIFFERENCE, Certificate
 from jaxcert.certificates._certify import certify_prepared, curve_of_counts
-from jaxcert.certificates._mean_difference import DIFFERENCE
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._question import COUNTED, Option, Question, same
 from jaxcert.certificates._registry import METHODS
@@ -50,14 +44,6 @@ class ImprovementCertificate(Certificate, shifts=True):
         With confidence 0.99: on a new task from the same distribution,
         the expected return of policy A minus that of policy B is at least 0.2 with probability at least 0.9760.
     """
-
-    @property
-    def _quantity(self) -> str:
-        return DIFFERENCE
-
-    @property
-    def _apart(self) -> str:
-        return "policy A minus B"
 
 
 def certify_improvement(
@@ -146,7 +132,8 @@ def _chosen(method: str, bound: str) -> tuple[Method, Bound]:
 
 
 def _as_improvement(found: Certificate) -> ImprovementCertificate:
-    return ImprovementCertificate(**{field.name: getattr(found, field.name) for field in dataclasses.fields(found)})
+    fields = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
+    return ImprovementCertificate(**{**fields, "quantity": DIFFERENCE})
 
 
 def _curve(certificate: ImprovementCertificate, lower_bounds: chex.Array, levels: np.ndarray) -> ImprovementCertificate:

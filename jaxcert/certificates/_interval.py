@@ -11,13 +11,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete
-from jaxcert.bounds._evaluate import declared_support, prepare, task_bounds
+from jaxcert.bounds._evaluate import task_bounds
 from jaxcert.bounds._padding import padded_tasks
+from jaxcert.bounds._prepare import prepare
+from jaxcert.bounds._prepare_array import declared_support
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._access import BY_THRESHOLD
 from jaxcert.certificates._arguments import choose, default_bound, prepare_levels, prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.certificates._certificate import Certificate, Status, with_article
+from jaxcert.certificates._certificate import Certificate, Status, about, with_article
 from jaxcert.certificates._compiled import bad_levels, certify_given, count_violations
 from jaxcert.certificates._figures import ceil_to, floor_figures, floor_to
 from jaxcert.certificates._level_choice import refuse_choice
@@ -33,6 +35,7 @@ from jaxcert.numerics._rounding import (
 )
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._prepared import Prepared, Support, probability, split_support
+from jaxcert.returns._sample import Paired
 from jaxcert.returns.summaries import Summary
 
 # The usual level of upper bounds: compared with 0.05 it says more where few tasks are bad, and hardly less elsewhere.
@@ -74,10 +77,10 @@ class IntervalCertificate(Certificate):
         shown, start = _shown(self.thresholds[index]), self._confident()
         status = Status(int(self.status[index]))
         if status is Status.VACUOUS:
-            return f"{start}: nothing is certified about {with_article(self._quantity)} of at least {shown}."
+            return f"{start}: nothing is certified about {with_article(self.quantity)} of at least {shown}."
         note = "" if status is Status.CERTIFIED else f" ({status.advice})"
         return (
-            f"{start}: on {self._new_task}, the {self._quantity} is at least {shown} "
+            f"{start}: on {self._new_task}, the {self.quantity} is at least {shown} "
             f"with a probability between {floor_to(safety, 4)} and {ceil_to(upper, 4)}.{note}"
         )
 
@@ -91,7 +94,7 @@ def _shown(threshold: jax.Array | np.float32) -> str:
 
 
 def certify_interval(
-    returns: chex.Array,
+    returns: chex.Array | Paired,
     thresholds: chex.Numeric | Sequence[chex.Numeric],
     *,
     support: Support | None = None,
@@ -119,7 +122,7 @@ def certify_interval(
     return is a number that cannot: so it has to be declared.
 
     Args:
-        returns: float[..., n, m], as in ``certify``; no summary.
+        returns: float[..., n, m], as in ``certify``, or pairs of two policies (``paired``); no summary.
         thresholds: float[t], or a scalar for one, fixed before the data are seen.
         support: (a, b), as in ``certify``; both ends finite.
         delta: failure probability of the interval, in (0, 1), half of it for each end; a scalar.
@@ -152,17 +155,22 @@ def certify_interval(
     _check_complete(complete)
     if isinstance(returns, Summary):
         raise ValueError("returns are a summary, which cannot be reflected for upper bounds; expected an array")
-    _check_upper_end(declared_support(per_task, returns, support))
+    if not isinstance(returns, Paired):
+        _check_upper_end(declared_support(per_task, returns, support))
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)
     dtype, n = prepared.low.dtype, prepared.returns.shape[-2]
     thresholds = prepare_thresholds(thresholds, dtype, validate)
     delta, beta = prepare_levels(BINOMIAL, delta, beta, n, dtype, validate)
     beta_upper = _level_above(beta_upper, beta, dtype, validate)
     lower = task_bounds(per_task, prepared, beta)
-    raised = convert(returns if isinstance(returns, jax.Array) else np.asarray(returns), dtype, "up")
-    reflected = task_bounds(per_task, _reflected(raised, prepared, binary=per_task.binary), beta_upper)
-    upper = _upper_bounds(reflected, lower, binary=per_task.binary)
-    return interval_between(bound, lower, upper, thresholds, beta, beta_upper, delta)
+    if isinstance(returns, Paired):  # B minus A
+        reflected = prepare(per_task, returns.swapped, support, where, False, certificate=True)
+    else:
+        raised = convert(returns if isinstance(returns, jax.Array) else np.asarray(returns), dtype, "up")
+        reflected = _reflected(raised, prepared, binary=per_task.binary)
+    upper = _upper_bounds(task_bounds(per_task, reflected, beta_upper), lower, binary=per_task.binary)
+    found = interval_between(bound, lower, upper, thresholds, beta, beta_upper, delta)
+    return about(found, returns)
 
 
 def _level_above(beta_upper: chex.Numeric | None, beta: jax.Array, dtype: np.dtype, validate: bool) -> jax.Array:

@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxcert.bounds._padding import Tasks, unpadded_tasks
 from jaxcert.certificates._arguments import AUTO, divided, is_auto
-from jaxcert.certificates._certificate import Certificate
+from jaxcert.certificates._certificate import Certificate, quantity_of
 from jaxcert.certificates._compiled import any_neginf, bad_levels, count_first, number_of, status_of
 from jaxcert.certificates._method import Choice, Method, Solution
 from jaxcert.numerics._batches import padded_length
@@ -83,7 +83,8 @@ def certify_best_level(
     solution = method.solve(k, tasks, beta, levels.delta_each)
     fields, first = _best(method, thresholds, values, number, violations, solution, levels.betas, delta, direct)
     first = unpadded_tasks(Tasks(first, n))
-    return Certificate(**fields, lower_bounds=first, delta=delta, num_tasks=n, bound=bound, method=method.name)
+    settings = {"num_tasks": n, "bound": bound, "method": method.name, "quantity": quantity_of(bound)}
+    return Certificate(**fields, lower_bounds=first, delta=delta, **settings)
 
 
 @functools.partial(jax.jit, static_argnames=("length", "direct"))

@@ -1,28 +1,34 @@
 """The mean performance over tasks."""
 
+import functools
+
 import chex
 import jax
 import jax.numpy as jnp
 
 from jaxcert.bounds._bound import Bound, Ends, finish
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._evaluate import lower_bounds, task_shape
+from jaxcert.bounds._evaluate import lower_bounds
 from jaxcert.bounds._padding import Tasks, padded, tasks_there
-from jaxcert.certificates._certificate import quantity_of
+from jaxcert.bounds._prepare_array import task_shape
+from jaxcert.certificates._certificate import REWEIGHTED, quantity_of
 from jaxcert.certificates._mean_certificate import (
     MeanCertificate,
     mean_of_trials,
     mean_status,
     prepare_averages,
     task_averages,
+    weighted_capped_mean,
 )
 from jaxcert.certificates._question import Question, same
+from jaxcert.certificates._task_weights import prepare_weights
 from jaxcert.returns._prepared import Prepared, Support, probability
+from jaxcert.returns._sample import Paired, Weighted
 from jaxcert.returns.summaries import Summary
 
 
 def certify_mean(
-    returns: chex.Array | Summary,
+    returns: chex.Array | Summary | Paired | Weighted,
     *,
     support: Support | None = None,
     delta: chex.Numeric,
@@ -39,8 +45,8 @@ def certify_mean(
     per task is enough to say something: what varies between tasks is averaged, too.
 
     Args:
-        returns: float[..., n, m], m rollouts of a fixed policy on each of n i.i.d. tasks, or a summary of them; as in
-            ``certify``.
+        returns: float[..., n, m], m rollouts of a fixed policy on each of n i.i.d. tasks, or a summary of them; two
+            policies (``paired``) or tasks with weights (``weighted``); as in ``certify``.
         support: (a, b), as in ``certify``; b may be infinite for "betting".
         delta: failure probability, in (0, 1); a scalar.
         bound: "betting" or "hoeffding": over tasks whose averages may be of unequal numbers of rollouts. Or
@@ -62,14 +68,27 @@ def certify_mean(
         >>> print(f"at least {found.mean:.1f} on average over tasks")
         at least 776.4 on average over tasks
 
-    Reference: the page on means and tails, equation (1).
+    Reference: the page on means and tails, equation (1); the page on weighted tasks, equation (4).
     """
-    chosen, prepared = prepare_averages(bound, returns, support, where, validate)
-    delta = probability("delta", delta, prepared.low.dtype, "down", validate=validate, scalar=True)
+    sample, of_weights = (returns.returns, returns) if isinstance(returns, Weighted) else (returns, None)
+    chosen, prepared = prepare_averages(bound, sample, support, where, validate, weighted=of_weights is not None)
+    tasks, dtype = task_shape(prepared), prepared.low.dtype
+    delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
+    settings = {"num_tasks": tasks[-1], "bound": chosen.name, "quantity": quantity_of(chosen.name, sample)}
+    if of_weights is not None:
+        fields = _mean_of_weighted(chosen, prepared, *prepare_weights(of_weights, tasks, dtype, validate), delta)
+        return MeanCertificate(**fields, delta=delta, **settings, source=REWEIGHTED)
     fields = _mean_of_trials(prepared, delta) if chosen is CLOPPER_PEARSON else _mean(chosen, prepared, delta)
-    settings = {"num_tasks": task_shape(prepared)[-1], "bound": chosen.name}
-    settings["quantity"] = quantity_of(chosen.name, returns)
     return MeanCertificate(**fields, delta=delta, **settings)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _mean_of_weighted(bound: Bound, prepared: Prepared, weights, largest, delta) -> dict:
+    """The mean up to the cap that every return is below."""
+    low, (_, width, _) = prepared.low, task_averages(prepared)
+    lower = weighted_capped_mean(bound, prepared, weights, largest, width[None], delta)[..., 0]
+    mean = finish(lower, Ends(low, lower >= 0))
+    return {"mean": mean, **_whole(low), "status": mean_status(mean, low)}
 
 
 def _mean_of_trials(prepared: Prepared, delta: jax.Array) -> dict:

@@ -10,12 +10,16 @@ import numpy as np
 
 from jaxcert.bounds._bound import Bound, mean_down, width_up
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._evaluate import data_of, evaluate, lower_bounds, prepare
+from jaxcert.bounds._evaluate import data_of, evaluate, lower_bounds
+from jaxcert.bounds._prepare import prepare
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._access import Plain, holds_values, listed
 from jaxcert.certificates._arguments import choose, default_bound
-from jaxcert.certificates._certificate import Status
+from jaxcert.certificates._certificate import SAMPLED, Status, new_tasks_from
 from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures
+from jaxcert.certificates._task_weights import parts_of_largest, weighted_loss
+from jaxcert.numerics._elementary import quotient
+from jaxcert.numerics._rounding import complement_down, next_down, unit_roundoff
 from jaxcert.returns._prepared import Prepared
 from jaxcert.returns.summaries import Summary
 
@@ -38,6 +42,7 @@ class MeanCertificate(Plain):
         num_tasks: n (static).
         bound: name of the bound over the tasks (static).
         quantity: what the mean is of, in words (static).
+        source: "sampled", or "reweighted" for the tasks of other weights (static).
 
     Example:
         >>> import jax.numpy as jnp
@@ -55,6 +60,7 @@ class MeanCertificate(Plain):
     num_tasks: int = dataclasses.field(metadata={"static": True})
     bound: str = dataclasses.field(metadata={"static": True})
     quantity: str = dataclasses.field(metadata={"static": True})
+    source: str = dataclasses.field(default=SAMPLED, metadata={"static": True})
 
     def __str__(self) -> str:
         if not self._is_single():
@@ -81,7 +87,7 @@ class MeanCertificate(Plain):
             return f"{start}: nothing is certified about the mean of the {self.quantity} ({Status(status).advice})."
         tasks = "" if alpha >= 1 else f" over the worst {_percent(alpha)} % of tasks"
         return (
-            f"{start}: over new tasks from the same distribution, the {self.quantity} is at least "
+            f"{start}: over {new_tasks_from(self.source)}, the {self.quantity} is at least "
             f"{floor_figures(mean)} on average{tasks}.{_NOTES.get(Status(status), '')}"
         )
 
@@ -119,14 +125,21 @@ class TaskAverages(NamedTuple):
 
 
 def prepare_averages(
-    name: str | None, returns: Any, support: Any, where: Any, validate: bool, *, capped: bool = False
+    name: str | None,
+    returns: Any,
+    support: Any,
+    where: Any,
+    validate: bool,
+    *,
+    capped: bool = False,
+    weighted: bool = False,
 ) -> tuple[Bound, Prepared]:
     """The bound over tasks with that name, and returns or a summary of them, checked, on the device.
 
-    One trial of each task may have the exact bound, which is the default of successes, of type bool. ``capped``:
-    whether averages count up to a cap alone, so that no bound needs b.
+    One trial of each task may have the exact bound, which is the default of successes, of type bool, unless the tasks
+    are ``weighted``. ``capped``: whether averages count up to a cap alone, so that no bound needs b.
     """
-    of_trials = is_one_trial_each(returns)
+    of_trials = is_one_trial_each(returns) and not weighted
     name = name or default_bound(None, returns if of_trials else ())
     if of_trials and name == CLOPPER_PEARSON.name:
         return CLOPPER_PEARSON, prepare(CLOPPER_PEARSON, returns, support, where, validate, certificate=True)
@@ -157,6 +170,23 @@ def mean_of_trials(prepared: Prepared, delta: jax.Array) -> jax.Array:
     trials = x[..., 0] if where is None else jnp.where(where[..., 0], x[..., 0], jnp.nan)
     lower = lower_bounds(CLOPPER_PEARSON, Prepared(trials, low, high, None), delta)
     return jnp.where(jnp.isnan(lower), -jnp.inf, lower)
+
+
+def weighted_capped_mean(bound: Bound, prepared: Prepared, weights, largest, room, delta) -> jax.Array:
+    """At most the mean over tasks from D' of min(J - a, room), [..., t]; -inf for invalid returns, weights or levels.
+
+    It is room (1 - l) with l >= E_D'[1 - s] for the shares s = min(average - a, room) / room.
+    """
+    excess, _, valid = task_averages(prepared)
+    positive, u = room > 0, unit_roundoff(room.dtype)
+    unit = jnp.broadcast_to(jnp.where(positive, room, 1), (*excess.shape, room.shape[-1]))
+    share = quotient(jnp.minimum(excess[..., None], unit), unit) * (1 - 8 * u)
+    parts = parts_of_largest(jnp.broadcast_to(weights, excess.shape), largest)
+    loss = weighted_loss(bound, share, parts, delta)
+    room, positive = (jnp.broadcast_to(each, loss.shape) for each in (room, positive))
+    lower = next_down(room * complement_down(jnp.where(jnp.isnan(loss), 1, loss)))
+    known = jnp.all(valid, axis=-1, keepdims=True) & positive & ~jnp.isnan(loss)
+    return jnp.where(known, jnp.maximum(lower, 0), -jnp.inf)
 
 
 _AVERAGE = Bound("average", mean_down, from_moments=True)

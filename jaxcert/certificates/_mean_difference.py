@@ -7,16 +7,13 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.bounds._bound import Bound
+from jaxcert.bounds._pairs import BothPolicies, prepare_both
 from jaxcert.certificates._arguments import choose
-from jaxcert.certificates._both_policies import BothPolicies, average_differences, prepare_both
-from jaxcert.certificates._certificate import EXPECTED_RETURN, PROBABILITY_OF_SUCCESS
+from jaxcert.certificates._both_policies import average_differences
+from jaxcert.certificates._certificate import DIFFERENCE, DIFFERENCE_OF_SUCCESSES
 from jaxcert.certificates._mean_certificate import OVER_TASKS, MeanCertificate, mean_over_tasks, mean_status
 from jaxcert.certificates._question import Question, same
 from jaxcert.returns._prepared import Support, is_successes, probability
-
-# What a comparison is about, in words.
-DIFFERENCE = f"{EXPECTED_RETURN} of policy A minus that of policy B"
-DIFFERENCE_OF_SUCCESSES = f"{PROBABILITY_OF_SUCCESS} of policy A minus that of policy B"
 
 
 def certify_mean_difference(

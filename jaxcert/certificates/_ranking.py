@@ -13,9 +13,10 @@ import numpy as np
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
+from jaxcert.bounds._pairs import BothPolicies
 from jaxcert.certificates._access import Plain, holds_values
 from jaxcert.certificates._arguments import choose
-from jaxcert.certificates._both_policies import BothPolicies, average_differences, prepare_policies
+from jaxcert.certificates._both_policies import average_differences, prepare_policies
 from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._figures import ceil_figures, confidence
 from jaxcert.certificates._mean_certificate import OVER_TASKS, mean_over_tasks

@@ -10,13 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete
-from jaxcert.bounds._evaluate import padded_bounds, prepare, task_shape
+from jaxcert.bounds._evaluate import padded_bounds
 from jaxcert.bounds._padding import unpadded_tasks
+from jaxcert.bounds._prepare import prepare
+from jaxcert.bounds._prepare_array import task_shape
 from jaxcert.certificates._arguments import as_row, choose, choose_bound, defaults, divided, warned
 from jaxcert.certificates._attained import ATTAINED, equal_rollouts
 from jaxcert.certificates._attained_levels import level_of_successes
 from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.certificates._certificate import Certificate
+from jaxcert.certificates._certificate import Certificate, about, quantity_of
 from jaxcert.certificates._certify import curve_of_counts
 from jaxcert.certificates._compiled import (
     any_neginf,
@@ -35,6 +37,7 @@ from jaxcert.certificates._success_levels import success_levels
 from jaxcert.numerics._batches import as_argument, counts_from_zero, in_front
 from jaxcert.numerics._rounding import Side, cast_host, complement_down, complement_up
 from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._sample import Paired
 from jaxcert.returns.summaries import Summary
 
 
@@ -125,7 +128,7 @@ FEW = 6
 
 
 def certify_safety_level(
-    returns: chex.Array | Summary,
+    returns: chex.Array | Summary | Paired,
     safety: chex.Numeric | Sequence[float],
     *,
     support: Support | None = None,
@@ -146,7 +149,7 @@ def certify_safety_level(
     (one-sided); a if there is no k*. Only s is fixed before the data are seen: no correction for looking at the curve.
 
     Args:
-        returns: float[..., n, m], or bool for successes, as in ``certify``.
+        returns: float[..., n, m], or bool for successes, as in ``certify``; or two policies, ``paired``.
         safety: s in (0, 1), a scalar, or float[t] for several, each a certificate of its own unless ``simultaneous``.
         support: (a, b), as in ``certify``.
         delta: failure probability, in (0, 1); a scalar.
@@ -195,6 +198,7 @@ def certify_safety_level(
     wanted = as_row("safety", probability("safety", safety, dtype, "up", validate=validate))
     rounded = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
     settings = {"num_tasks": n, "bound": bound, "method": method, "simultaneous": simultaneous}
+    settings["quantity"] = quantity_of(bound)
     if chosen is ATTAINED and beta is None:
         few = equal_rollouts(prepared) and prepared.returns.shape[-1] <= FEW
         if not (simultaneous or few):
@@ -209,9 +213,8 @@ def certify_safety_level(
         allowed = allowed_each(chosen, wanted, rounded, beta, n, validate)
     lower = padded_bounds(per_task, prepared, allowed.beta)
     fields = _levels(chosen, wanted, lower.values, number_of(lower), allowed, rounded, prepared.low, prepared.high)
-    certificate = Certificate(
-        **fields, lower_bounds=unpadded_tasks(lower), beta=allowed.beta, delta=rounded, **settings
-    )
+    levels = {"beta": allowed.beta, "delta": rounded}
+    certificate = about(Certificate(**fields, lower_bounds=unpadded_tasks(lower), **levels, **settings), returns)
     return warned(certificate) if validate else certificate
 
 

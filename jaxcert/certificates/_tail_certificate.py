@@ -134,7 +134,7 @@ def certify_tail(
     else:
         given = band.bound == "given"
         fields = _tail(risks(band), band.lower_bounds, band.low, wanted, band.beta, band.level, given=given)
-    return TailCertificate(**fields, shares=wanted, delta=band.delta, quantity=band._quantity)
+    return TailCertificate(**fields, shares=wanted, delta=band.delta, quantity=band.quantity)
 
 
 @functools.partial(jax.jit, static_argnames="given")

@@ -7,8 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
+from jaxcert.bounds._bound import Bound
+from jaxcert.bounds._evaluate import evaluate
 from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import cast, compute_dtype, unit_roundoff
+from jaxcert.numerics._rounding import cast, complement_down, complement_up, compute_dtype, unit_roundoff
+from jaxcert.returns._sample import Weighted
 
 
 class _Distribution(Protocol):
@@ -82,9 +85,10 @@ def task_weights(
 
 
 def prepare_weights(
-    weights: Any, max_weight: Any, tasks: tuple[int, ...], dtype: np.dtype, validate: bool
+    sample: Weighted, tasks: tuple[int, ...], dtype: np.dtype, validate: bool
 ) -> tuple[jax.Array, jax.Array]:
     """The weights and the largest that there can be, checked, on the device, both rounded up."""
+    weights, max_weight = sample.weights, sample.max_weight
     require_real("weights", weights)
     require_real("max_weight", max_weight)
     shape = np.shape(weights)
@@ -117,6 +121,27 @@ def _effective_size(weights: jax.Array) -> jax.Array:
     unit = jnp.max(weights, axis=-1, keepdims=True)
     scaled = weights / jnp.where(unit > 0, unit, 1)
     return jnp.sum(scaled, axis=-1) ** 2 / jnp.maximum(jnp.sum(scaled * scaled, axis=-1), 1)
+
+
+def weighted_mean(bound: Bound, share: jax.Array, weights: Weights, low: jax.Array, delta: jax.Array) -> jax.Array:
+    """Lower bound [..., t] on the mean of 1 - w/Lambda (1 - s), from shares s [..., n, t] of at least ``low``."""
+    values = jnp.moveaxis(jnp.maximum(_kept(share, weights.ratio), low), -1, -2)
+    return evaluate(bound, values, delta, low, jnp.ones_like(low), None)
+
+
+def weighted_loss(bound: Bound, share: jax.Array, weights: Weights, delta: jax.Array) -> jax.Array:
+    """At least the mean of 1 - s over tasks from D', [..., t], at most 1; NaN for an invalid weight or delta."""
+    mean = weighted_mean(bound, share, weights, jnp.zeros_like(delta), delta)
+    loss = jnp.minimum(complement_up(jnp.clip(mean, 0, 1)) * weights.largest * (1 + 4 * unit_roundoff(mean.dtype)), 1)
+    return jnp.where(jnp.all(weights.valid, axis=-1, keepdims=True) & (mean >= 0), loss, jnp.nan)
+
+
+def _kept(share: jax.Array, ratio: jax.Array) -> jax.Array:
+    """At most 1 - ratio (1 - share), in [0, 1]."""
+    miss, ratio = complement_up(share), ratio[..., None]
+    tiny = float(jnp.finfo(share.dtype).tiny)
+    lost = jnp.maximum(ratio * miss * (1 + 4 * unit_roundoff(share.dtype)), tiny)
+    return complement_down(jnp.where((ratio > 0) & (miss > 0), jnp.minimum(lost, 1), 0))
 
 
 # Weights may be off by this part, by rounding or a margin.

@@ -8,7 +8,7 @@ import numpy as np
 import typer
 
 from jaxcert.bounds._betting import BETTING
-from jaxcert.bounds._evaluate import declared_support
+from jaxcert.bounds._prepare_array import declared_support
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose_bound, defaults
 from jaxcert.certificates._question import COMMON, Question

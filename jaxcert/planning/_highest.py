@@ -11,7 +11,8 @@ import numpy as np
 
 from jaxcert._validation import check_count, check_finite, check_open_unit
 from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._evaluate import bound_support, check_range, evaluate
+from jaxcert.bounds._evaluate import evaluate
+from jaxcert.bounds._prepare_array import bound_support, check_range
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose
 from jaxcert.numerics._rounding import cast, unit_roundoff

@@ -64,7 +64,7 @@ def at_bounds(certificate: Certificate, lower_bounds: Any, levels: np.ndarray) -
     if certificate.bound != "given" and np.isneginf(lower_bounds).any():
         # A given bound of -inf says that nothing is known of its task; one from returns, that they are invalid.
         curve = dataclasses.replace(curve, status=jnp.full_like(curve.status, Status.INVALID_INPUT.value))
-    return dataclasses.replace(curve, bound=certificate.bound)
+    return dataclasses.replace(curve, bound=certificate.bound, quantity=certificate.quantity)
 
 
 def curve_of(certificate: Any) -> Callable[[Any, Any, np.ndarray], Any] | None:

@@ -1,6 +1,7 @@
 """What a rollout is worth: from rewards, events, frames or lists; supports, summaries, and the samples shipped here."""
 
 from jaxcert.returns import summaries
+from jaxcert.returns._example_data import sample_returns
 from jaxcert.returns._frames import align_tasks, from_frame, from_lists, from_xarray
 from jaxcert.returns._metrics import (
     discounted_return,
@@ -10,17 +11,20 @@ from jaxcert.returns._metrics import (
     undiscounted_return,
 )
 from jaxcert.returns._rows import Returns
-from jaxcert.returns._samples import sample_returns
+from jaxcert.returns._sample import Paired, Weighted, paired, weighted
 from jaxcert.returns._steps import reach, reach_avoid
 from jaxcert.returns._support import return_support
 
 __all__ = [
+    "Paired",
     "Returns",
+    "Weighted",
     "align_tasks",
     "discounted_return",
     "from_frame",
     "from_lists",
     "from_xarray",
+    "paired",
     "reach",
     "reach_avoid",
     "return_support",
@@ -30,4 +34,5 @@ __all__ = [
     "threshold_shift",
     "truncated_return",
     "undiscounted_return",
+    "weighted",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxcert._validation import check_count, is_concrete, require_real
 from jaxcert.bounds._betting import BETTING
-from jaxcert.bounds._evaluate import bound_support, check_range
+from jaxcert.bounds._prepare_array import bound_support, check_range
 from jaxcert.certificates._arguments import prepare_thresholds
 from jaxcert.numerics._rounding import cast, compute_dtype, convert
 from jaxcert.returns._checks import possible

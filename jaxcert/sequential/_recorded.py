@@ -8,9 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._validation import require_real
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._evaluate import prepare, task_shape
+from jaxcert.bounds._prepare import prepare
+from jaxcert.bounds._prepare_array import task_shape
 from jaxcert.certificates._arguments import choose, planned_beta, prepare_levels, prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certify import curve_of_counts
@@ -104,6 +106,7 @@ def certify_sequential(
     """
     if isinstance(returns, Summary):
         raise ValueError("a summary keeps no order of rollouts; expected returns [..., num_tasks, num_rollouts]")
+    require_real("returns", returns)
     if binary is None:
         most, levels = (np.shape(returns) or (0,))[-1], (thresholds, beta, support)
         binary = is_successes(returns) and method == BINOMIAL.name and bets is None and takes_table(most, levels)

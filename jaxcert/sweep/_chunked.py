@@ -17,7 +17,8 @@ import jaxcert._version as version
 from jaxcert._contents import content_of, parsed
 from jaxcert._files import read_arrays, write_new, write_whole
 from jaxcert._validation import require_real
-from jaxcert.bounds._evaluate import lower_bounds_at, prepare
+from jaxcert.bounds._evaluate import lower_bounds_at
+from jaxcert.bounds._prepare import prepare
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._registry import COUNTED
 from jaxcert.returns._checks import check_axes

@@ -11,7 +11,9 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._evaluate import check_returns, evaluate, prepare
+from jaxcert.bounds._evaluate import evaluate
+from jaxcert.bounds._prepare import prepare
+from jaxcert.bounds._prepare_array import check_returns
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.numerics._rounding import convert_host
 from jaxcert.sweep._chunked import Progress, Source

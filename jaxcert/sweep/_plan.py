@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert._validation import check_count, check_finite, check_open_unit
-from jaxcert.bounds._evaluate import bound_support
+from jaxcert.bounds._prepare_array import bound_support
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._compiled import SORT_FROM
 from jaxcert.certificates._registry import COUNTED, COUNTING, METHODS

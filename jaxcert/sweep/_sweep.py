@@ -10,7 +10,7 @@ import jax
 from jax.sharding import NamedSharding
 
 from jaxcert._validation import is_traced
-from jaxcert.bounds._evaluate import declared_support
+from jaxcert.bounds._prepare_array import declared_support
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import defaults
 from jaxcert.returns._prepared import Support, split_support

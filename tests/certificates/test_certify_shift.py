@@ -124,7 +124,8 @@ TV = {"divergence": "total_variation", "radius": 0.05}
 NEAR = "within total variation distance 0.05 of the"
 
 
-DIFFERENCE = "the expected return of policy A minus that of policy B is"
+OF_PAIRS = "expected return of policy A minus that of policy B"
+DIFFERENCE = f"the {OF_PAIRS} is"
 
 
 def of_every_kind() -> dict:
@@ -133,13 +134,19 @@ def of_every_kind() -> dict:
     one, each = jnp.float32(1.5), jnp.zeros(3, jnp.int32)
     weighted = jaxcert.WeightedCertificate(**fields, max_weight=one, effective_size=one)
     moments = {"history": fields["epsilon"][None], "prior": jnp.ones(2)}
+    better = fields | {"quantity": OF_PAIRS}
     band = {"level": one, "low": one, "num_smallest": 9, "simultaneous": True}
     once, always = "With confidence 0.99: on", "With confidence 0.99, at every moment of the sampling of tasks: on"
     worse = "one, in an environment that lowers the expected return by at most 0.1, the expected return is"
     return {
         "Certificate": (sampled(), once, "sampled", ""),
         "WeightedCertificate": (weighted, once, "reweighted", ""),
-        "ImprovementCertificate": (ImprovementCertificate(**fields), once, "sampled", DIFFERENCE),
+        "ImprovementCertificate": (
+            ImprovementCertificate(**fields | {"quantity": OF_PAIRS}),
+            once,
+            "sampled",
+            DIFFERENCE,
+        ),
         "BandCertificate": (BandCertificate(**fields | band), "0.99 for all together: on", "sampled", ""),
         "AnytimeCertificate": (jaxcert.AnytimeCertificate(**fields, **moments), always, "sampled", ""),
         "SequentialCertificate": (SequentialCertificate(**fields, num_rollouts_used=each), once, "sampled", ""),

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import jaxcert
 from jaxcert import Status, certify, certify_improvement, certify_mean_difference, certify_ranking
-from jaxcert.certificates._both_policies import paired_differences, prepare_both
+from jaxcert.bounds._pairs import paired_differences, prepare_both
 from jaxcert.rollouts.summaries import Histogram
 
 GOOD = {"support": (0.0, 1000.0), "delta": 0.01}

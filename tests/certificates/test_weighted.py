@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import jaxcert
 from jaxcert import Status, certify, certify_weighted, task_weights
-from jaxcert.certificates._certify_weighted import _kept, weighted_epsilon
+from jaxcert.certificates._certify_weighted import weighted_epsilon
 from jaxcert.certificates._soft import BETS
-from jaxcert.certificates._task_weights import parts_of_largest
+from jaxcert.certificates._task_weights import _kept, parts_of_largest
 from jaxcert.planning import advise
 from jaxcert.report import step_curve
 

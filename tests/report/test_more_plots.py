@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from vision import VISION, as_seen
 
 import jaxcert
+from jaxcert.certificates._certificate import DIFFERENCE
 from jaxcert.report import plot_bounds, plot_certificates, plot_levels, plot_performance, plot_sweep, plot_training
 from jaxcert.report.plots._axes import COLOURS, MARKERS, styles
 from jaxcert.sweep import Grid, sweep
@@ -73,7 +74,7 @@ def test_a_curve_says_of_which_tasks_and_policies_it_is():
     axes = plot_certificates({"A": shifted, "": weighted, "B": one})
     assert [line.get_label() for line in axes.lines] == ["A (shifted tasks)", "reweighted tasks", "B"]
     assert axes.get_xlabel().startswith("threshold B,")
-    axes = plot_certificates(jaxcert.ImprovementCertificate(**fields))
+    axes = plot_certificates(jaxcert.ImprovementCertificate(**fields | {"quantity": DIFFERENCE}))
     assert axes.lines[0].get_label() == "policy A minus B"
     assert axes.get_xlabel() == "margin c, each fixed beforehand"
 

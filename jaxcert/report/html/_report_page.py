@@ -131,7 +131,7 @@ def _figures(
         return None
     shown = curves(certificate, float(support[0]))
     return {
-        "quantity": certificate._quantity,
+        "quantity": certificate.quantity,
         "alone": ALONE in shown,
         "together": TOGETHER in shown,
         "curve": curve_svg(shown, None if is_curve else certificate, means),

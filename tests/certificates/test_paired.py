@@ -1,0 +1,172 @@
+"""Two policies in place of one: every certificate of pairs beside that of their differences, and who refuses them."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxcert
+from jaxcert import paired, weighted
+
+N, M = 40, 10
+SUPPORT, DELTA = (0.0, 8.0), 0.1
+RNG = np.random.default_rng(0)
+# Eighths, so that differences and their sums are exact in single precision.
+B = RNG.integers(0, 33, (N, M)).astype(np.float32) / 8
+A = B + RNG.integers(8, 33, (N, M)).astype(np.float32) / 8
+PAIRS = paired(A, B)
+GIVEN = {"support": SUPPORT, "delta": DELTA}
+OF_DIFFERENCES = {"support": (-8.0, 8.0), "delta": DELTA}
+MARGINS = [-4.0, -1.0, 1.5]
+
+ASKED = {
+    "certify": lambda x, **given: jaxcert.certify(x, MARGINS, **given),
+    "auto": lambda x, **given: jaxcert.certify(x, MARGINS, beta="auto", **given),
+    "soft": lambda x, **given: jaxcert.certify(x, MARGINS, method="soft", **given),
+    "hoeffding": lambda x, **given: jaxcert.certify(x, MARGINS, bound="hoeffding", **given),
+    "safety_level": lambda x, **given: jaxcert.certify_safety_level(x, [0.5, 0.8], **given),
+    "together": lambda x, **given: jaxcert.certify_safety_level(x, [0.5, 0.8], simultaneous=True, **given),
+    "band": lambda x, **given: jaxcert.certify_band(x, MARGINS, **given),
+    "interval": lambda x, **given: jaxcert.certify_interval(x, MARGINS, complete=True, **given),
+    "anytime": lambda x, **given: jaxcert.certify_anytime(x, MARGINS, **given),
+    "mean": lambda x, **given: jaxcert.certify_mean(x, **given),
+    "cvar": lambda x, **given: jaxcert.certify_cvar(x, [0.2, 0.5], cap=[1.0, 2.0], **given),
+    "weighted": lambda x, **given: jaxcert.certify_weighted(x, MARGINS, np.ones(N), max_weight=1.5, **given),
+    "weighted_mean": lambda x, **given: jaxcert.certify_mean(weighted(x, np.ones(N), max_weight=1.5), **given),
+}
+
+
+def assert_alike(one, other) -> None:
+    for leaf, same in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+        np.testing.assert_allclose(leaf, same, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_pairs_are_as_good_as_the_differences_of_their_rollouts(name):
+    """These differences are exact; the ends of their support are rounded outwards by one unit in the last place."""
+    of_pairs, of_differences = ASKED[name](PAIRS, **GIVEN), ASKED[name](A - B, **OF_DIFFERENCES)
+    assert_alike(of_pairs, of_differences)
+    said = str(of_pairs)
+    assert "expected return of policy A minus that of policy B" in said
+    assert of_pairs.quantity in said
+    assert of_differences.quantity == "expected return"
+
+
+def test_the_functions_of_two_policies_say_the_same():
+    found, same = jaxcert.certify(PAIRS, MARGINS, **GIVEN), jaxcert.certify_improvement(A, B, MARGINS, **GIVEN)
+    np.testing.assert_array_equal(found.safety, same.safety)
+    assert str(found) == str(same)
+    assert found.claim == same.claim
+    assert found._apart == same._apart == "policy A minus B"
+    assert found.safety[0] > 0.5
+    mean, difference = jaxcert.certify_mean(PAIRS, **GIVEN), jaxcert.certify_mean_difference(A, B, **GIVEN)
+    np.testing.assert_allclose(mean.mean, difference.mean, rtol=1e-5)
+    assert mean.quantity == difference.quantity
+
+
+def test_both_sides_of_a_difference_that_is_not_exact():
+    """Of hundredths: the upper end is the lower end of the swapped policies, with the other sign."""
+    a, b = (RNG.random((N, M)).astype(np.float32) for _ in range(2))
+    settings = {"support": (0, 1), "delta": DELTA, "complete": True, "beta": 0.05, "beta_upper": 0.05}
+    there, back = (jaxcert.certify_interval(pairs, 0.0, **settings) for pairs in (paired(a, b), paired(b, a)))
+    np.testing.assert_array_equal(there.upper_bounds, -back.lower_bounds)
+    np.testing.assert_array_equal(there.lower_bounds, -back.upper_bounds)
+    exact = a.astype(np.float64) - b
+    assert np.all(there.lower_bounds <= exact.mean(axis=1))
+    assert np.all(there.upper_bounds >= exact.mean(axis=1))
+
+
+def test_a_pair_counts_if_both_rollouts_do():
+    where_a, where_b = RNG.random((2, N, M)) < 0.8
+    where_a[:, 0] = where_b[:, 0] = True
+    pairs = paired(A, B, where_a=where_a, where_b=where_b)
+    for name in ("certify", "safety_level", "mean", "interval"):
+        assert_alike(ASKED[name](pairs, **GIVEN), ASKED[name](A - B, where=where_a & where_b, **OF_DIFFERENCES))
+
+
+def test_successes_need_no_support():
+    a, b = A > 4, B > 4
+    for found in (jaxcert.certify(paired(a, b), -0.5, delta=DELTA), jaxcert.certify_mean(paired(a, b), delta=DELTA)):
+        assert "the probability of success of policy A minus that of policy B" in str(found)
+    one = paired(a[:, :1], b[:, :1])  # one trial each: a difference is no success
+    assert jaxcert.certify_mean(one, delta=DELTA).bound == "betting"
+    interval = jaxcert.certify_interval(paired(a, b), 0.0, delta=DELTA, complete=True)
+    assert interval.safety[0] <= interval.safety_upper[0]
+
+
+def test_under_jit_and_vmap():
+    def both(pairs: jaxcert.Paired) -> tuple[jax.Array, jax.Array]:
+        return jaxcert.certify(pairs, MARGINS, **GIVEN).safety, jaxcert.certify_mean(pairs, **GIVEN).mean
+
+    eager = both(PAIRS)
+    for one, other in zip(jax.jit(both)(PAIRS), eager, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+    batch = jax.tree.map(lambda x: jnp.stack([x, x]), PAIRS)
+    for one, other in zip(jax.vmap(both)(batch), eager, strict=True):
+        np.testing.assert_allclose(one[1], other, rtol=1e-6)
+
+
+def test_a_return_that_cannot_be_refuses_or_fails_closed():
+    bad = A.copy()
+    bad[3, 1] = 9
+    with pytest.raises(
+        ValueError, match=r"returns_b: the return of task 3, rollout 1 is 9, outside the support \(0, 8\)"
+    ):
+        jaxcert.certify(paired(A, bad), 0.0, **GIVEN)
+    for name in ("certify", "safety_level", "band", "interval", "anytime", "soft"):
+        found = ASKED[name](paired(bad, B), validate=False, **GIVEN)
+        assert np.all(np.asarray(found.status) == jaxcert.Status.INVALID_INPUT)
+        assert not np.any(np.asarray(found.safety) > 0)
+    missing = np.where(bad == 9, np.nan, bad)
+    assert jaxcert.certify(paired(A, missing), 0.0, validate=False, **GIVEN).num_violations[0] >= 1
+    assert jaxcert.certify_mean(paired(missing, B), validate=False, **GIVEN).mean == -jnp.inf
+
+
+REFUSED = {
+    "episode": lambda x: jaxcert.certify_episode(x, 0.5, delta=DELTA),
+    "sequential": lambda x: jaxcert.certify_sequential(x, 0.5, **GIVEN),
+    "ranking": lambda x: jaxcert.certify_ranking(x, **GIVEN),
+    "improvement": lambda x: jaxcert.certify_improvement(x, A, 0.5, **GIVEN),
+    "mean_difference": lambda x: jaxcert.certify_mean_difference(x, A, **GIVEN),
+    "lower_bounds": lambda x: jaxcert.certify_lower_bounds(x, 0.5, delta=DELTA, beta=0.1),
+    "plug_in": lambda x: jaxcert.baselines.certify_plug_in(x, 0.5, delta=DELTA),
+    "diagnose": lambda x: jaxcert.diagnostics.diagnose(x, support=SUPPORT),
+    "plan": lambda x: jaxcert.planning.plan(x, support=SUPPORT, delta=DELTA, threshold=1.0, safety=0.8),
+}
+ONLY_UNWEIGHTED = ("safety_level", "band", "interval", "anytime")
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("sample", [PAIRS, weighted(A, np.ones(N), max_weight=2.0)], ids=["paired", "weighted"])
+def test_what_is_not_proven_for_a_sample_is_refused_in_words(name, sample):
+    kind = "pairs of two policies" if isinstance(sample, jaxcert.Paired) else "weighted"
+    with pytest.raises(ValueError, match=f"are {kind}, which are not taken here; expected an array"):
+        REFUSED[name](sample)
+
+
+@pytest.mark.parametrize("name", ONLY_UNWEIGHTED)
+def test_weights_are_refused_where_nothing_is_proven(name):
+    with pytest.raises(ValueError, match="returns are weighted, for which this is not proven"):
+        ASKED[name](weighted(A, np.ones(N), max_weight=2.0), **GIVEN)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: paired(A, B[:, :5]), r"shapes \(40, 10\) and \(40, 5\); pairs need the same tasks and as many roll"),
+        (lambda: paired(A, B[:20]), "pairs need the same tasks"),
+        (lambda: paired(A, "b"), "returns_b has dtype <U1; expected real numbers"),
+        (lambda: paired(PAIRS, B), "returns_a are pairs of two policies, which are not taken here"),
+        (lambda: jaxcert.certify(PAIRS, 0.0, where=A > 0, **GIVEN), "pairs hold where_a and where_b"),
+        (lambda: jaxcert.certify(PAIRS, 0.0, delta=DELTA, bound="clopper_pearson"), "differences of them"),
+        (lambda: jaxcert.certify(PAIRS, 0.0, delta=DELTA), "returns_a: support is None; expected a pair"),
+        (lambda: jaxcert.certify(PAIRS, 0.0, delta=DELTA, support=(0, np.inf)), "a difference needs a finite"),
+        (
+            lambda: jaxcert.certify(paired(A, B, where_a=A > 8, where_b=A >= 0), 0.0, **GIVEN),
+            "task 0: no rollout|has too few rollouts|at least",
+        ),
+    ],
+)  # fmt: skip
+def test_bad_pairs_are_refused_by_name(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
