@@ -8,11 +8,11 @@ from pathlib import Path
 
 from jaxcert._contents import content_of
 from jaxcert._files import check_suffix
-from jaxcert.report._episodes import read_archive, read_csv, read_npy, read_parquet, unpacked
+from jaxcert.report._episodes import read_csv, read_npy, read_npz, read_parquet, unpacked
 from jaxcert.returns import Returns
 from jaxcert.returns._rows import Columns, check_missing
 
-_ARRAYS = {".npz": read_archive, ".npy": read_npy}
+_ARRAYS = {".npz": read_npz, ".npy": read_npy}
 _TABLES = {".parquet": read_parquet, ".csv": read_csv, ".csv.gz": read_csv}
 _MAYBE_CUT = "its last line has no line ending: if the file was cut short, its last number may be, too"
 

@@ -9,9 +9,10 @@ from typing import IO, Any
 import chex
 import numpy as np
 
+from jaxcert._archive import read_arrays
 from jaxcert._contents import content_of, parsed
 from jaxcert._extras import import_extra
-from jaxcert._files import check_output, check_suffix, read_arrays, whole_file
+from jaxcert._files import check_output, check_suffix, whole_file
 from jaxcert.report._episodes import COLUMNS
 
 _SUFFIXES = (".npz", ".parquet")

@@ -9,8 +9,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._archive import read_arrays
 from jaxcert._contents import content_of, parsed
-from jaxcert._files import read_arrays, write_whole
+from jaxcert._files import write_whole
 from jaxcert._validation import is_concrete
 from jaxcert.certificates import Certificate
 from jaxcert.rollouts._resumption import AdaptiveCertificate, task_columns

@@ -14,8 +14,9 @@ import jax
 import numpy as np
 
 import jaxcert._version as version
+from jaxcert._archive import read_arrays
 from jaxcert._contents import content_of, parsed
-from jaxcert._files import read_arrays, write_new, write_whole
+from jaxcert._files import write_new, write_whole
 from jaxcert._validation import require_real
 from jaxcert.bounds._evaluate import lower_bounds_at, prepare
 from jaxcert.bounds._registry import BOUNDS

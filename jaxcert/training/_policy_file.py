@@ -10,8 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._archive import read_arrays
 from jaxcert._contents import content_of, parsed
-from jaxcert._files import read_arrays, whole_file
+from jaxcert._files import whole_file
 from jaxcert.rollouts import Policy
 from jaxcert.tasks.zones import sequence_policy
 

@@ -12,9 +12,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._archive import read_arrays
 from jaxcert._contents import parsed
 from jaxcert._extras import import_extra
-from jaxcert._files import read_arrays, whole_file
+from jaxcert._files import whole_file
 from jaxcert.rollouts import MultiTaskEnv, collect
 from jaxcert.rollouts._policy import key_apart
 from jaxcert.tasks.zones import ZoneEnv, sequence_policy

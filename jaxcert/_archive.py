@@ -1,0 +1,75 @@
+"""Archives of arrays, `.npz` files: read whole and without unpickling."""
+
+import contextlib
+import io
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import IO
+
+import numpy as np
+
+
+class _SaidError(ValueError):
+    """Says already what is wrong."""
+
+
+def read_arrays(content: bytes, required: Sequence[str], others: Sequence[str] | None = None) -> dict[str, np.ndarray]:
+    """The arrays of an `.npz` file: the required ones, and those of ``others`` that are there (all if None).
+
+    Nothing is ever unpickled, and damage of any kind is a ValueError.
+    """
+    if not content.startswith(b"PK\x03\x04"):
+        raise ValueError("not an .npz file: it does not start as a zip archive does")
+    with damage_told(".npz"), zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = _members(archive)
+        wanted = members if others is None else [name for name in members if name in (*required, *others)]
+        arrays = {name: _array(archive, members[name], name) for name in wanted}
+    for name in required:
+        if name not in arrays:
+            listed = ", ".join(repr(other[:40]) for other in [*members][:8]) or "no array at all"
+            raise ValueError(f"has no array {name!r}, found {listed}")
+    return arrays
+
+
+def whole_array(file: IO[bytes]) -> np.ndarray:
+    """The array, in NumPy's format, that is all of a file.
+
+    To its end: a shape that damage made smaller leaves bytes over, and an archive compares its checksum only there.
+    """
+    array = np.lib.format.read_array(file, allow_pickle=False)
+    if file.read(1):
+        raise _SaidError("goes on after its array, damaged; expected one array")
+    return array
+
+
+@contextlib.contextmanager
+def damage_told(kind: str) -> Iterator[None]:
+    """Any error of a parser on damaged bytes as a ValueError in words."""
+    try:
+        yield
+    except _SaidError:
+        raise
+    except Exception as error:
+        if "Object arrays" in str(error):
+            raise ValueError("holds pickled objects, which are never loaded; expected plain arrays") from error
+        raise ValueError(f"cannot be read as an {kind} file, damaged or cut short ({error})") from error
+
+
+def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """Its arrays by name, if no two have the same one: of these, readers take the first or the last."""
+    members = archive.infolist()
+    names = [member.filename.removesuffix(".npy") for member in members]
+    (name, times), *_ = [*Counter(names).most_common(1), ("", 0)]
+    if times > 1:
+        raise _SaidError(f"holds {times} arrays {name[:40]!r}; expected each name once")
+    if min((member.header_offset for member in members), default=0):
+        raise _SaidError("its archive follows other content, such as another archive; expected one alone")
+    return dict(zip(names, members, strict=True))
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> np.ndarray:
+    with archive.open(member) as file:
+        if not file.peek(6).startswith(b"\x93NUMPY"):
+            raise _SaidError(f"{name!r} is no array; expected plain arrays")
+        return whole_array(file)
