@@ -6,7 +6,7 @@ import warnings
 from os import PathLike
 from pathlib import Path
 
-from jaxcert._contents import content_of
+from jaxcert._contents import content_of, in_file
 from jaxcert._files import check_suffix
 from jaxcert.report._episodes import read_csv, read_npy, read_npz, read_parquet, unpacked
 from jaxcert.returns import Returns
@@ -104,11 +104,9 @@ def read_returns(
     content = content_of(path, "returns")  # once, so that the digest belongs to what is parsed
     kind = check_suffix(path, [*_ARRAYS, *_TABLES])
     columns = Columns(task, episode, value)
-    try:
+    with in_file(path):
         text = unpacked(content) if kind == ".csv.gz" else content
         found, names = _read(kind, text, columns)
-    except ValueError as error:
-        raise ValueError(f"{path}: {' '.join(str(error).split())}") from error
     if kind.startswith(".csv") and not text.endswith((b"\n", b"\r")):
         if strict:
             raise ValueError(f"{path}: {_MAYBE_CUT}; expected a line ending")
