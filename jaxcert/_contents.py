@@ -1,7 +1,9 @@
 """What a file holds: its bytes, or words that say why not; and JSON that has one meaning."""
 
+import contextlib
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,15 @@ def unreadable(path: str | os.PathLike[str], error: OSError) -> OSError:
     named = type(error)(f"{os.fspath(path)}: {words}")
     named.errno = error.errno
     return named
+
+
+@contextlib.contextmanager
+def in_file(path: str | os.PathLike[str]) -> Iterator[None]:
+    """ValueErrors of what a file holds name it, on one line."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(path)}: {' '.join(str(error).split())}") from error
 
 
 def parsed(text: str | bytes, **options: Any) -> Any:

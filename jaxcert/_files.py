@@ -1,14 +1,10 @@
-"""Files: written completely or not at all, and archives of arrays read without unpickling."""
+"""Files that are written completely or not at all."""
 
 import contextlib
-import io
 import os
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import IO
-
-import numpy as np
 
 from jaxcert._leftovers import is_temporary, new_temporary, remove_temporaries
 
@@ -143,46 +139,3 @@ def check_suffix(path: str | os.PathLike[str], suffixes: Collection[str]) -> str
         if name.endswith(suffix) and len(name) > len(suffix):
             return suffix
     raise ValueError(f"{path}: suffix {Path(path).suffix!r}, expected one of {', '.join(suffixes)}")
-
-
-class _TwiceError(ValueError):
-    """An archive that readers may understand differently."""
-
-
-def read_arrays(content: bytes, required: Sequence[str], others: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-    """The arrays of an `.npz` file: the required ones, and those of ``others`` that are there (all if None).
-
-    Nothing is ever unpickled, and damage of any kind is a ValueError.
-    """
-    if not content.startswith(b"PK\x03\x04"):
-        raise ValueError("not an .npz file: it does not start as a zip archive does")
-    try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            names = _members(archive)
-            arrays = {name: archive[name] for name in names if others is None or name in (*required, *others)}
-    except _TwiceError:
-        raise
-    except Exception as error:  # any error of the zip and array parsers on damaged bytes
-        if "Object arrays" in str(error):
-            raise ValueError("holds pickled objects, which are never loaded; expected plain arrays") from error
-        raise ValueError(f"cannot be read as an .npz file, damaged or cut short ({error})") from error
-    for name in required:
-        if name not in arrays:
-            listed = ", ".join(repr(other[:40]) for other in names[:8]) or "no array at all"
-            raise ValueError(f"has no array {name!r}, found {listed}")
-    for name, array in arrays.items():
-        if not isinstance(array, np.ndarray):  # NumPy gives other members of the archive as bytes
-            raise ValueError(f"{name!r} is no array; expected plain arrays")
-    return arrays
-
-
-def _members(archive: np.lib.npyio.NpzFile) -> list[str]:
-    """The names of its arrays, if no two have the same one: of these, readers take the first or the last."""
-    names = archive.files
-    (name, times), *_ = [*Counter(names).most_common(1), ("", 0)]
-    if times > 1:
-        raise _TwiceError(f"holds {times} arrays {name[:40]!r}; expected each name once")
-    members = [] if archive.zip is None else archive.zip.infolist()
-    if min((member.header_offset for member in members), default=0):
-        raise _TwiceError("its archive follows other content, such as another archive; expected one alone")
-    return names

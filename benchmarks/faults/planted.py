@@ -185,6 +185,7 @@ FAULTS = (
     ),
     Fault("exit-status-of-verify", "cli/_verify_command.py", "raise typer.Exit(1)", "raise typer.Exit(0)"),
     Fault("file-replaced", "_files.py", "_move if replace else _place_beside", "_move"),
+    Fault("array-not-read-to-its-end", "_archive.py", "if file.read(1):", "if False:"),
     Fault(
         "stale-chunk",
         "sweep/_chunked.py",

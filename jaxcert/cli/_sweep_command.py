@@ -10,7 +10,7 @@ import typer
 from rich.filesize import decimal
 from rich.progress import MofNCompleteColumn
 
-from jaxcert._contents import content_of
+from jaxcert._contents import content_of, in_file
 from jaxcert._files import check_output
 from jaxcert.cli import _console
 from jaxcert.cli._options import Quiet, Strict
@@ -46,10 +46,8 @@ def read_config(path: Path) -> Config:
         document = tomllib.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:  # also for numbers too long, and nesting too deep
         raise ValueError(f"{path}: is not TOML ({error})") from error
-    try:
+    with in_file(path):
         return _config(document, path.parent)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
 
 
 def _config(document: dict[str, Any], folder: Path) -> Config:

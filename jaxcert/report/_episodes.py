@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from jaxcert._archive import damage_told, read_arrays, whole_array
 from jaxcert._extras import import_extra
-from jaxcert._files import read_arrays
 from jaxcert.returns._frames import arrange_table, check_names
 from jaxcert.returns._rows import Columns, Returns
 
 
-def read_archive(content: bytes) -> Returns:
+def read_npz(content: bytes) -> Returns:
     """The arrays `returns` and, if there is one, `where`; other arrays are not read."""
     if "rollout_return" in read_arrays(content, [], ["rollout_return"]):
         raise ValueError(
@@ -36,15 +36,8 @@ def read_npy(content: bytes) -> Returns:
     """The one array of an `.npy` file. Nothing is ever unpickled."""
     if not content.startswith(b"\x93NUMPY"):
         raise ValueError("not an .npy file: it does not start as one")
-    buffer = io.BytesIO(content)
-    try:
-        array = np.load(buffer, allow_pickle=False)
-    except Exception as error:  # any error of the parser on damaged bytes
-        if "Object arrays" in str(error):
-            raise ValueError("holds pickled objects, which are never loaded; expected a plain array") from error
-        raise ValueError(f"cannot be read as an .npy file, damaged or cut short ({error})") from error
-    if buffer.read(1):
-        raise ValueError("goes on after its array, damaged; expected one array")
+    with damage_told(".npy"):
+        array = whole_array(io.BytesIO(content))
     returns = _checked_returns(array, "its array")
     return Returns(returns, None, np.arange(len(returns)))
 

@@ -6,13 +6,13 @@ import warnings
 from os import PathLike
 from pathlib import Path
 
-from jaxcert._contents import content_of
+from jaxcert._contents import content_of, in_file
 from jaxcert._files import check_suffix
-from jaxcert.report._episodes import read_archive, read_csv, read_npy, read_parquet, unpacked
+from jaxcert.report._episodes import read_csv, read_npy, read_npz, read_parquet, unpacked
 from jaxcert.returns import Returns
 from jaxcert.returns._rows import Columns, check_missing
 
-_ARRAYS = {".npz": read_archive, ".npy": read_npy}
+_ARRAYS = {".npz": read_npz, ".npy": read_npy}
 _TABLES = {".parquet": read_parquet, ".csv": read_csv, ".csv.gz": read_csv}
 _MAYBE_CUT = "its last line has no line ending: if the file was cut short, its last number may be, too"
 
@@ -104,11 +104,9 @@ def read_returns(
     content = content_of(path, "returns")  # once, so that the digest belongs to what is parsed
     kind = check_suffix(path, [*_ARRAYS, *_TABLES])
     columns = Columns(task, episode, value)
-    try:
+    with in_file(path):
         text = unpacked(content) if kind == ".csv.gz" else content
         found, names = _read(kind, text, columns)
-    except ValueError as error:
-        raise ValueError(f"{path}: {' '.join(str(error).split())}") from error
     if kind.startswith(".csv") and not text.endswith((b"\n", b"\r")):
         if strict:
             raise ValueError(f"{path}: {_MAYBE_CUT}; expected a line ending")

@@ -9,9 +9,10 @@ from typing import IO, Any
 import chex
 import numpy as np
 
-from jaxcert._contents import content_of, parsed
+from jaxcert._archive import read_arrays
+from jaxcert._contents import content_of, in_file, parsed
 from jaxcert._extras import import_extra
-from jaxcert._files import check_output, check_suffix, read_arrays, whole_file
+from jaxcert._files import check_output, check_suffix, whole_file
 from jaxcert.report._episodes import COLUMNS
 
 _SUFFIXES = (".npz", ".parquet")
@@ -94,10 +95,8 @@ def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
     """
     reader = {".npz": _about_archive, ".parquet": _about_parquet}.get(Path(path).suffix.lower())
     content = content_of(path, "returns") if reader else b""
-    try:
+    with in_file(path):
         about = reader(content) if reader else "{}"
-    except (ValueError, OSError) as error:
-        raise ValueError(f"{path}: {' '.join(str(error).split())}") from error
     try:
         facts = parsed(about)
     except ValueError:  # what others call "about", or one fact twice
@@ -118,7 +117,7 @@ def _about_parquet(content: bytes) -> str:
     pa, parquet = import_extra("pyarrow", "io"), import_extra("pyarrow.parquet", "io")
     try:
         metadata = parquet.read_schema(pa.BufferReader(content)).metadata or {}
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OSError) as error:
         raise ValueError(f"cannot be read as Parquet, damaged or cut short ({error})") from error
     return metadata.get(b"jaxcert", b"{}").decode("utf-8", "replace")
 

@@ -1,7 +1,5 @@
 """An adaptive run in a file: its certificate, its rollouts, and what it needs to go on."""
 
-import io
-import json
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -9,8 +7,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._contents import content_of, parsed
-from jaxcert._files import read_arrays, write_whole
+from jaxcert._archive import ADAPTIVE, check_arrays, read_archive, write_archive
+from jaxcert._contents import in_file
 from jaxcert._validation import is_concrete
 from jaxcert.certificates import Certificate
 from jaxcert.rollouts._resumption import AdaptiveCertificate, task_columns
@@ -19,7 +17,6 @@ from jaxcert.sequential._file import from_arrays, to_arrays
 from jaxcert.sequential._replay import check_replay
 from jaxcert.sequential._wealth import certificate_of
 
-_FORMAT = "jaxcert-adaptive-1"
 _STATE, _TASKS = "state_", "task_"
 _COUNTS = ("num_started", "num_unfinished")
 _LOG = ("rollout_task", "rollout_return")
@@ -80,20 +77,13 @@ def save_adaptive(
     arrays = _to_arrays(found)
     _check(arrays)
     certificate, task = found.certificate, arrays["rollout_task"]
-    about = {
-        "format": _FORMAT,
-        "certificate": str(found).splitlines(),
-        "deterministic": found.deterministic,
-        "facts": dict(facts or {}),
-    }
+    sentences = str(found).splitlines()
+    about = {"certificate": sentences, "deterministic": found.deterministic, "facts": dict(facts or {})}
     figures = {name: np.asarray(getattr(certificate, name)) for name in _FIGURES}
     others = {"rollout_number": _numbers(task), **figures}
     tasks = {f"{_TASKS}{name}": column for name, column in task_columns(found.tasks).items()}
     _check_tasks(tasks, found.state)
-    everything: dict[str, Any] = {**arrays, **others, **tasks, "about": np.array(json.dumps(about, allow_nan=False))}
-    content = io.BytesIO()
-    np.savez(content, **everything)
-    write_whole(path, content.getvalue(), replace=replace)
+    write_archive(path, ADAPTIVE, about, {**arrays, **others, **tasks}, replace=replace)
 
 
 def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:
@@ -121,10 +111,9 @@ def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:
         Traceback (most recent call last):
         ValueError: README.md: not an .npz file: it does not start as a zip archive does
     """
-    content = content_of(path, "an adaptive run")
-    try:
-        about = _about(content)
-        arrays = read_arrays(content, _FIELDS)
+    about, arrays = read_archive(path, ADAPTIVE, _FIELDS)
+    with in_file(path):
+        _check_head(about)
         state = _check(arrays)
         tasks = {name: column for name, column in arrays.items() if name.startswith(_TASKS)}
         _check_tasks(tasks, state)
@@ -132,8 +121,6 @@ def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:
         certificate = certificate_of(state, jnp.asarray(arrays["delta"]))
         _check_figures(arrays, certificate)
         _check_passed_after(arrays, state)
-    except ValueError as error:
-        raise ValueError(f"{os.fspath(path)}: {error}") from error
     return AdaptiveCertificate(
         certificate=certificate,
         state=state,
@@ -160,26 +147,18 @@ def adaptive_facts(path: str | os.PathLike[str]) -> dict[str, Any]:
         >>> adaptive_facts("run.npz")["seed"]  # doctest: +SKIP
         7
     """
-    content = content_of(path, "an adaptive run")
-    try:
-        return _about(content)["facts"]
-    except ValueError as error:
-        raise ValueError(f"{os.fspath(path)}: {error}") from error
+    about, _ = read_archive(path, ADAPTIVE)
+    with in_file(path):
+        _check_head(about)
+    return about["facts"]
 
 
-def _about(content: bytes) -> dict[str, Any]:
-    text = read_arrays(content, ["about"], [])["about"]
-    try:
-        about = parsed(str(text))
-    except ValueError as error:
-        raise ValueError(f"array 'about' is no JSON ({error}); expected an adaptive run") from error
-    known = isinstance(about, dict) and about.get("format") == _FORMAT and isinstance(about.get("facts"), dict)
-    if not known or about.get("deterministic", ...) not in (True, False, None):
-        raise ValueError(f"holds no adaptive run of the format {_FORMAT}")
-    return about
+def _check_head(about: Mapping[str, Any]) -> None:
+    if not isinstance(about.get("facts"), dict) or about.get("deterministic", ...) not in (True, False, None):
+        raise ValueError("array 'about' has no facts of an adaptive run, or not whether its policy is deterministic")
 
 
-def _to_arrays(found: AdaptiveCertificate) -> dict[str, Any]:
+def _to_arrays(found: AdaptiveCertificate) -> dict[str, np.ndarray]:
     """What ``load_adaptive`` needs, on the host."""
     state = {f"{_STATE}{name}": array for name, array in to_arrays(found.state).items()}
     rest = {name: np.asarray(getattr(found, name)) for name in ("passed_after", *_COUNTS, *_LOG)}
@@ -208,10 +187,7 @@ def _check(arrays: Mapping[str, np.ndarray]) -> SequentialState:
         "rollout_task": (whole, r),
         "rollout_return": (dtype, r),
     }
-    for name, (kind, shape) in expected.items():
-        if (arrays[name].dtype, arrays[name].shape) != (kind, shape):
-            given = f"{arrays[name].dtype} of shape {arrays[name].shape}"
-            raise ValueError(f"array {name!r} is {given}, expected {kind} of shape {shape}")
+    check_arrays(arrays, expected)
     if not _is_possible(arrays, state):
         raise ValueError("holds numbers that no adaptive run gives")
     return state

@@ -129,6 +129,8 @@ def _rows(name: str, leaf: Any) -> np.ndarray:
     array = np.asarray(jax.random.key_data(leaf) if is_key else leaf)
     if not array.ndim or array.dtype == object:
         raise ValueError(f"parameter {name} of the tasks is {array.dtype} of shape {array.shape}; expected [n, ...]")
+    if array.dtype.kind == "V" and jnp.issubdtype(array.dtype, jnp.floating):  # bfloat16, a type that files lose
+        array = array.astype(np.float32)
     return array.reshape(len(array), -1)
 
 

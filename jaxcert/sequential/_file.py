@@ -1,15 +1,13 @@
 """The state of a sequential experiment in a file, for rollouts that take minutes each."""
 
-import io
 import os
 from collections.abc import Mapping
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._contents import content_of
-from jaxcert._files import read_arrays, write_whole
+from jaxcert._archive import EXPERIMENT, check_arrays, read_archive, write_archive
+from jaxcert._contents import in_file
 from jaxcert._validation import is_concrete
 from jaxcert.sequential._rule import MOST_ROLLOUTS, calibrated_goals
 from jaxcert.sequential._wealth import SequentialState
@@ -33,9 +31,7 @@ def save(path: str | os.PathLike[str], state: SequentialState) -> None:
         ...     load(f"{folder}/experiment.npz").valid.shape
         (20,)
     """
-    content = io.BytesIO()
-    np.savez(content, **to_arrays(state))
-    write_whole(path, content.getvalue())
+    write_archive(path, EXPERIMENT, {}, to_arrays(state))
 
 
 def load(path: str | os.PathLike[str]) -> SequentialState:
@@ -59,14 +55,12 @@ def load(path: str | os.PathLike[str]) -> SequentialState:
         Traceback (most recent call last):
         ValueError: README.md: not an .npz file: it does not start as a zip archive does
     """
-    content = content_of(path, "the state of an experiment")
-    try:
-        return from_arrays(read_arrays(content, SequentialState._fields))
-    except ValueError as error:
-        raise ValueError(f"{os.fspath(path)}: {error}") from error
+    _, arrays = read_archive(path, EXPERIMENT, SequentialState._fields)
+    with in_file(path):
+        return from_arrays(arrays)
 
 
-def to_arrays(state: SequentialState) -> dict[str, Any]:
+def to_arrays(state: SequentialState) -> dict[str, np.ndarray]:
     """The fields of a state by name, on the host; ValueError for anything else than one concrete state."""
     if not isinstance(state, SequentialState) or not is_concrete(state):
         raise ValueError(f"state is a {type(state).__name__}, or traced; expected a concrete SequentialState")
@@ -106,10 +100,7 @@ def _check(arrays: Mapping[str, np.ndarray]) -> None:
         "is_binary": (truth, ()),
         "bets": (dtype, g),
     }
-    for name, (kind, shape) in expected.items():
-        if (arrays[name].dtype, arrays[name].shape) != (kind, shape):
-            found = f"{arrays[name].dtype} of shape {arrays[name].shape}"
-            raise ValueError(f"array {name!r} is {found}, expected {kind} of shape {shape}")
+    check_arrays(arrays, expected)
     if not _is_possible(arrays):
         raise ValueError("holds numbers that no experiment gives")
 

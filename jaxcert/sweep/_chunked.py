@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import hashlib
-import io
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -14,8 +13,9 @@ import jax
 import numpy as np
 
 import jaxcert._version as version
+from jaxcert._archive import CHUNK, read_archive, write_archive
 from jaxcert._contents import content_of, parsed
-from jaxcert._files import read_arrays, write_new, write_whole
+from jaxcert._files import write_new
 from jaxcert._validation import require_real
 from jaxcert.bounds._evaluate import lower_bounds_at
 from jaxcert.bounds._prepare import prepare
@@ -72,9 +72,7 @@ class Store:
         lower = _load(path, digest)
         if lower is None or lower.shape != (each.num_rows, seeds.stop - seeds.start, tasks.stop - tasks.start):
             lower = compute()
-            content = io.BytesIO()
-            np.savez(content, digest=np.asarray(digest), lower=lower, checksum=np.asarray(_checksum(digest, lower)))
-            write_whole(path, content.getvalue())
+            write_archive(path, CHUNK, {"digest": digest, "checksum": _checksum(digest, lower)}, {"lower": lower})
         return lower
 
     def _digest(self, each: Pass, chunk: Tile, x: Any, where: Any) -> str:
@@ -94,10 +92,10 @@ class Store:
 def _load(path: Path, digest: str) -> np.ndarray | None:
     """Lower bounds from a file; None if there is none, or not as it was written; ValueError if they are other ones."""
     try:
-        arrays = read_arrays(path.read_bytes(), ["digest", "lower", "checksum"])
+        head, arrays = read_archive(path, CHUNK, ["lower"])
     except (OSError, ValueError):
         return None
-    if str(arrays["digest"]) != digest:
+    if head.get("digest") != digest:
         raise ValueError(
             f"{path}: was computed from other returns, or for another chunk or sweep; expected what the sweep was "
             "started with (nothing was changed)"
@@ -105,7 +103,7 @@ def _load(path: Path, digest: str) -> np.ndarray | None:
     lower = arrays["lower"]
     if lower.dtype.kind != "f" or np.isnan(lower).any():
         return None
-    return lower if str(arrays["checksum"]) == _checksum(digest, lower) else None
+    return lower if head.get("checksum") == _checksum(digest, lower) else None
 
 
 def _checksum(digest: str, lower: np.ndarray) -> str:

@@ -1,6 +1,5 @@
 """A policy as a file: the networks of PPO and their parameters."""
 
-import json
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
@@ -10,8 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._contents import content_of, parsed
-from jaxcert._files import read_arrays, whole_file
+from jaxcert._archive import POLICY, read_archive, write_archive
+from jaxcert._contents import in_file
 from jaxcert.rollouts import Policy
 from jaxcert.tasks.zones import sequence_policy
 
@@ -108,7 +107,6 @@ NETWORKS = {
 }
 
 
-_FORMAT = "jaxcert-policy-1"
 SHIPPED = ("cheetah", "walker", "zones")
 
 
@@ -125,7 +123,7 @@ def save_policy(path: str | Path, params: Any, *, environment: str, network: str
 
     Raises:
         ValueError: for parameters of another network, or that are not finite in single precision; for an environment
-            without a name, a network that is not known, and a fact that JSON does not have or named ``format``.
+            without a name, a network that is not known, and a fact that JSON does not have or called ``format``.
 
     Example:
         >>> save_policy("policy.npz", params, environment="cheetah", num_steps=60_000_000)  # doctest: +SKIP
@@ -133,11 +131,8 @@ def save_policy(path: str | Path, params: Any, *, environment: str, network: str
     _check_network("network is", network)
     if not isinstance(environment, str):
         raise ValueError(f"environment is {environment!r}; expected its name")
-    about = _about({"environment": environment, "network": network}, facts)
     arrays = _single("params:", NETWORKS[network].arrays(params))
-    contents: dict[str, Any] = {"about": np.array(about), **arrays}
-    with whole_file(path) as file:
-        np.savez_compressed(file, **contents)
+    write_archive(path, POLICY, {"environment": environment, "network": network, **facts}, arrays)
 
 
 def load_policy(path: str | Path, *, environment: str, deterministic: bool = True) -> Policy:
@@ -161,10 +156,8 @@ def load_policy(path: str | Path, *, environment: str, deterministic: bool = Tru
     if about["environment"] != environment:
         raise ValueError(f"{path} holds a policy for {about['environment']!r}, not for {environment!r}")
     arrays = _single(f"{path}:", arrays)
-    try:
+    with in_file(path):
         return NETWORKS[about["network"]].policy(arrays, deterministic)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
 
 
 def policy_facts(path: str | Path) -> dict[str, Any]:
@@ -183,7 +176,7 @@ def policy_facts(path: str | Path) -> dict[str, Any]:
         >>> policy_facts("policy.npz")["environment"]  # doctest: +SKIP
         'cheetah'
     """
-    return {name: value for name, value in _read(path)[1].items() if name != "format"}
+    return _read(path)[1]
 
 
 def sample_policy(name: str, *, deterministic: bool = True) -> Policy:
@@ -212,34 +205,10 @@ def sample_policy(name: str, *, deterministic: bool = True) -> Policy:
         return load_policy(path, environment=name, deterministic=deterministic)
 
 
-def _about(names: dict[str, str], facts: dict[str, Any]) -> str:
-    """What a file says about its policy, as JSON."""
-    if "format" in facts:
-        raise ValueError("format is a fact; expected another name, since the file says its own format by this one")
-    for name, fact in facts.items():
-        try:
-            json.dumps(fact, default=_plain_number)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise ValueError(f"{name} is {fact!r}; expected a number or a string") from error
-    return json.dumps({"format": _FORMAT, **names, **facts}, default=_plain_number)
-
-
-def _plain_number(number: Any) -> Any:
-    """A number of NumPy as one of Python, which JSON has."""
-    if not isinstance(number, np.generic):
-        raise TypeError
-    return number.item()
-
-
 def _read(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    content = content_of(path, "a policy")
-    try:
-        arrays = read_arrays(content, ["about"])
-        about = parsed(str(arrays.pop("about")))
-    except ValueError as error:
-        raise ValueError(f"{path} is no policy file, or damaged") from error
-    if not isinstance(about, dict) or about.get("format") != _FORMAT or not isinstance(about.get("environment"), str):
-        raise ValueError(f"{path} is no policy file of a known format")
+    about, arrays = read_archive(path, POLICY)
+    if not isinstance(about.get("environment"), str):
+        raise ValueError(f"{path} is a policy for {about.get('environment')!r}, expected the name of an environment")
     _check_network(f"{path} holds a network", about.setdefault("network", "brax"))
     return arrays, about
 

@@ -229,7 +229,10 @@ def _frames(path):
         (["rollout", "none", "--tasks", 2, "--rollouts", 2, "--out", "r.npz"], "none: no checkpoint there"),
         (["rollout", "cheetah", "--tasks", 2, "--rollouts", 2, "--out", "r.csv"], "suffix '.csv', expected one of"),
         (["rollout", "cheetah", "--tasks", 0, "--rollouts", 2, "--out", "r.npz"], "tasks"),
-        (["rollout", "bad.npz", "--tasks", 2, "--rollouts", 2, "--out", "r.npz"], "bad.npz is no policy file"),
+        (
+            ["rollout", "bad.npz", "--tasks", 2, "--rollouts", 2, "--out", "r.npz"],
+            "bad.npz: cannot be read as",
+        ),
         (["rollout", "foreign.npz", "--tasks", 2, "--rollouts", 2, "--out", "r.npz"], "holds a policy for 'ant'"),
         (["render", "cheetah", "--out", "v.png"], "suffix '.png', expected one of .gif, .mp4"),
         (["render", "cheetah", "--out", "none/v.gif"], "the folder 'none' does not exist"),

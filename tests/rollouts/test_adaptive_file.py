@@ -98,7 +98,8 @@ def test_a_run_goes_on_from_any_look(found, tmp_path):
 def test_one_s_own_run_of_rollouts_made_elsewhere(found, tmp_path):
     """As on a robot: NumPy arrays, tasks by name or none at all."""
     own = jax.tree.map(np.asarray, found)
-    for tasks in (None, {"door": np.array([f"door {i}" for i in range(30)]), "pose": np.zeros((30, 2))}):
+    named = {"door": np.array([f"door {i}" for i in range(30)]), "pose": np.zeros((30, 2), jnp.bfloat16)}
+    for tasks in (None, named):
         fields = {name: getattr(own, name) for name in own.__dataclass_fields__}
         save_adaptive(tmp_path / "own.npz", AdaptiveCertificate(**{**fields, "tasks": tasks}))
         again = load_adaptive(tmp_path / "own.npz")
@@ -123,21 +124,11 @@ def test_what_cannot_be_written_is_refused(found, tmp_path):
         save_adaptive(tmp_path / "run.npz", "found")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="or traced"):
         jax.jit(lambda one: save_adaptive(tmp_path / "run.npz", one))(found)
-    with pytest.raises(ValueError, match="not JSON compliant"):
+    with pytest.raises(ValueError, match=r"facts cannot be written as JSON .*not JSON compliant"):
         save_adaptive(tmp_path / "run.npz", found, facts={"until": float("nan")})
     with pytest.raises(ValueError, match="does not exist"):
         save_adaptive(tmp_path / "none" / "run.npz", found)
     assert not list(tmp_path.iterdir())
-
-
-def test_a_file_cut_short_anywhere_is_refused(path, tmp_path):
-    content, cut = path.read_bytes(), tmp_path / "cut.npz"
-    for size in (0, 3, *range(10, len(content) - 1, 401), len(content) - 1):
-        cut.write_bytes(content[:size])
-        with pytest.raises(ValueError, match=r"cut\.npz: "):
-            load_adaptive(cut)
-        with pytest.raises(ValueError, match=r"cut\.npz: "):
-            adaptive_facts(cut)
 
 
 @pytest.mark.parametrize(
@@ -166,12 +157,8 @@ def test_a_file_cut_short_anywhere_is_refused(path, tmp_path):
         ("rollout_number", lambda x: x + 1, "array 'rollout_number' is not what the rollouts in its log give"),
         ("state_wealth", lambda x: -x, "numbers that no experiment gives"),
         ("state_num_rollouts", lambda x: x + 1, "numbers that no adaptive run gives"),
-        ("about", lambda x: np.array("{"), "no JSON"),
-        ("about", lambda x: np.array("[" * 100_000), "no JSON"),
-        ("about", lambda x: np.array('{"format": "other"}'), "no adaptive run of the format"),
-        ("about", lambda x: np.array("[]"), "no adaptive run of the format"),
-        ("about", lambda x: np.array(str(x).replace("true", "3")), "no adaptive run of the format"),
-        ("rollout_return", lambda x: x.astype(object), "pickled objects, which are never loaded"),
+        ("about", lambda x: np.array('{"format": "jaxcert-adaptive-1"}'), "no facts of an adaptive run"),
+        ("about", lambda x: np.array(str(x).replace("true", "3")), "or not whether its policy is deterministic"),
     ],
 )
 def test_other_arrays_are_refused(path, tmp_path, name, change, message):

@@ -202,18 +202,9 @@ def test_a_state_goes_on_after_a_file(tmp_path, precision):
     assert [file.name for file in tmp_path.iterdir()] == ["experiment.npz"]
 
 
-def test_a_file_cut_short_anywhere_is_refused(tmp_path):
-    whole, cut = tmp_path / "whole.npz", tmp_path / "cut.npz"
-    sequential.save(whole, begin())
-    content = whole.read_bytes()
-    for length in (*range(0, len(content), 97), len(content) - 1):
-        cut.write_bytes(content[:length])
-        with pytest.raises(ValueError, match=r"cut\.npz: "):
-            sequential.load(cut)
-
-
 def test_files_that_hold_something_else_are_refused(tmp_path):
-    arrays = {name: np.asarray(array) for name, array in begin()._asdict().items()}
+    sequential.save(tmp_path / "state.npz", begin())
+    arrays = dict(np.load(tmp_path / "state.npz"))
     for name, value, message in (
         ("wealth", arrays["wealth"][:, :1], "array 'wealth' is float32 of shape"),
         ("wealth", -arrays["wealth"], "numbers that no experiment gives"),
@@ -230,9 +221,10 @@ def test_files_that_hold_something_else_are_refused(tmp_path):
         np.savez(tmp_path / "other.npz", **{**arrays, name: value})
         with pytest.raises(ValueError, match=message):
             sequential.load(tmp_path / "other.npz")
-    np.savez(tmp_path / "other.npz", returns=X)
-    with pytest.raises(ValueError, match="has no array 'wealth'"):
-        sequential.load(tmp_path / "other.npz")
+    for missing in ("about", "wealth"):
+        np.savez(tmp_path / "other.npz", **{name: array for name, array in arrays.items() if name != missing})
+        with pytest.raises(ValueError, match=f"has no array '{missing}'"):
+            sequential.load(tmp_path / "other.npz")
 
 
 def test_tasks_that_passed_without_the_wealth_for_it_are_refused(tmp_path):

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import jaxcert
+from jaxcert._archive import CHUNK, read_archive, write_archive
 from jaxcert.sweep import Grid, sweep
 from jaxcert.sweep._chunked import _checksum
 
@@ -71,12 +72,11 @@ def test_a_damaged_chunk_is_computed_again(started, damage):
 
 def replaced(path, change, *, new_checksum=True):
     """The chunk with other lower bounds."""
-    with np.load(path) as archive:
-        arrays = dict(archive)
-    arrays["lower"] = change(arrays["lower"])
+    head, arrays = read_archive(path, CHUNK)
+    lower = change(arrays["lower"])
     if new_checksum:
-        arrays["checksum"] = np.asarray(_checksum(str(arrays["digest"]), arrays["lower"]))
-    np.savez(path, **arrays)
+        head["checksum"] = _checksum(head["digest"], lower)
+    write_archive(path, CHUNK, head, {"lower": lower})
 
 
 def test_a_chunk_that_was_altered_is_computed_again(started):
@@ -208,7 +208,6 @@ PROGRAM = """
 import sys, time
 import numpy as np
 from jaxcert.sweep import Grid, sweep
-from jaxcert.sweep._chunked import _checksum
 x = np.random.default_rng(0).uniform(0.2, 0.8, (2, 12, 16)).astype(np.float32)
 grid = Grid(np.linspace(0.1, 0.7, 9), bounds=("hoeffding", "dkw"), betas=(0.1, 0.2))
 def progress(done, total):

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import zipfile
 from types import SimpleNamespace
 
 import jax
@@ -61,24 +60,10 @@ def test_a_file_cut_short_is_refused(file):
     content = file.read_bytes()
     for length in (0, 10, len(content) // 2, len(content) - 1):
         file.write_bytes(content[:length])
-        with pytest.raises(ValueError, match=r"is no policy file, or damaged|is empty"):
+        with pytest.raises(ValueError, match=r"policy\.npz: "):
             load_policy(file, environment="pendulum")
     with pytest.raises(FileNotFoundError):
         load_policy(file.with_name("none.npz"), environment="pendulum")
-
-
-def test_pickled_objects_are_never_loaded(tmp_path):
-    path = tmp_path / "bad.npz"
-    np.savez(path, about=np.array({"format": "jaxcert-policy-1"}, dtype=object))
-    with pytest.raises(ValueError, match="is no policy file, or damaged"):
-        load_policy(path, environment="pendulum")
-
-
-def test_what_is_no_array_is_refused(file):
-    with zipfile.ZipFile(file, "a") as archive:
-        archive.writestr("w9", "hello")
-    with pytest.raises(ValueError, match="is no policy file, or damaged"):
-        load_policy(file, environment="pendulum")
 
 
 @pytest.mark.parametrize(
@@ -87,13 +72,16 @@ def test_what_is_no_array_is_refused(file):
         ({"b0": np.zeros(8, np.int32)}, "b0 does not hold finite numbers"),
         ({"b0": np.array(["0"] * 8)}, "b0 does not hold finite numbers"),
         ({"b0": np.full(8, 1e300)}, "b0 does not hold finite numbers"),
-        ({"about": np.array('{"format": "jaxcert-policy-1", "environment": 5}')}, "of a known format"),
+        (
+            {"about": np.array('{"format": "jaxcert-policy-1", "environment": 5}')},
+            "is a policy for 5, expected",
+        ),
         ({"w1": np.zeros((3, 7), np.float32)}, "layer 1 has shapes"),
         ({"b0": np.zeros(3, np.float32)}, "layer 0 has shapes"),
         ({"obs_std": np.zeros(4, np.float32)}, "normalisation or output do not fit"),
         ({"w0": np.full((5, 8), np.nan, np.float32)}, "w0 does not hold finite numbers"),
         ({"more": np.zeros(1)}, "expected the layers of one network"),
-        ({"about": np.array('{"format": "other"}')}, "no policy file of a known format"),
+        ({"about": np.array('{"format": "jaxcert-adaptive-1"}')}, "is an adaptive run, expected a policy"),
         (
             {"about": np.array('{"format": "jaxcert-policy-1", "environment": "pendulum", "network": "cnn"}')},
             "holds a network 'cnn'; expected one of brax, sequence",
@@ -106,8 +94,6 @@ def test_what_is_no_array_is_refused(file):
             {"about": np.array('{"format": "jaxcert-policy-1", "environment": "pendulum", "network": "sequence"}')},
             "no parameters of a network for zones",
         ),
-        ({"about": np.array("[")}, "or damaged"),
-        ({"about": np.array("[" * 100_000)}, "or damaged"),
     ],
 )
 def test_what_does_not_fit_is_refused(file, change, message):
@@ -159,9 +145,9 @@ def test_parameters_of_another_network_are_not_written(tmp_path, params, network
 @pytest.mark.parametrize(
     ("facts", "message"),
     [
-        ({"format": "other"}, "format is a fact; expected another name"),
-        ({"machine": {1, 2}}, r"machine is \{1, 2\}; expected a number or a string"),
-        ({"machine": np.zeros(2)}, r"machine is array.*; expected a number or a string"),
+        ({"format": "other"}, "format is the name by which a file says what it is"),
+        ({"machine": {1, 2}}, "machine cannot be written as JSON"),
+        ({"machine": np.zeros(2)}, "machine cannot be written as JSON"),
         ({"environment": 5}, "environment is 5; expected its name"),
     ],
 )

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -205,21 +206,43 @@ def test_a_training_that_diverges_keeps_its_last_checkpoint(tmp_path):
         assert policy_facts(find_policy(tmp_path))["num_steps"] == 0
 
 
-@pytest.mark.parametrize("damage", ["cut", "text", "nan", "pickle"])
-def test_a_damaged_learner_is_refused(tmp_path, damage):
-    train(zones.ENV, TINY, checkpoints=tmp_path)
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A folder with a finished training."""
+    folder = tmp_path_factory.mktemp("trained")
+    train(zones.ENV, TINY, checkpoints=folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        ("cut", "cannot be read as an .npz file"),
+        ("text", "not an .npz file"),
+        ("nan", ".* is not finite"),
+        ("pickle", "holds pickled objects"),
+        ("shape", r"array .*propositions.* is float32 of shape \(1, .*, expected"),
+        ("missing", "has no array .*propositions"),
+        ("policy", "is a policy, expected a training on zones"),
+    ],
+)
+def test_a_damaged_learner_is_refused(trained, tmp_path, damage, words):
+    shutil.copytree(trained, tmp_path, dirs_exist_ok=True)
     path = tmp_path / "learner.npz"
     content = path.read_bytes()
     if damage == "cut":
         path.write_bytes(content[: len(content) // 2])
     elif damage == "text":
         path.write_text("no archive")
+    elif damage == "policy":
+        find_policy(tmp_path).replace(path)
     else:
         arrays = dict(np.load(path))
         name = next(name for name in arrays if name.startswith(".params") and "propositions" in name)
-        arrays[name] = np.array([{}]) if damage == "pickle" else np.full_like(arrays[name], np.nan)
-        np.savez(path, **arrays)
-    with pytest.raises(ValueError, match="is not finite" if damage == "nan" else "holds no training on zones"):
+        array = arrays.pop(name)
+        others = {"pickle": np.array([{}]), "nan": np.full_like(array, np.nan), "shape": array[None]}
+        np.savez(path, **arrays, **({} if damage == "missing" else {name: others[damage]}))
+    with pytest.raises(ValueError, match=rf"learner\.npz: {words}"):
         train(zones.ENV, TINY, checkpoints=tmp_path)
 
 

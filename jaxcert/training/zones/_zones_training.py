@@ -12,9 +12,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._contents import parsed
+from jaxcert._archive import LEARNER, check_arrays, read_archive, write_archive
+from jaxcert._contents import in_file
 from jaxcert._extras import import_extra
-from jaxcert._files import read_arrays, whole_file
 from jaxcert.rollouts import MultiTaskEnv, collect
 from jaxcert.rollouts._policy import key_apart
 from jaxcert.tasks.zones import ZoneEnv, sequence_policy
@@ -25,7 +25,7 @@ from jaxcert.training._policy_file import save_policy
 from jaxcert.training.zones._learner import Learned, Learner, initial_learner, num_steps, update
 from jaxcert.training.zones._zones_settings import ZonesSettings
 
-_FILE, _FORMAT = "learner.npz", "jaxcert-zones-learner-1"
+_FILE = "learner.npz"
 # Settings with which training may go on as it likes.
 _FREE = ("num_timesteps", "num_evals", "num_eval_envs")
 
@@ -63,10 +63,8 @@ def _policy_file(folder: Path, learner: Learner, settings: ZonesSettings) -> Pat
 
 def save_learner(path: Path, learner: Learner, env: MultiTaskEnv, settings: ZonesSettings) -> None:
     """Write all arrays of a learner."""
-    about = json.dumps({"format": _FORMAT, **_facts(env, settings)})
-    contents: dict[str, Any] = {name: np.asarray(leaf) for name, leaf in _named(_without_type(learner)).items()}
-    with whole_file(path) as file:
-        np.savez(file, about=np.array(about), **contents)
+    arrays = {name: np.asarray(leaf) for name, leaf in _named(_without_type(learner)).items()}
+    write_archive(path, LEARNER, _facts(env, settings), arrays)
 
 
 def load_learner(path: Path, env: MultiTaskEnv, settings: ZonesSettings) -> Learner | None:
@@ -77,30 +75,23 @@ def load_learner(path: Path, env: MultiTaskEnv, settings: ZonesSettings) -> Lear
     """
     if not path.is_file():
         return None
-    try:
-        arrays = read_arrays(path.read_bytes(), ["about"])
-        about = parsed(str(arrays.pop("about")))
-        facts = {name: about[name] for name in ("format", *_facts(env, settings))}
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} holds no training on zones, or is damaged") from error
-    for name, wanted in {"format": _FORMAT, **_facts(env, settings)}.items():
-        if facts[name] != wanted:
-            found = f"{name} {facts[name]}, not {wanted}"
-            raise ValueError(f"{path} is of a training with {found}; choose another folder")
+    facts, arrays = read_archive(path, LEARNER)
+    for name, wanted in _facts(env, settings).items():
+        if (found := facts.get(name, "missing")) != wanted:
+            raise ValueError(f"{path} is of a training with {name} {found}, not {wanted}; choose another folder")
     like = jax.eval_shape(lambda: _without_type(initial_learner(jax.random.key(0), env, settings)))
-    _check_arrays(path, arrays, _named(like))
+    with in_file(path):
+        _check(arrays, _named(like))
     leaves = [jnp.asarray(arrays[name]) for name in _named(like)]
     learner = jax.tree.unflatten(jax.tree.structure(like), leaves)
     return learner._replace(key=jax.random.wrap_key_data(learner.key, impl=_implementation()))
 
 
-def _check_arrays(path: Path, arrays: dict[str, np.ndarray], expected: dict[str, Any]) -> None:
-    for name in sorted(set(arrays) | set(expected)):
-        found, wanted = (_described(tree.get(name)) for tree in (arrays, expected))
-        if found != wanted:
-            raise ValueError(f"{path}: {name} is {found}; expected {wanted}")
-        if arrays[name].dtype.kind == "f" and name.startswith(".params") and not np.all(np.isfinite(arrays[name])):
-            raise ValueError(f"{path}: {name} is not finite")
+def _check(arrays: dict[str, np.ndarray], expected: dict[str, Any]) -> None:
+    check_arrays(arrays, {name: (leaf.dtype, leaf.shape) for name, leaf in expected.items()})
+    for name, array in arrays.items():
+        if array.dtype.kind == "f" and name.startswith(".params") and not np.all(np.isfinite(array)):
+            raise ValueError(f"{name} is not finite")
 
 
 def _facts(env: MultiTaskEnv, settings: ZonesSettings) -> dict[str, Any]:
@@ -121,10 +112,6 @@ def _implementation() -> str:
 
 def _named(tree: Any) -> dict[str, Any]:
     return {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
-
-
-def _described(array: Any) -> str:
-    return "missing" if array is None else f"{array.dtype}{list(array.shape)}"
 
 
 def check_zones_training(env: MultiTaskEnv, settings: ZonesSettings) -> None:
