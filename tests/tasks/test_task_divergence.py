@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -205,6 +206,33 @@ def test_tiny_shifts_keep_their_digits(tfd):
         assert exact <= found <= exact * (1 + mp.mpf(10) ** -15)
 
 
+@pytest.mark.parametrize("size", [1e10, 1e20, 1e37])
+def test_normal_distributions_across_the_range_of_float32(tfd, size):
+    """A point beside nearly all of float32: the closed forms subtract numbers of up to 1e148."""
+    mp = mpmath.mp.clone()
+    mp.dps = 400
+    q, p = (np.float32(size), np.float32(1 / size)), (np.float32(0), np.float32(size))
+    mean, std, wide = mp.mpf(float(q[0])), mp.mpf(float(q[1])), mp.mpf(float(p[1]))
+    wanted = (
+        mp.log(wide / std) + (std**2 + mean**2) / (2 * wide**2) - mp.mpf(1) / 2,
+        wide**2 / (std * mp.sqrt(2 * wide**2 - std**2)) * mp.exp(mean**2 / (2 * wide**2 - std**2)) - 1,
+        wide / std * mp.exp(mean**2 / (2 * (wide**2 - std**2))),
+    )
+    found = divergences(tfd.Normal(*q), tfd.Normal(*p))
+    assert 1 - 2 / size <= found[0] <= 1
+    for value, exact in zip(found[1:], wanted, strict=True):
+        assert exact <= value <= exact * (1 + mp.mpf(10) ** -15)
+
+
+def test_logits_whose_probability_is_no_float(tfd):
+    """It is not zero: where both have it, the ratio is e^(1e37 - 1e30), not one of impossible values."""
+    q, p = (tfd.Categorical(logits=np.float32([0, logit])) for logit in (-1e30, -1e37))
+    found = divergences(q, p)
+    assert np.all(found[:2] <= 1e-39)
+    assert np.all(np.isinf(found[2:]))
+    assert np.all(divergences(p, q) <= [1e-39, 1e-39, 1e-39, 1 + 1e-15])
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_closed_form_of_tensorflow_probability_is_near(tfd):
     """Its float32 is no bound, but sees no other formula."""
@@ -288,7 +316,7 @@ def test_what_divergences_imply_and_mixtures_beside_their_sum(rows):
     """A mixture of three categorical distributions is one, whose divergences the bounds have to cover."""
     from tensorflow_probability.substrates import jax as tfp
 
-    from jaxcert.tasks.divergences._divergences import Decimal, Divergences, tightened, with_80_digits
+    from jaxcert.tasks.divergences._divergences import Divergences, with_margin
 
     tfd = tfp.distributions
     normal = [np.float64(row) / sum(row) for row in rows]
@@ -300,10 +328,7 @@ def test_what_divergences_imply_and_mixtures_beside_their_sum(rows):
     wanted = by_sums(q, p)
     assert np.all(divergences(*mixture) >= wanted * (1 - 1e-12) - 1e-15)
     for place in range(4):  # each one alone implies bounds on others
-        values = [
-            Decimal(float(v)) if place == i else Decimal(1 if i == 0 else "Infinity") for i, v in enumerate(wanted)
-        ]
-        implied = with_80_digits(tightened)(Divergences(*values))
+        implied = with_margin(Divergences()._replace(**{NAMES[place]: wanted[place]}))
         assert all(float(bound) >= value * (1 - 1e-9) - 1e-12 for bound, value in zip(implied, wanted, strict=True))
 
 
@@ -400,6 +425,21 @@ def test_a_normal_beside_a_uniform_distribution_in_the_way_that_the_refusal_name
     worst = deployed.cdf(0.5 + risk / 2) - deployed.cdf(0.5 - risk / 2) + share
     assert worst <= found <= 1.01 * worst
     assert worst > float(within)  # so the share is needed
+
+
+@pytest.mark.usefixtures("x64")
+def test_normal_distributions_beyond_the_range_of_float32_are_refused(tfd):
+    with pytest.raises(ValueError, match=r"by a factor above 1e84, .* their sizes are 1.0e-90 to 1.0"):
+        task_divergence(tfd.Normal(np.float64(0), np.float64(1e-90)), tfd.Normal(np.float64(0), np.float64(1)), "kl")
+
+
+def test_without_mpmath_the_extra_is_named(tfd, monkeypatch):
+    from jaxcert.tasks.divergences._divergences import mp
+
+    mp.cache_clear()
+    monkeypatch.setitem(sys.modules, "mpmath", None)
+    with pytest.raises(ImportError, match=r"mpmath is needed for this: pip install 'jaxcert\[exact\]'"):
+        task_divergence(tfd.Normal(0.0, 1.0), tfd.Normal(0.5, 1.0), "kl")
 
 
 def test_traced_parameters_are_refused(tfd):

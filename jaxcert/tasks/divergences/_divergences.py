@@ -1,67 +1,17 @@
-"""Divergences, in decimals with bounds on their error."""
+"""What every kind of distribution builds on: exact parameters, many digits, and the four divergences."""
 
-import decimal
 import functools
 import math
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Any, NamedTuple
 
-# What a formula loses: a relative and an absolute margin far above 80 digits and far below those of a float.
-RELATIVE, ABSOLUTE = Decimal("1e-25"), Decimal("1e-40")
-INFINITY, HALF = Decimal("Infinity"), Decimal("0.5")
-# erfc(13) < 1e-74.
-_BEYOND = 13
-_PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798")
+import numpy as np
 
+from jaxcert._extras import import_extra
+from jaxcert._validation import is_concrete
 
-def with_80_digits(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function computed with 80 digits: what overflows becomes infinite, what has no value NaN."""
-
-    @functools.wraps(function)
-    def computed(*args: Any, **kwargs: Any) -> Any:
-        context = decimal.Context(prec=80, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN, traps=[])
-        with decimal.localcontext(context):
-            return function(*args, **kwargs)
-
-    return computed
-
-
-def round_up(value: Decimal) -> float:
-    """The least float that is not below the value; infinite for NaN."""
-    if value.is_nan():
-        return math.inf
-    near = float(value)
-    return near if Decimal(near) >= value else math.nextafter(near, math.inf)
-
-
-def sqrt_two_pi() -> Decimal:
-    """The square root of 2 pi."""
-    return (2 * _PI).sqrt()
-
-
-def normal_density(z: Decimal) -> Decimal:
-    """Density of the standard normal distribution."""
-    return Decimal(0) if z.is_infinite() else (-z * z / 2).exp() / sqrt_two_pi()
-
-
-def normal_mass(low: Decimal, high: Decimal) -> Decimal:
-    """Mass of the standard normal distribution between two numbers, with an absolute error below 1e-70."""
-    return HALF * (_erf(high) - _erf(low)) if low < high else Decimal(0)
-
-
-@functools.lru_cache(maxsize=1024)
-def _erf(z: Decimal) -> Decimal:
-    """erf(z / sqrt 2) by a series of positive terms: sqrt(2/pi) exp(-z²/2) (z + z³/3 + z⁵/15 + ...)."""
-    if abs(z) > _BEYOND * Decimal(2).sqrt():
-        return Decimal(1).copy_sign(z)
-    term, total, odd = z, z, 1
-    while abs(term) > abs(total) * Decimal("1e-82"):
-        odd += 2
-        term *= z * z / odd
-        total += term
-    return 2 * total * (-z * z / 2).exp() / sqrt_two_pi()
-
+# A number of mpmath, which has no types; a float where that is exact: 0, 1 and infinity.
+Number = Any
 
 # For pairs of distributions between which none is known.
 OTHER_WAYS = (
@@ -69,6 +19,20 @@ OTHER_WAYS = (
     "share of the others (shifted_epsilon by one, then by the other); or weight the tasks (certify_weighted). See "
     "'Where none is known' on the page on task distributions"
 )
+
+
+@functools.cache
+def mp() -> Any:
+    """mpmath with 300 digits, in a context of our own: nobody else's precision changes it, nor it theirs."""
+    context = import_extra("mpmath", "exact").mp.clone()
+    context.dps = 300
+    return context
+
+
+def round_up(value: Number) -> float:
+    """The least float that is not below the value."""
+    near = float(value)
+    return near if near >= value else math.nextafter(near, math.inf)
 
 
 class Divergences(NamedTuple):
@@ -81,27 +45,72 @@ class Divergences(NamedTuple):
         ratio: the essential supremum of dQ/dP.
     """
 
-    total_variation: Decimal = Decimal(1)
-    kl: Decimal = INFINITY
-    chi2: Decimal = INFINITY
-    ratio: Decimal = INFINITY
+    total_variation: Number = 1.0
+    kl: Number = math.inf
+    chi2: Number = math.inf
+    ratio: Number = math.inf
 
 
-SAME = Divergences(Decimal(0), Decimal(0), Decimal(0), Decimal(1))
+SAME = Divergences(0.0, 0.0, 0.0, 1.0)
+
+
+def divergences_between(q: Any, p: Any) -> Divergences:
+    """The divergences of one law from another.
+
+    Raises:
+        ValueError: for laws of two kinds.
+    """
+    if type(q) is not type(p):
+        names = " and ".join(type(law).__name__.removesuffix("Law").lower() for law in (q, p))
+        raise ValueError(f"no divergence is known between {names} distributions; {OTHER_WAYS}")
+    return SAME if q == p else q.divergences_from(p)
 
 
 def with_margin(found: Divergences) -> Divergences:
-    """The values of a formula moved up by what it can have lost; infinite for a value that is NaN."""
-    distance, kl, chi2, ratio = (INFINITY if value.is_nan() else value for value in found)
-    raised = [max(value, Decimal(0)) * (1 + RELATIVE) + ABSOLUTE for value in (distance, kl, chi2)]
-    return tightened(Divergences(*raised, ratio=max(ratio, Decimal(1)) * (1 + RELATIVE)))
+    """The values of a formula, each moved up by what it can have lost, or what the others imply where that is less."""
+    distance, kl, chi2, ratio = map(_raised, found, SAME)
+    chi2 = min(chi2, ratio - 1)
+    kl = min(kl, mp().log1p(chi2))
+    implied = [mp().sqrt(kl / 2), mp().sqrt(-mp().expm1(-kl)), mp().sqrt(chi2) / 2, 1 - 1 / ratio]
+    return Divergences(min(mp().one, distance, *implied), kl, chi2, ratio)
 
 
-def tightened(found: Divergences) -> Divergences:
-    """Each replaced by what the others imply, where that is less."""
-    distance, kl, chi2, ratio = found
-    chi2 = max(min(chi2, ratio - 1), Decimal(0))
-    kl = min(kl, (1 + chi2).ln())
-    implied = [(kl * HALF).sqrt(), (1 - (-kl).exp()).sqrt(), chi2.sqrt() * HALF, 1 - 1 / ratio]
-    # A sum 1 + χ² near 1 is rounded, the root of its logarithm more so.
-    return Divergences(min(Decimal(1), distance, *(value + ABSOLUTE for value in implied)), kl, chi2, ratio)
+def _raised(value: Number, least: float) -> Number:
+    """Relatively and absolutely by far more than 300 digits lose and far less than a float shows; NaN to infinity."""
+    value = mp().mpf(value)
+    return mp().inf if mp().isnan(value) else max(value, mp().mpf(least)) * (1 + mp().mpf("1e-25")) + mp().mpf("1e-40")
+
+
+def num_entries(distribution: Any) -> int:
+    """How many distributions a batch holds."""
+    return math.prod(distribution.batch_shape)
+
+
+def per_entry(distribution: Any, name: str, allowed: Callable[[np.ndarray], np.ndarray] = np.isfinite) -> list[Number]:
+    """A parameter of each distribution of a batch, the float that the distribution holds, which is exact.
+
+    Raises:
+        ValueError: if it is traced, or a value is not allowed.
+    """
+    values = as_floats(distribution, name)
+    if not np.all(allowed(values)):
+        raise ValueError(f"{name} of {distribution} is {values}, which no distribution has")
+    return exact(np.broadcast_to(values, tuple(distribution.batch_shape)).ravel())
+
+
+def exact(values: np.ndarray) -> list[Number]:
+    """Floats as numbers of many digits."""
+    return [mp().mpf(value) for value in values.tolist()]
+
+
+def as_floats(distribution: Any, name: str) -> np.ndarray:
+    """A parameter in float64, which holds every float32."""
+    value = getattr(distribution, name)
+    if not is_concrete(value):
+        raise ValueError(f"{name} of {distribution} is traced; divergences are computed outside of jit")
+    return np.asarray(value, np.float64)
+
+
+def is_positive(values: np.ndarray) -> np.ndarray:
+    """Which values are positive and finite."""
+    return (values > 0) & np.isfinite(values)

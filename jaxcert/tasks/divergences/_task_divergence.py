@@ -1,57 +1,174 @@
-"""The distance of two distributions of tasks, from those of their parameters."""
+"""The distance of two distributions of tasks, from those of their parts."""
 
-from collections.abc import Callable
-from typing import Any, Literal, get_args
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, get_args
 
-from jaxcert.tasks.divergences import _reading as reading
-from jaxcert.tasks.divergences._divergences import OTHER_WAYS, SAME, Divergences, round_up, with_80_digits
-from jaxcert.tasks.divergences._laws import (
-    DiscreteLaw,
-    ExponentialLaw,
-    GaussianLaw,
-    UniformLaw,
-    discrete_divergences,
-    exponential_divergences,
-    gaussian_divergences,
-    uniform_divergences,
+import numpy as np
+
+from jaxcert._validation import is_concrete
+from jaxcert.tasks.divergences import _laws as laws
+from jaxcert.tasks.divergences._divergences import (
+    OTHER_WAYS,
+    SAME,
+    Divergences,
+    divergences_between,
+    num_entries,
+    round_up,
+    with_margin,
 )
-from jaxcert.tasks.divergences._reading import (
-    ImageLaw,
-    MixtureLaw,
-    ProductLaw,
-    image_divergences,
-    mixture_divergences,
-    product_divergences,
-)
+
+# What changes no values of a bijector.
+_OTHER = {"name", "validate_args"}
+
+
+class ProductLaw(NamedTuple):
+    """Independent parts, each with its name."""
+
+    names: tuple[Any, ...]
+    parts: tuple[Any, ...]
+
+    def divergences_from(self, p: "ProductLaw") -> Divergences:
+        """KL adds, the ratio and 1 + χ² multiply, and so does the chance 1 - TV that best coupled samples are equal."""
+        if self.names != p.names:
+            raise ValueError(
+                f"no divergence is known between tasks of the parts {self.names} and {p.names}; {OTHER_WAYS}"
+            )
+        kl, chance, square, ratio = 0, 1, 1, 1
+        compared = list(map(divergences_between, self.parts, p.parts))
+        if all(part == SAME for part in compared):
+            return SAME
+        for part in compared:
+            kl, chance = kl + part.kl, chance * (1 - part.total_variation)
+            square, ratio = square * (1 + part.chi2), ratio * part.ratio
+        return with_margin(Divergences(1 - chance, kl, square - 1, ratio))
+
+
+def _independent(distribution: Any) -> list[ProductLaw]:
+    """``Independent``, and a batch of parts in order."""
+    parts = read(distribution.distribution)
+    size = len(parts) // num_entries(distribution)
+    return [ProductLaw(tuple(range(size)), block) for block in _blocks(parts, size)]
+
+
+def _blocks(parts: list[Any], size: int) -> list[tuple[Any, ...]]:
+    return [tuple(parts[start : start + size]) for start in range(0, len(parts), size)] if size else []
+
+
+def _sample(distribution: Any) -> list[ProductLaw]:
+    """``Sample``: one distribution, several times."""
+    size = int(np.prod(np.asarray(distribution.sample_shape)))
+    return [ProductLaw(tuple(range(size)), (law,) * size) for law in read(distribution.distribution)]
+
+
+def _joint(distribution: Any) -> list[ProductLaw]:
+    """``JointDistributionNamed`` and ``JointDistributionSequential`` of parts that do not depend on each other."""
+    model = distribution.model
+    model = model._asdict() if hasattr(model, "_asdict") else model
+    named = model if isinstance(model, Mapping) else dict(enumerate(model))
+    parts = [read(part) for _, part in sorted(named.items())]
+    if any(len(part) != 1 for part in parts):
+        raise ValueError(f"a part of {distribution} is a batch of distributions; Independent makes one task of it")
+    return [ProductLaw(tuple(sorted(named)), tuple(part for (part,) in parts))]
+
+
+class MixtureLaw(NamedTuple):
+    """One of several parts, drawn by its weight."""
+
+    weights: laws.DiscreteLaw
+    parts: tuple[Any, ...]
+
+    def divergences_from(self, p: "MixtureLaw") -> Divergences:
+        """At most those of the component together with its value, since a function of both has no more."""
+        if len(self.parts) != len(p.parts):
+            raise ValueError(
+                f"no divergence is known between mixtures of {len(self.parts)} and {len(p.parts)} parts; {OTHER_WAYS}"
+            )
+        drawn = divergences_between(self.weights, p.weights)
+        rows = zip(self.weights.probabilities, p.weights.probabilities, self.parts, p.parts, strict=True)
+        compared = [(a, b, divergences_between(*pair)) for a, b, *pair in rows if a]  # what q never draws has no part
+        if drawn == SAME and all(part == SAME for _, _, part in compared):
+            return SAME
+        distance, kl, square, ratio = drawn.total_variation, drawn.kl, 0, 0
+        for a, b, part in compared:
+            weight = a / b if b else float("inf")
+            distance, kl = distance + min(a, b) * part.total_variation, kl + a * part.kl
+            square, ratio = square + a * weight * (1 + part.chi2), max(ratio, weight * part.ratio)
+        return with_margin(Divergences(distance, kl, square - 1, ratio))
+
+
+def _mixture(distribution: Any) -> list[MixtureLaw]:
+    """``MixtureSameFamily``."""
+    parts, weights = read(distribution.components_distribution), read(distribution.mixture_distribution)
+    entries = num_entries(distribution)
+    size = len(parts) // entries
+    weights = weights * entries if len(weights) == 1 else weights
+    if len(weights) != entries or any(len(law.probabilities) != size for law in weights):
+        raise ValueError(f"weights and components of {distribution} have batches that are not read here")
+    return list(map(MixtureLaw, weights, _blocks(parts, size)))
+
+
+class ImageLaw(NamedTuple):
+    """What a map makes of a distribution; ``entry`` is the place in a batch of maps."""
+
+    bijector: Any
+    entry: int
+    law: Any
+
+    def divergences_from(self, p: "ImageLaw") -> Divergences:
+        """Those before the map, if it is the same one: a function has no more than its argument, a bijector as much."""
+        if self.entry != p.entry or not _same(self.bijector, p.bijector):
+            raise ValueError(
+                f"no divergence is known between images under {self.bijector} and {p.bijector}; {OTHER_WAYS}"
+            )
+        return divergences_between(self.law, p.law)
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two bijectors, or parameters of such, are the same map; False where that cannot be told."""
+    if a is b:
+        return True
+    if hasattr(a, "parameters") and hasattr(b, "parameters"):
+        return type(a) is type(b) and _same(_values(a), _values(b))
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(_same(a[name], b[name]) for name in a)
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return is_concrete(a, b) and all(map(_is_data, (a, b))) and np.array_equal(np.asarray(a), np.asarray(b))
+
+
+def _values(thing: Any) -> dict[str, Any]:
+    return {name: value for name, value in thing.parameters.items() if name not in _OTHER}
+
+
+def _is_data(value: Any) -> bool:
+    return hasattr(value, "dtype") or isinstance(value, bool | int | float | str)
+
+
+def _transformed(distribution: Any) -> list[ImageLaw]:
+    """``TransformedDistribution`` and what is one, as ``LogNormal``."""
+    before = read(distribution.distribution)
+    if len(before) != num_entries(distribution):
+        raise ValueError(f"the bijector of {distribution} has a batch that its distribution lacks")
+    return [ImageLaw(distribution.bijector, entry, law) for entry, law in enumerate(before)]
+
 
 # By the name of the class in TensorFlow Probability, which need not be loaded for that.
-READERS: dict[str, Callable[..., list[Any]]] = {
-    "Bernoulli": reading.bernoulli,
-    "Categorical": reading.categorical,
-    "Exponential": reading.exponential,
-    "HalfNormal": reading.half_normal,
-    "Independent": reading.independent,
-    "JointDistributionNamed": reading.joint,
-    "JointDistributionSequential": reading.joint,
-    "LogNormal": reading.transformed,
-    "MixtureSameFamily": reading.mixture,
-    "Normal": reading.normal,
-    "OneHotCategorical": reading.categorical,
-    "Sample": reading.sample,
-    "TransformedDistribution": reading.transformed,
-    "TruncatedNormal": reading.truncated_normal,
-    "Uniform": reading.uniform,
-}
-SIMPLE: dict[type, Callable[[Any, Any], Divergences]] = {
-    DiscreteLaw: discrete_divergences,
-    ExponentialLaw: exponential_divergences,
-    GaussianLaw: gaussian_divergences,
-    UniformLaw: uniform_divergences,
-}
-COMPOUND: dict[type, Callable[..., Divergences]] = {
-    ImageLaw: image_divergences,
-    MixtureLaw: mixture_divergences,
-    ProductLaw: product_divergences,
+KINDS: dict[str, Callable[[Any], list[Any]]] = {
+    "Bernoulli": laws.bernoulli,
+    "Categorical": laws.categorical,
+    "Exponential": laws.exponential,
+    "HalfNormal": laws.half_normal,
+    "Independent": _independent,
+    "JointDistributionNamed": _joint,
+    "JointDistributionSequential": _joint,
+    "LogNormal": _transformed,
+    "MixtureSameFamily": _mixture,
+    "Normal": laws.normal,
+    "OneHotCategorical": laws.categorical,
+    "Sample": _sample,
+    "TransformedDistribution": _transformed,
+    "TruncatedNormal": laws.truncated_normal,
+    "Uniform": laws.uniform,
 }
 
 
@@ -62,26 +179,12 @@ def read(distribution: Any) -> list[Any]:
         ValueError: for a kind that is not in the registry.
     """
     kind = type(distribution)
-    if not kind.__module__.startswith("tensorflow_probability") or kind.__name__ not in READERS:
+    if not kind.__module__.startswith("tensorflow_probability") or kind.__name__ not in KINDS:
         raise ValueError(
-            f"no divergence is known for {distribution!r}; known are {', '.join(READERS)} of TensorFlow Probability; "
+            f"no divergence is known for {distribution!r}; known are {', '.join(KINDS)} of TensorFlow Probability; "
             f"for another one, {OTHER_WAYS}"
         )
-    return READERS[kind.__name__](distribution, read)
-
-
-def compare(q: Any, p: Any) -> Divergences:
-    """The divergences of one law from another.
-
-    Raises:
-        ValueError: for laws of two kinds.
-    """
-    if type(q) is not type(p):
-        names = " and ".join(type(law).__name__.removesuffix("Law").lower() for law in (q, p))
-        raise ValueError(f"no divergence is known between {names} distributions; {OTHER_WAYS}")
-    if type(q) in COMPOUND:
-        return COMPOUND[type(q)](q, p, compare)
-    return SAME if q == p else SIMPLE[type(q)](q, p)
+    return KINDS[kind.__name__](distribution)
 
 
 Divergence = Literal["total_variation", "kl", "chi2", "ratio"]
@@ -112,7 +215,9 @@ def task_divergence(deployed: Any, sampled: Any, divergence: Divergence) -> floa
 
     Raises:
         ValueError: for another name, a batch of distributions, traced parameters or such that no distribution has, and
-            distributions between which no divergence is known; the message says what can be done then.
+            distributions between which no divergence is known; the message says what can be done then. Also for normal
+            distributions with parameters beyond the range of float32.
+        ImportError: without mpmath, which the extra ``exact`` installs.
 
     Example:
         >>> from jaxcert.tasks import bridge_world, task_divergence
@@ -125,12 +230,8 @@ def task_divergence(deployed: Any, sampled: Any, divergence: Divergence) -> floa
     """
     if divergence not in get_args(Divergence):
         raise ValueError(f"divergence is {divergence!r}; expected one of {', '.join(get_args(Divergence))}")
-    return round_up(getattr(_divergences(deployed, sampled), divergence))
-
-
-@with_80_digits
-def _divergences(deployed: Any, sampled: Any) -> Divergences:
-    return compare(_one_law("deployed", deployed), _one_law("sampled", sampled))
+    found = divergences_between(_one_law("deployed", deployed), _one_law("sampled", sampled))
+    return round_up(getattr(found, divergence))
 
 
 def _one_law(name: str, distribution: Any) -> Any:
