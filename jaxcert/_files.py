@@ -62,7 +62,7 @@ def whole_file(path: str | os.PathLike[str], *, replace: bool = True) -> Iterato
 
 @contextlib.contextmanager
 def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Errors of the disk in words that name the file, since those of a write name none, or a temporary one."""
+    """Errors of the disk in words that name the file, since an error of a write names none, or a temporary one."""
     try:
         yield
     except OSError as error:
@@ -127,7 +127,7 @@ def _is_placed(temporary: Path, target: Path) -> bool:
 
 
 def _place_beside(temporary: Path, target: Path) -> None:
-    """There or, where a file is by now, at the first free of the names `out.1.json`, `out.2.json`, ..."""
+    """Place the file there; if another is there by now, at the first free name of `out.1.json`, `out.2.json`, ..."""
     other, number = target, 0
     while not _is_placed(temporary, other):
         number += 1
@@ -150,7 +150,7 @@ class _TwiceError(ValueError):
 
 
 def read_arrays(content: bytes, required: Sequence[str], others: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-    """The arrays of an `.npz` file: the required ones, and those of ``others`` that are there (all if None).
+    """The arrays of an `.npz` file: the required ones, and any of ``others`` that are there (all if None).
 
     Nothing is ever unpickled, and damage of any kind is a ValueError.
     """
@@ -177,7 +177,7 @@ def read_arrays(content: bytes, required: Sequence[str], others: Sequence[str] |
 
 
 def _members(archive: np.lib.npyio.NpzFile) -> list[str]:
-    """The names of its arrays, if no two have the same one: of these, readers take the first or the last."""
+    """The names of its arrays. No two may have the same name: some readers take the first of them, others the last."""
     names = archive.files
     (name, times), *_ = [*Counter(names).most_common(1), ("", 0)]
     if times > 1:
