@@ -58,7 +58,7 @@ def whole_file(path: str | os.PathLike[str], *, replace: bool = True) -> Iterato
 
 @contextlib.contextmanager
 def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Errors of the disk in words that name the file, since those of a write name none, or a temporary one."""
+    """Errors of the disk in words that name the file, since an error of a write names none, or a temporary one."""
     try:
         yield
     except OSError as error:
@@ -123,7 +123,7 @@ def _is_placed(temporary: Path, target: Path) -> bool:
 
 
 def _place_beside(temporary: Path, target: Path) -> None:
-    """There or, where a file is by now, at the first free of the names `out.1.json`, `out.2.json`, ..."""
+    """Place the file there; if another is there by now, at the first free name of `out.1.json`, `out.2.json`, ..."""
     other, number = target, 0
     while not _is_placed(temporary, other):
         number += 1

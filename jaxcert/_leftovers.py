@@ -1,4 +1,4 @@
-"""What belongs to a process that runs is told from what one left behind: by a lock, which ends with its process."""
+"""A lock, which ends with its process, tells files of a running process from files that a dead one left behind."""
 
 import contextlib
 import os
@@ -37,7 +37,7 @@ def hold(file: IO[bytes]) -> Held | None:
     """
     if fcntl is None:
         return Held(None)
-    descriptor = os.dup(file.fileno())  # so that it outlives the file, until that has its final name
+    descriptor = os.dup(file.fileno())  # the lock outlives the open file, until the file has its final name
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -91,7 +91,7 @@ def remove_temporaries(target: Path) -> None:
 
 
 def _remove_unless_held(path: Path) -> None:
-    with contextlib.suppress(OSError):  # of someone else, or open
+    with contextlib.suppress(OSError):  # a file of someone else, or one that is open
         if fcntl is None:
             path.unlink()
             return

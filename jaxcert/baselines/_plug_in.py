@@ -1,4 +1,4 @@
-"""What would be certified if performances were known, and the same of averages of rollouts, which is no certificate."""
+"""What would be certified if performances were known, and the same from averages of rollouts: no certificate."""
 
 import dataclasses
 from collections.abc import Sequence

@@ -16,7 +16,8 @@ from jaxcert.numerics._summation import sum_error
 from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries import Summary
 
-# How often the search looks at the returns, and in float32 from so many rollouts on, where t is small and soon found.
+# How often the search looks at the returns: in general, and in float32 from the last number of rollouts on, where t is
+# small and soon found.
 _STEPS, _FEW_STEPS, _MANY = 5, 3, 128
 
 
@@ -167,10 +168,11 @@ def _numbers(data: Rollouts, reference: jax.Array) -> tuple[jax.Array, jax.Array
 
 
 def _means_of(data: Rollouts, reference: jax.Array, x: jax.Array, low: jax.Array) -> Callable[..., tuple]:
-    """The means over the rollouts of functions of g and z, by XLA's own sums: of these, proofs use that of r**2 only.
+    """The means over the rollouts of functions of g and z, by XLA's own sums; proofs use the mean of r**2 alone.
 
     On a CPU, XLA makes a loop with vectors and several threads of a reduction, if it has one result, selects nothing
-    and shares no intermediate array, not even of a constant, with another. Hence the barriers, and what is 0 at r = 0.
+    and shares no intermediate array, not even of a constant, with another. Hence the barriers, and functions that are 0
+    at r = 0.
     """
     count = jnp.maximum(data.num_rollouts, 1)
 
@@ -179,7 +181,7 @@ def _means_of(data: Rollouts, reference: jax.Array, x: jax.Array, low: jax.Array
         for term in terms:
             bets, found = jax.lax.optimization_barrier((bets, found))
             bet, scale, rest, least = bets
-            # Not by the product of t and 1/x0, which a support beyond 1e30 would flush to 0.
+            # t and 1/x0 are not multiplied with each other: beyond a support of 1e30 the product would be flushed to 0.
             gain = bet[..., None] * (scale[..., None] * (x - least))
             values = term(gain - bet[..., None], rest[..., None] + gain)
             values = values if data.repeats is None else values * data.repeats
@@ -209,7 +211,7 @@ def _value_down(data: Rollouts, reference: jax.Array, goal: jax.Array, t: jax.Ar
 def _log_mean(data: Rollouts, reference: jax.Array, t: jax.Array, spread: jax.Array) -> tuple[jax.Array, jax.Array]:
     """M(t), the mean of ln z, and the most that it and the next two differences are off by: (5.4) of the theory page.
 
-    That is in proportion to the mean of abs(ln z), which ``spread`` bounds, the mean of r**2 by a plain sum.
+    The error is in proportion to the mean of abs(ln z), which ``spread`` bounds, the mean of r**2 by a plain sum.
     """
     u, m = unit_roundoff(t.dtype), data.x.shape[-1]
     log_mean = quotient(_sum_of_logs(data, reference, t), jnp.maximum(data.num_rollouts, 1))
@@ -227,7 +229,7 @@ def _sum_of_logs(data: Rollouts, reference: jax.Array, t: jax.Array) -> jax.Arra
     bet, unit, rest = t[..., None], reference[..., None], jnp.where(t <= 0.25, -t, 1 - t)[..., None]
 
     def factor(excess: jax.Array) -> jax.Array:
-        # At most m in a valid task; elsewhere four factors must not overflow, for the sake of derivatives.
+        # A factor is at most m in a valid task; in others four of them must not overflow, for the sake of derivatives.
         return bet * jnp.minimum(excess / unit, 2.0**31) + rest
 
     def product(a: jax.Array, b: jax.Array) -> jax.Array:

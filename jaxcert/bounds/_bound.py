@@ -25,7 +25,7 @@ class Bound:
         needs_width: whether b must be finite, because the bound uses b - a.
         binary: whether the returns must be 0 or 1.
         from_moments: whether ``lower`` also takes ``Averages``, the mean and the standard deviation.
-        non_identical: whether it also holds for independent values that have a mean in common, but no distribution.
+        non_identical: whether it also holds for independent values with a common mean, but different distributions.
     """
 
     name: str
@@ -91,7 +91,7 @@ class Rollouts(NamedTuple):
         last: Callable[[jax.Array], jax.Array],
         neutral: jax.Array,
     ) -> jax.Array:
-        """``sum`` of last(term(x - a)), if that of merged terms is the sum of theirs, and 0 for ``neutral``."""
+        """``sum`` of last(term(x - a)); ``last`` has to turn merging into adding, and ``neutral`` into 0."""
         if self.repeats is not None:
             return self.sum(lambda excess: last(term(excess)))
         # What a valid task counts lies in the support: no need to look at each return again.
@@ -131,7 +131,7 @@ def rollouts(
 
     def excess_or_mark(x: jax.Array, mask: jax.Array | None = None) -> jax.Array:
         fits = is_zero(x) | (x == 1) if binary else _inside(x, low, high)
-        # No term is below 0, so that infinity, for a return without a value, cannot become NaN, for one outside.
+        # No term is below 0, so infinity (a return without a value) cannot become NaN (a return outside the support).
         excess = jnp.where(fits, x - low, jnp.where(jnp.isnan(x), jnp.inf, jnp.nan))
         return excess if mask is None else jnp.where(mask, excess, 0)
 
@@ -154,8 +154,8 @@ def rollouts(
 def usable(valid: jax.Array, refuted: jax.Array) -> jax.Array:
     """The tasks [..., n] that a certificate may use: the valid ones; none where a return of any refutes the support.
 
-    Beyond an end that is wrong, returns may lie as far as they like, and too rarely to be seen in each task, so that it
-    would not be enough to count the task in which one was seen.
+    If an end of the support is wrong, returns may lie far beyond it, too rarely to be seen in each task. So it is not
+    enough to count the tasks in which one was seen.
     """
     return valid & ~jnp.any(refuted, axis=-1, keepdims=True)
 

@@ -30,8 +30,8 @@ def hoeffding(
         beta: failure probability per task, in (0, 1); a scalar or an array that broadcasts to [...].
         support: (a, b), declared before the data are seen; every return lies in it.
         where: bool[..., m], which rollouts count; all by default.
-        validate: raise for invalid values that are concrete; otherwise, and under a transformation, they give -inf,
-            which meets no threshold; and a return outside the support, which refutes it, NaN.
+        validate: raise for invalid values that are concrete. Otherwise, and under a transformation, they give -inf,
+            which meets no threshold; but a return outside the support refutes the support and gives NaN.
 
     Returns:
         Lower bounds, float[...], never above the exact value for the rounded arguments.

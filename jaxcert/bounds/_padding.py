@@ -3,8 +3,8 @@
 Compiling a bound takes a second, and evaluating it on a few thousand returns less than a millisecond. Returns that can
 be read here, up to ``_MOST`` with their padding, are therefore padded to powers of two and masked. Within a compiled
 function nothing is padded; results differ in their last bits, since XLA rounds a masked sum in another way, and since
-the rounding that is subtracted is that of the padded length: 5 units of it for a single rollout, where 0 would do. Both
-are safe.
+the rounding error that is subtracted is computed for the padded length: 5 units for a single rollout, where 0 would
+do. Both results are safe.
 """
 
 import functools

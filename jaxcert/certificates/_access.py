@@ -69,7 +69,7 @@ class Plain:
         return np.asarray(decimals, np.float64).reshape(values.shape)
 
 
-# Metadata of a field whose last axis is that of the thresholds.
+# Metadata of a field whose last axis runs over the thresholds.
 BY_THRESHOLD = {"by_threshold": True}
 
 
@@ -78,7 +78,7 @@ class ByThreshold(Plain):
 
     @classmethod
     def _per_threshold(cls) -> tuple[str, ...]:
-        """Names of the fields whose last axis is that of the thresholds, which come first."""
+        """Names of the fields whose last axis runs over the thresholds, which come first."""
         return tuple(name for name, field in cls.__dataclass_fields__.items() if field.metadata.get("by_threshold"))
 
     def __len__(self) -> int:
@@ -103,7 +103,7 @@ class ByThreshold(Plain):
         _check_values(self)
         held = np.asarray(self._along)
         if held.ndim != 1 or np.ndim(threshold):
-            raise ValueError(f"threshold {threshold!r} among those of shape {held.shape}; expected a number, and [t]")
+            raise ValueError(f"threshold {threshold!r} for thresholds {held.shape}; expected a number, and [t]")
         # As given, or the decimal that a number in single precision stands for.
         wanted = [np.asarray(threshold).astype(np.float64), np.asarray(float(str(threshold)))]
         # Thresholds are rounded up, shares down; arrays in single precision have been rounded to nearest before.
@@ -127,7 +127,7 @@ class ByThreshold(Plain):
         pandas = import_extra("pandas", "io")
         _check_values(self)
         if any(np.ndim(getattr(self, name)) != 1 for name in (self._per_threshold()[0], "status")):
-            raise ValueError("certificate is batched; expected that of one set of tasks: index its arrays first")
+            raise ValueError("certificate is batched; expected one set of tasks: index its arrays first")
         fields = dict.fromkeys([*self._per_threshold(), *(field.name for field in dataclasses.fields(self))])
         values = {name: getattr(self, name) for name in fields}
         columns = {name: self._written(name, value) for name, value in values.items() if self._is_column(name, value)}

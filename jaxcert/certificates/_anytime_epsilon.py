@@ -111,7 +111,7 @@ def _problem(k, n, delta, alpha, gamma) -> _Problem:
 def _residual(q: jax.Array, problem: _Problem) -> tuple[jax.Array, jax.Array]:
     """An upper bound on ln(1/delta) - ln M(q), and its derivative in the log-odds of q where it is 0.
 
-    That of ln M is n q - k - alpha / F(alpha, gamma; q) (1 - 1/M), which is positive wherever M > 1.
+    The derivative of ln M is n q - k - alpha / F(alpha, gamma; q) (1 - 1/M), which is positive wherever M > 1.
     """
     k, n, weight, a, b, needed, error = problem
     found = series(a, b, jnp.stack([q, q]))
@@ -126,7 +126,7 @@ def series(a: jax.Array, b: jax.Array, q: jax.Array) -> Series:
     """F(a, b; q) for a, b > 0 and 0 < q < 1, arrays of one float type and shape; a and b may be off by 2 u.
 
     The terms change at the rate (a + b + i) / (a + 1 + i) q, which falls to q if b > 1 and rises to it otherwise, so
-    that the rest after a term is at most that of a geometric series at the larger of both rates.
+    that the rest after a term is at most the rest of a geometric series at the larger of both rates.
     """
     u = unit_roundoff(q.dtype)
 

@@ -40,14 +40,14 @@ def choose(kind: str, name: str, registry: dict[str, Described]) -> Described:
 
 
 def default_bound(bound: str | None, returns: Any) -> str:
-    """The name of a bound per task: if none is given, that for successes, which are of type bool, or for others."""
+    """The name of a bound per task; if none is given, the default for successes, of type bool, or for others."""
     return bound or (CLOPPER_PEARSON.name if is_successes(returns) else BETTING.name)
 
 
 def defaults(bound: str | None, method: str | None, returns: Any, beta: Any = None) -> tuple[str, str]:
     """The names of bound and method; if no method is given, successes with their bound have one of their own.
 
-    So have returns of 0 and 1 for "auto": the levels among which it chooses are those that are attained.
+    Returns of 0 and 1 have it for "auto", too, which then chooses among the levels that are attained.
     """
     usual = CLOPPER_PEARSON.name if is_successes(returns) else BETTING.name
     if method is None:
@@ -68,7 +68,7 @@ def choose_bound(name: str, method: Method) -> Bound:
 def prepare_levels(
     method: Method, delta: Any, beta: Any, num_tasks: int, dtype: np.dtype, validate: bool
 ) -> tuple[jax.Array, jax.Array]:
-    """Delta rounded down, and beta to nearest, since the rounded one is used; by default that of the method.
+    """Delta rounded down, and beta, by default the method's own, to nearest, since the rounded one is used.
 
     None for a method that chooses a beta for each threshold.
     """

@@ -36,7 +36,7 @@ def check_settings(bound: str, beta: Any) -> None:
 def attained_level(
     delta: Any, num_tasks: int, num_rollouts: int, num_smallest: int | None, dtype: np.dtype
 ) -> jax.Array:
-    """Eta for all numbers of successes together, rounded down: delta / m, or that of equal local levels if larger."""
+    """Eta for all numbers of successes together, rounded down: delta / m, or equal local levels' eta if larger."""
     last = num_tasks - 1 if num_smallest is None else num_smallest - 1
 
     def exact(known: float) -> float:

@@ -29,14 +29,14 @@ class BandCertificate(Certificate, shifts=True):
     """A ``Certificate`` that holds at all thresholds together, whether they are listed or not, looked at or not.
 
     Attributes:
-        level: eta <= delta of the single limits, rounded down; that of the whole band for "dkw"; float[...].
+        level: eta <= delta of the single limits, rounded down; for "dkw" the level of the whole band; float[...].
         low: the lower end a of the support; -inf if it is not known; float[...].
         num_smallest: nothing is certified from so many violations on; None if there is no such number (static).
         num_successes: of each task, float[..., n], -1 for one with invalid returns; None but for "attained_levels".
         num_rollouts: of each task, float[..., n], or one number where all have as many; None as above.
 
     Its ``method`` is the kind of the band. For "attained_levels" ``beta`` is the level attained at each threshold,
-    float[..., t], and ``lower_bounds`` are those at 0.05.
+    float[..., t], and ``lower_bounds`` are computed at 0.05.
 
     Example:
         >>> import jax.numpy as jnp

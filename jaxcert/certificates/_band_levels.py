@@ -36,14 +36,14 @@ class Band:
 
     @property
     def name(self) -> str:
-        """That of its method."""
+        """The name of its method."""
         return self.method.name
 
 
 # How close to delta the probability is where the search ends, and after how many steps it ends anyway.
 _CLOSE, _MOST_STEPS = 2e-7, 30
-# Up to so many tasks each count is a step of the recursion; beyond, those in a few hundredths of a standard deviation;
-# and from where on the union bound is taken, as the search takes minutes.
+# Up to so many tasks each count is a step of the recursion; with more, a step takes all counts within so many standard
+# deviations. Beyond the last number the union bound is taken, as the search takes minutes.
 _SINGLE_STEPS, _STANDARD_DEVIATIONS, _MOST_TASKS = 10_000, 0.03, 100_000
 
 

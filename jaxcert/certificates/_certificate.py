@@ -58,19 +58,20 @@ class Certificate(ByThreshold):
         thresholds: B, float[..., t].
         safety: certified P[J >= B], rounded down, float[..., t].
         epsilon: certified risk, float[..., t].
-        num_violations: k, tasks whose lower bound is not at least B; of a soft count, tasks with evidence of at most 1
-            against J < B, which count in full or more; of "attained", tasks with too few successes; int32[..., t].
+        num_violations: k, tasks whose lower bound is not at least B; int32[..., t]. In a soft count they are the tasks
+            with evidence of at most 1 against J < B, which count in full or more; for "attained", those with too few
+            successes.
         lower_bounds: per-task lower bounds, float[..., n]; -inf for a task with a return that is NaN, and for all tasks
-            if one has a return outside the support. With beta "auto" those at the smallest level, although
-            ``num_violations`` counts at the chosen one. Of a soft count, the lower end of the support, which is all
-            that it says of a single task.
+            if one has a return outside the support. With beta "auto" they are at the smallest level, although
+            ``num_violations`` counts at the chosen one. In a soft count they are the lower end of the support, which is
+            all that it says of a single task.
         num_valid: K of the scenario certificate (0: none); n - k for the others, int32[..., t].
         status: codes of ``Status``, int32[..., t].
         beta: failure probability of each lower bound, or the weight of the evidence in a soft count, float[...]; with
-            "auto", and of "attained" by default, the chosen one, float[..., t].
+            "auto", and by default with "attained", the chosen one, float[..., t].
         delta: failure probability of the certificate, float[...].
         num_tasks: n (static).
-        bound: name of the per-task bound (static); of a soft count, that of the bound over the tasks.
+        bound: name of the per-task bound, or in a soft count of the bound over the tasks (static).
         method: name of the method (static).
         simultaneous: whether delta is the failure probability of all thresholds together (static).
         quantity: what the thresholds are thresholds of, in words (static): the expected return, the probability of

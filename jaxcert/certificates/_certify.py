@@ -53,7 +53,7 @@ def certify(
 
     over the n sampled tasks and their rollouts together (one-sided), where J is a task's expected return. Each task
     gets a lower bound L on its J at level beta; k(B) counts the tasks with L < B; the method turns k into epsilon.
-    Instead, "soft" adds up the evidence E of each task against J < B, which is for few rollouts per task: the mean of
+    For few rollouts per task, "soft" adds up the evidence E of each task against J < B instead: the mean of
     (1 - beta E)^+ / (1 - beta) is at least epsilon, and a betting bound at level delta covers the sampling of tasks.
     Successes and failures, an array of bool, are "attained": a task passes with enough successes, and the level is the
     probability of so many at J = B.
@@ -70,17 +70,17 @@ def certify(
         beta: failure probability of one lower bound, in (0, 1); a scalar. By default 0.05 for "binomial" and
             delta / n for "scenario". "auto" ("binomial"): the best of three levels for each threshold, at an exactly
             calibrated delta for each; the certificate's ``beta`` is then [..., t]. With bound "clopper_pearson" and no
-            method, "auto" is "attained". For "soft" the weight of the
-            evidence, which is the same for E = 1{L >= B} / beta; by default 1 / (1 + 5/16 m^(3/4)), from 0.76 at m = 1
-            to 0.09 at m = 100. For "attained" what the level must not exceed; by default, and for "auto", the best of
-            four numbers of successes. The certificate's ``beta`` is then the level that was attained, [..., t].
+            method, "auto" is "attained". For "soft", beta is the weight of the evidence, which is the same for
+            E = 1{L >= B} / beta; by default 1 / (1 + 5/16 m^(3/4)), from 0.76 at m = 1 to 0.09 at m = 100. For
+            "attained", beta is what the level must not exceed; by default, and for "auto", the best of four numbers of
+            successes is taken. The certificate's ``beta`` is then the level that was attained, [..., t].
         bound: the name of one of ``jaxcert.bounds``, "betting" by default; "clopper_pearson" is for binary returns, and
-            the default for successes. Only the default for "soft" and "attained".
+            the default for successes. "soft" and "attained" take their default alone.
         method: "binomial", or "scenario", the paper's Theorem 5.1. The latter reports the larger of both risks, which
-            is sound for every beta; the theorem alone is so only up to beta = sqrt(2 delta) / n. Or "soft", for returns
+            is sound for every beta; the theorem alone is only up to beta = sqrt(2 delta) / n. Or "soft", for returns
             themselves, not for a summary; ``num_violations`` are then the tasks with E <= 1, and ``lower_bounds`` the
             lower end of the support. Or "attained", for returns of 0 and 1: the default for successes. Then
-            ``num_violations`` are the tasks with too few of them, and ``lower_bounds`` those at beta, or 0.05.
+            ``num_violations`` are the tasks with too few of them, and ``lower_bounds`` are at beta, or at 0.05.
         where: bool[..., n, m], which rollouts count; all by default. At least one per task.
         validate: raise for invalid values that are concrete. Otherwise, and for traced values, a return outside the
             support refutes it, so that nothing is certified (epsilon 1), and one that is NaN counts its task as a
@@ -161,7 +161,7 @@ def certify_lower_bounds(
 
     As ``certify``, with the lower bounds computed by the caller: each L is a lower confidence bound on its own task's J
     that fails with probability at most beta given the task, and the tasks are i.i.d. Where a bound that is NaN cannot
-    be refused, nothing is certified: those of ``jaxcert.bounds`` say by it that a return refutes the declared support.
+    be refused, nothing is certified: ``jaxcert.bounds`` says by NaN that a return refutes the declared support.
 
     Args:
         lower_bounds: float[..., n]; -inf where nothing is known.

@@ -31,7 +31,7 @@ from jaxcert.returns.summaries import Summary
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class AnytimeCertificate(Certificate, shifts=True):
-    """A ``Certificate`` after all n tasks, with those after each earlier one; all of them hold together.
+    """A ``Certificate`` after all n tasks, with the risks after each earlier one; all of them hold together.
 
     Epsilon is the smallest one of all moments so far, so that it never grows with a task.
 
@@ -101,8 +101,8 @@ def certify_anytime(
     .. math:: P\big[\, \varepsilon(B) \le \hat\varepsilon_i(B) \text{ for all } i \,\big] \ge 1 - \delta, \qquad
               \hat\varepsilon_i(B) = \min_{j \le i} \hat\varepsilon(k_j(B), j),
 
-    where k_j(B) counts the violations among the first j tasks, and the risk on the right is that of
-    ``anytime_epsilon``. So sampling may stop as soon as a wanted safety is certified, or go on if it is not.
+    where k_j(B) counts the violations among the first j tasks, and ``anytime_epsilon`` gives the risk on the right. So
+    sampling may stop as soon as a wanted safety is certified, or go on if it is not.
 
     Args:
         returns: float[..., n, m], a summary, or two policies (``paired``), as in ``certify``; the tasks in the order in
@@ -119,7 +119,7 @@ def certify_anytime(
     A new n is a new shape, for which the call is compiled again; ``anytime_epsilon`` is for loops over tasks.
 
     Returns:
-        An ``AnytimeCertificate`` with arrays [..., t], those after all tasks, and the history [..., n, t].
+        An ``AnytimeCertificate`` with arrays [..., t] after all tasks, and the history [..., n, t].
 
     Raises:
         ValueError: as ``certify``, and for a prior that is no pair of positive numbers.

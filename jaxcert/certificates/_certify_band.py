@@ -67,7 +67,7 @@ def certify_band(
       ends: 0.108 in place of 0.040 at n = 200, k = 0, delta = beta = 0.01.
     * "attained_levels", for successes: no lower bounds, but U(k_c; n, eta) / (1 - tau_B(c)) at the best number of
       successes c, with k_c tasks that have fewer and tau_B(c) = P[Bin(m, B) >= c]. It costs little beside ``certify``,
-      since eta is delta / m, or that of "equal_local_levels" if larger.
+      since eta is delta / m, or the eta of "equal_local_levels" if larger.
 
     Args:
         returns: float[..., n, m], bool for successes, a summary, or two policies (``paired``), as in ``certify``.

@@ -24,15 +24,15 @@ from jaxcert.numerics._rounding import complement_down
 class ShiftCertificate(Certificate, shifts=True):
     """A ``Certificate`` for new tasks from another distribution, in an environment that may be worse, or both.
 
-    ``epsilon``, ``safety``, ``thresholds`` and ``status`` are those after the shift; ``lower_bounds``,
-    ``num_violations``, ``num_valid``, ``beta`` and ``delta`` those of the certificate that was shifted.
+    ``epsilon``, ``safety``, ``thresholds`` and ``status`` are what holds after the shift; ``lower_bounds``,
+    ``num_violations``, ``num_valid``, ``beta`` and ``delta`` come from the certificate that was shifted.
 
     Attributes:
-        radius: how far the distribution of new tasks may be from that of the certificate, rounded up, a scalar; of
+        radius: how far the distribution of new tasks may be from the one that was certified, rounded up, a scalar; of
             several shifts together.
         performance_shift: c, by how much the performance on any task may be lower, rounded up, a scalar; likewise.
-        divergence: in what the radius is measured; None if the distribution is that of the certificate (static).
-        sampled: the certificate that was shifted, by the first shift if there were two; from which all this follows.
+        divergence: in what the radius is measured; None if the distribution is the one that was certified (static).
+        sampled: the certificate that was shifted (by the first shift, if there were two), from which all this follows.
 
     Example:
         >>> import jax.numpy as jnp
@@ -103,18 +103,19 @@ def certify_shift(
     in the same event of probability 1 - delta: for all D', radii, divergences and c together, so that they may be
     chosen after a look at the result. Nothing better holds as a function of epsilon and B.
 
-    What the certificate says stays as it is otherwise: of which quantity it is, whether at all thresholds together or
-    at every moment, and from which distribution D' differs (for ``certify_weighted``, the reweighted one).
+    Otherwise the certificate says what it said: it is about the same quantity, holds at all thresholds together or at
+    every moment if it did, and D' differs from the distribution it was about (for ``certify_weighted``, the reweighted
+    one).
 
     Args:
         certificate: of ``certify``, ``certify_safety_level``, ``certify_band``, ``certify_sequential``,
             ``certify_improvement`` and the like, also batched. Its thresholds stay as they were fixed, single or all
-            together; those of safety levels stay, and their safety becomes smaller. Or of a shift, which goes on from
-            there: total variation distances and performance shifts add up, ratios multiply.
+            together; thresholds of safety levels stay, too, and their safety becomes smaller. A certificate of a shift
+            is shifted further: total variation distances and performance shifts add up, ratios multiply.
         divergence: "total_variation", "kl", "chi2" or "ratio", as in ``shifted_epsilon``; None for the same
             distribution.
         radius: the divergence of D' from D is at most this; a scalar (``jax.vmap`` for several).
-        performance_shift: c >= 0 in the unit of the thresholds, a scalar: J' >= J - c for every task M, or that of the
+        performance_shift: c >= 0 in the unit of the thresholds, a scalar: J' >= J - c for every task M, where J is a
             difference if the certificate is one of a difference. The thresholds become B - c, rounded down.
         validate: raise for invalid values that are concrete; otherwise, and under a transformation, nothing is
             certified for them.
@@ -125,8 +126,8 @@ def certify_shift(
     Raises:
         ValueError: for a certificate that does not bound a share of tasks from below alone, another divergence, a
             radius or performance_shift out of range or with axes, a divergence without a radius or the reverse, and if
-            neither a divergence nor a performance_shift is given; for a divergence after one with which it is none of
-            both together.
+            neither a divergence nor a performance_shift is given; for a divergence that does not combine with the one
+            of an earlier shift.
 
     Example:
         >>> import jaxcert
@@ -182,7 +183,7 @@ def _check_chain(certificate: ShiftCertificate, chosen: Divergence | None) -> No
     if chosen.name != certificate.divergence or chosen.chain is None:
         raise ValueError(
             f"certificate is one of a shift in {certificate.divergence} already, and one in {chosen.name} from there "
-            "has no radius of its own: only those of total_variation add up, and those of ratio multiply. Shift the "
+            "has no radius of its own: only total_variation radii add up, and ratio radii multiply. Shift the "
             "certificate before by a radius that covers both, or apply shifted_epsilon to the epsilon of this one"
         )
 
@@ -237,5 +238,5 @@ def _check_certificate(certificate: Any) -> None:
     if isinstance(getattr(certificate, "certificate", None), Certificate):
         raise ValueError(f"certificate is {kind_of(certificate)} with rollouts; expected its .certificate")
     raise ValueError(
-        f"certificate is {kind_of(certificate)}; expected one of a share of new tasks, such as that of certify"
+        f"certificate is {kind_of(certificate)}; expected one of a share of new tasks, such as certify returns"
     )

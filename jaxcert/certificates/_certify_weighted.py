@@ -40,14 +40,14 @@ from jaxcert.returns.summaries import Summary
 class WeightedCertificate(Certificate, shifts=True):
     """A ``Certificate`` for new tasks from another distribution D', of known density ratio to the sampled one.
 
-    ``epsilon``, ``safety`` and ``status`` are those of D'. ``num_violations`` and ``num_valid`` count sampled tasks,
+    ``epsilon``, ``safety`` and ``status`` are about D'. ``num_violations`` and ``num_valid`` count sampled tasks,
     without their weights; ``lower_bounds`` are -inf for a task with invalid returns or an invalid weight; with one
     of these, ``epsilon`` is 1. Its ``method`` is "weighted_binomial" or "weighted_soft".
 
     Attributes:
         max_weight: what no weight exceeds, as declared, rounded up, a scalar.
-        effective_size: so many tasks of equal weights would have a mean as steady, (sum w)^2 / (sum w^2), of the valid
-            weights; no part of the statement; float[...].
+        effective_size: so many tasks of equal weights would have a mean as steady: (sum w)^2 / (sum w^2) of the valid
+            weights, float[...]; it is no part of the statement.
 
     Example:
         >>> import jax.numpy as jnp
@@ -70,7 +70,7 @@ class WeightedCertificate(Certificate, shifts=True):
         return REWEIGHTED
 
 
-# Those of which the count of a single task is known, which the weight multiplies.
+# The methods that say how much a single task counts, which its weight multiplies.
 _WEIGHTED = {method.name: method for method in (BINOMIAL, SOFT)}
 
 
@@ -118,10 +118,9 @@ def certify_weighted(
         validate: raise for invalid values that are concrete. Otherwise, and for traced values, they count against the
             certificate: returns as in ``certify``, a task without a bound with its weight. With a single weight that
             is negative, NaN or above max_weight, or an invalid max_weight, nothing is certified: a larger weight
-            refutes the declared bound, whose other tasks may not have been seen, and the others show that they are no
-            density ratio (NaN is what ``task_weights`` may give where the sampled density is 0). That the weights have
-            a mean near 1 is tested only if they are concrete; a mean as far from 1 as is refused has a probability
-            below 1e-9.
+            refutes the declared bound, which unseen tasks may exceed, too; a negative one or NaN is no density ratio
+            (``task_weights`` may give NaN where the sampled density is 0). Whether the mean of the weights is near 1 is
+            tested only if they are concrete; a mean as far from 1 as is refused has a probability below 1e-9.
 
     Returns:
         A ``WeightedCertificate`` with arrays [..., t].

@@ -62,7 +62,7 @@ class Crossing:
         return start * np.cumprod(np.concatenate([np.ones(1), mean / np.arange(first + 1, last + 1)]))
 
     def _rest(self, q: float, low: int, end: int) -> np.ndarray:
-        """For ``low``, ..., ``end - 1`` points by 1 - q: the probability of the other n - k, over that of n by 1."""
+        """For k = low, ..., end - 1 points by 1 - q: the probability of n - k after it, over the one of n by 1."""
         left, mean = np.arange(self.n - low, self.n - end, -1), self.n * q
         log_whole = self.n * math.log(self.n) - self.n - self._log_factorial[self.n]
         return np.exp(left * math.log(mean) - mean - self._log_factorial[left] - log_whole)
@@ -72,7 +72,8 @@ class Crossing:
     def boundary(self, counts: np.ndarray, level: float, near: np.ndarray | None = None) -> np.ndarray:
         """For each k < n a q such that 1 - q is at most U(k; n, level), and hardly less.
 
-        Newton's method in the log-odds, in which a binomial tail is log-concave. ``near``: of another level.
+        Newton's method works in the log-odds, in which a binomial tail is log-concave. It starts at ``near``, the q of
+        another level, if given.
         """
         q = (self.n - counts) / (self.n + 1) if near is None else near
         wanted = math.log(level)
@@ -107,7 +108,7 @@ class Crossing:
 
 
 def _moved(q: np.ndarray, step: np.ndarray) -> np.ndarray:
-    """The probability whose log-odds are those of q plus the step."""
+    """The probability whose log-odds exceed the log-odds of q by the step."""
     return q / (q + (1 - q) * np.exp(-step))
 
 

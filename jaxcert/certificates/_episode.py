@@ -212,11 +212,11 @@ def certify_episode(
     Args:
         returns: float[..., n, m], m rollouts of a fixed policy on each of n i.i.d. tasks; leading axes are batched. No
             support is needed.
-        thresholds: float[t], or a scalar for one. Of successes, an array of bool, it is 1.
+        thresholds: float[t], or a scalar for one. For successes, an array of bool, it is 1.
         delta: failure probability of each certificate, in (0, 1); a scalar.
         num_episodes: k, of one new task; at most as many as each task has rollouts. Chosen before the data are seen.
-        rollouts: "all", or the "first" one of each task that ``where`` lets count, or k. To be chosen before the data
-            are seen.
+        rollouts: "all", or the "first" one (or the first k) of each task that ``where`` lets count. Chosen before the
+            data are seen.
         where: bool[..., n, m], which rollouts count, fixed before the data are seen; all by default.
         validate: as in ``certify``. Otherwise, and for traced values, a task with a return that is not finite counts as
             failed, and an invalid threshold or delta certifies nothing.

@@ -114,12 +114,12 @@ def certify_interval(
     .. math:: 1 - \frac{U(k; n, \delta/2)}{1 - \beta} \ \le\ P[J \ge B] \ \le\
               1 - \frac{(\ell(h; n, \delta/2) - \beta')^+}{1 - \beta'},
 
-    with the Clopper-Pearson limits U from above and l from below; the left side is that of ``certify`` at delta / 2. An
-    upper bound is the lower bound of the returns reflected, -X.
+    with the Clopper-Pearson limits U from above and l from below; the left side is the safety of ``certify`` at
+    delta / 2. An upper bound is a lower bound of the reflected returns, -X, reflected back.
 
-    Only for returns of whole rollouts: with a prefix of a longer trajectory the return can still grow, and an upper
-    bound on its mean is none on the performance. The metrics say of themselves whether upper bounds are allowed, but a
-    return is a number that cannot: so it has to be declared.
+    This is only for returns of whole rollouts: after a prefix of a longer trajectory the return can still grow, and an
+    upper bound on its mean is none on the performance. Each metric says whether upper bounds are allowed, but a return
+    is a mere number: so the caller has to declare it.
 
     Args:
         returns: float[..., n, m], as in ``certify``, or pairs of two policies (``paired``); no summary.
@@ -174,7 +174,7 @@ def certify_interval(
 
 
 def _level_above(beta_upper: chex.Numeric | None, beta: jax.Array, dtype: np.dtype, validate: bool) -> jax.Array:
-    """The level of the upper bounds: the given one, or that of the lower bounds unless it is larger than usual."""
+    """The level of the upper bounds: the given one, or the level of the lower bounds, but at most the usual one."""
     if beta_upper is not None:
         return probability("beta_upper", beta_upper, dtype, "nearest", validate=validate, scalar=True)
     # An explicit transfer, which a transfer guard allows.
@@ -225,7 +225,7 @@ def _reflected(raised: jax.Array, prepared: Prepared, *, binary: bool) -> Prepar
 
 @functools.partial(jax.jit, static_argnames="binary")
 def _upper_bounds(reflected, lower, *, binary: bool) -> jax.Array:
-    """Upper bounds [..., n] from lower bounds of the returns reflected."""
+    """Upper bounds [..., n] from lower bounds of the reflected returns."""
     upper = complement_up(reflected) if binary else -reflected
     return jnp.where(jnp.isneginf(lower), jnp.inf, upper)
 

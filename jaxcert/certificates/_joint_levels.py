@@ -24,8 +24,8 @@ from jaxcert.numerics._rounding import complement_down, unit_roundoff
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._prepared import Prepared
 
-# All c of few rollouts; of more, for each threshold those at so many normal quantiles, and of unequal numbers of
-# rollouts so many families of c, each with an equal share of delta.
+# With few rollouts all c are tried; with more, for each threshold the c at so many normal quantiles; and with unequal
+# numbers of rollouts so many families of c, each with an equal share of delta.
 NUM_NUMBERS = 16
 _QUANTILES = tuple(2.5 - 0.3 * i for i in range(NUM_NUMBERS))
 
@@ -115,7 +115,7 @@ def levels_together(prepared: Prepared, wanted: jax.Array, delta: jax.Array, lev
 def _tried(count: jax.Array, factors: jax.Array, limits: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Some c, their violations, and the levels that they may attain, each [..., t, 16].
 
-    The c are successes of sampled tasks: the smallest that no more violations have than each of 16 allowed numbers.
+    The c are successes of sampled tasks: for each of 16 allowed numbers of violations k, the (k + 1)-th smallest.
     """
     n, u = count.shape[-1], unit_roundoff(limits.dtype)
     allowed = jnp.sum(jnp.cumprod(limits[None, :n] < factors[:, None], axis=-1, dtype=jnp.int32), axis=-1)

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-# Beyond it 1/G of delta is taken: three levels differ from it by 5 % there, and the difference falls with n.
+# Beyond so many tasks delta / G is taken: a search would gain 5 % for three levels there, and less with more tasks.
 _MOST_TASKS = 10_000
 # The relative step at which the search ends; and the share of delta that is spent on what lies outside all windows.
 _STEP, _OUTSIDE = 0.01, 1e-5

@@ -164,7 +164,7 @@ def is_one_trial_each(returns: Any) -> bool:
 def mean_of_trials(prepared: Prepared, delta: jax.Array) -> jax.Array:
     """At most the mean over tasks, from one trial of each, 0 or 1; -inf for others, which refute the support.
 
-    Over tasks the trials are those of one coin, whose bias is the mean.
+    Over tasks the trials are tosses of one coin, whose bias is the mean.
     """
     x, low, high, where = prepared
     trials = x[..., 0] if where is None else jnp.where(where[..., 0], x[..., 0], jnp.nan)

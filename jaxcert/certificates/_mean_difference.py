@@ -39,8 +39,8 @@ def certify_mean_difference(
     Args:
         returns_a: float[..., n, m_a], m_a rollouts of policy A on each of n i.i.d. tasks; as in ``certify``.
         returns_b: float[..., n, m_b], rollouts of policy B on the same tasks in the same order. Within a task they may
-            share their randomness with those of A, which often makes the difference vary less.
-        support: (a, b), both finite, declared before the data are seen; every return of both lies in it. Of arrays
+            share their randomness with the rollouts of A, which often makes the difference vary less.
+        support: (a, b), both finite, declared before the data are seen; every return of both lies in it. For arrays
             of bool it is (0, 1).
         delta: failure probability, in (0, 1); a scalar.
         bound: "betting" or "hoeffding", as in ``certify_mean``.
@@ -48,8 +48,8 @@ def certify_mean_difference(
         where_b: the same for B.
         validate: as in ``certify_mean``; an invalid return of either policy gives -inf.
 
-    The averages have to estimate J without a bias, as those of whole episodes do: a truncated return that only bounds
-    an infinite one from below (theory page, section 1.2) is not enough for B.
+    The averages have to estimate J without a bias, as averages over whole episodes do: a truncated return that only
+    bounds an infinite one from below (theory page, section 1.2) is not enough for B.
 
     Returns:
         A ``MeanCertificate`` of the difference with arrays [...].

@@ -43,7 +43,7 @@ class Derived(NamedTuple):
         lower: what it says of each task alone, [..., n]; -inf for a task with invalid returns.
         violations: tasks that count in full, or more, [..., t].
         solution: a row with one entry per certificate.
-        levels: the beta of each certificate, [..., t], where the method chose it; None for that of the call.
+        levels: the beta of each certificate, [..., t], where the method chose it; None for the beta of the call.
     """
 
     lower: jax.Array

@@ -28,7 +28,7 @@ from jaxcert.returns._prepared import Support, is_successes, probability
 
 
 def bound_between(bound: str | None, returns: Any) -> str:
-    """The name of the bound on differences; if none is given, that for single successes, of type bool, or for others.
+    """The name of the bound on differences; by default the one for single successes, of type bool, or for others.
 
     Raises:
         ValueError: for single successes where tasks have more than one rollout.
@@ -67,9 +67,9 @@ _BOUNDS = {**OVER_TASKS, CLOPPER_PEARSON.name: CLOPPER_PEARSON}
 class RankingCertificate(Plain):
     """Which of several policies are at least as good as which others; a pytree of arrays.
 
-    With probability at least 1 - delta over the sampled tasks and rollouts, all of it holds at once: the mean expected
-    return of policy i over tasks from the same distribution is at least that of policy j plus ``differences[i, j]``,
-    and at least that of policy j wherever ``order[i, j]``.
+    With probability at least 1 - delta over the sampled tasks and rollouts, all of it holds at once: policy i's mean
+    expected return over tasks from the same distribution is at least policy j's plus ``differences[i, j]``, and at
+    least policy j's wherever ``order[i, j]``.
 
     Attributes:
         differences: at most the mean difference of policies i and j, and at most 0, float[..., p, p]; -inf where a
@@ -146,16 +146,16 @@ def certify_ranking(
     half as many ways to fail: of the two directions of a pair, at most one can be claimed falsely. Two policies
     therefore cost nothing, and how many claims are made does not matter.
 
-    Of one trial per task, an array of bool with m = 1, the test is exact: only the tasks count on which exactly one of
-    two policies succeeds, and i is at least as good as j if i wins so many of them as fair coins do with a probability
-    of at most that level (McNemar's exact test).
+    With one trial per task, an array of bool with m = 1, the test is exact: only the tasks count on which exactly one
+    of two policies succeeds, and i is at least as good as j if fair coins would win as many of them as i does with a
+    probability of at most that level (McNemar's exact test).
 
     Args:
         returns: float[..., p, n, m], m rollouts of each of p policies on the same n i.i.d. tasks, in the same order.
         support: (a, b), both finite, or None for an array of bool, as in ``certify_mean_difference``.
         delta: failure probability of all claims together, in (0, 1); a scalar.
-        bound: "betting" or "hoeffding", as in ``certify_mean``, or "clopper_pearson" for one return of 0 or 1 per task;
-            by default that for an array of bool with m = 1, betting for others.
+        bound: "betting" or "hoeffding", as in ``certify_mean``, or "clopper_pearson" for one return of 0 or 1 per task.
+            The last is the default for an array of bool with m = 1, betting for others.
         where: bool[..., p, n, m], which rollouts count, fixed before the data are seen; all by default. Policies with
             fewer rollouts than others are filled up and masked.
         validate: as in ``certify_mean_difference``.

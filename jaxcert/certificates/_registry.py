@@ -12,9 +12,9 @@ _ALL = (
     ATTAINED,
 )
 METHODS = {method.name: method for method in _ALL}
-# Those that need no more than the number of violations.
+# The methods that need no more than the number of violations.
 COUNTING = {name: method for name, method in METHODS.items() if method.from_returns is None}
-# Those that go on from counts of the returns of each task.
+# The methods that go on from counts of the returns of each task.
 COUNTED = {
     name: method.from_returns.counts
     for name, method in METHODS.items()

@@ -161,11 +161,11 @@ def certify_safety_level(
         bound: as in ``certify``.
         method: as in ``certify``, but for "soft", which has no lower bound per task.
         where: as in ``certify``.
-        simultaneous: whether all safeties are to hold together with probability at least 1 - delta. Of successes they
-            then hold with ``certify_band``, at its levels. For "binomial", or with a beta, their
-            k* are then the largest with which that probability is exact, and the default of beta the largest value
-            with which it still is. The division of delta is exact if delta, beta and the safeties can be read; with
-            any of them traced, it is the union bound: delta / t for each.
+        simultaneous: whether all safeties are to hold together with probability at least 1 - delta. For successes they
+            then hold together with ``certify_band``, at its levels. For "binomial", or with a beta, their k* are then
+            the largest for which that probability, computed exactly, suffices, and the default of beta the largest
+            value for which it still does. The division of delta is exact if delta, beta and the safeties can be read;
+            with any of them traced, it is the union bound: delta / t for each.
         validate: as in ``certify``.
 
     Returns:

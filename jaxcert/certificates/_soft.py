@@ -119,7 +119,7 @@ def soft_epsilon(
 
 @jax.jit
 def _shares(wealth: jax.Array, alpha: jax.Array, least: chex.Numeric, where: jax.Array | None) -> Prepared:
-    """``shares`` by threshold, [..., t, n], with their ends; of any weight instead of an invalid one."""
+    """``shares`` by threshold, [..., t, n], with their ends; an invalid weight is replaced by another."""
     share, low = shares(wealth, jnp.where((alpha > 0) & (alpha < 1), alpha, 0.5), least)
     share = jnp.moveaxis(share, -1, -2)
     there = None if where is None else jnp.broadcast_to(jnp.expand_dims(where, -2), share.shape)
@@ -181,7 +181,7 @@ def soft_count(
 def _counted(wealth, valid, low, alpha, epsilon, n) -> tuple[jax.Array, jax.Array, Solution]:
     convincing = jnp.sum(wealth > 1, axis=-2, dtype=jnp.int32)
     solution = Solution(epsilon.reshape(-1), convincing.reshape(-1), jnp.ones(epsilon.size, bool))
-    # All that is said of a single task; without a weight, nothing is.
+    # The end of the support is all that is said of a single task; without a weight, nothing is said.
     lower = jnp.where(valid & (alpha > 0), low, -jnp.inf)
     return lower, n - convincing, solution
 

@@ -46,7 +46,7 @@ def success_levels(prepared: Prepared, wanted: jax.Array, delta: jax.Array) -> d
 
 
 def _allowed(found: Successes, prepared: Prepared, wanted: jax.Array, delta: jax.Array) -> _Allowed:
-    """By the most rollouts that a task has room for, or, in a summary, has."""
+    """What is allowed, from the most rollouts that any task has room for or, in a summary, has."""
     n, summary = found.num_successes.shape[-1], isinstance(prepared.returns, Summary)
     most = jnp.max(found.num_rollouts) if summary else np.asarray(prepared.returns.shape[-1], delta.dtype)
     k, tasks = counts_from_zero(n, delta)

@@ -23,8 +23,8 @@ class Weights(NamedTuple):
 
     Attributes:
         ratio: at least w / max_weight, in [0, 1], [..., n]; 0 for an invalid weight.
-        valid: weights in [0, max_weight], [..., n]; none if the largest is no number of at least 1. One that is not
-            refutes the bound, or that the weights are a density ratio, on which the whole certificate rests.
+        valid: weights in [0, max_weight], [..., n]; none if the largest is no number of at least 1. An invalid weight
+            refutes the bound or the claim of a density ratio, on which the whole certificate rests.
         largest: max_weight rounded up.
         effective_size: (sum w)^2 / (sum w^2) of the valid weights, [...].
     """
@@ -43,7 +43,7 @@ def task_weights(
     .. math:: w_i = e^{\log q(M_i) - \log p(M_i) + \tau (1 + |\log q(M_i)| + |\log p(M_i)|)},
 
     a little more than the density ratio q/p, because logarithms of densities are rounded. Weights that are too large
-    are safe in ``certify_weighted``, those that are too small are not.
+    are safe in ``certify_weighted``, weights that are too small are not.
 
     Args:
         deployed: q, any object with ``log_prob``, such as a distribution of TensorFlow Probability on JAX; normalised,
@@ -52,7 +52,7 @@ def task_weights(
         tasks: as both take them; n tasks, also batched.
         tolerance: tau, the relative error that the logarithms may have. By default 2^-16 in float32 and 2^-45 in
             float64, which covers the usual distributions (docs/weighted_tasks.md); not those whose normalising constant
-            is itself inaccurate, as that of a normal distribution truncated far in its tail.
+            is itself inaccurate, as for a normal distribution truncated far in its tail.
 
     Returns:
         float[..., n]; 0 where q is 0. NaN or infinity where p is 0: no such task can have been sampled.

@@ -84,7 +84,7 @@ def certify_file(
     ] = None,
     bound: Annotated[
         str | None,
-        typer.Option(help=f"One of {', '.join(_BOUNDS)}; by default betting, or that of the method or of successes."),
+        typer.Option(help=f"One of {', '.join(_BOUNDS)}; by default betting, or the one for the method or successes."),
     ] = None,
     method: Annotated[
         str | None,
@@ -192,7 +192,7 @@ def _explained(question: Question) -> bool:
 
 
 def _gated(require: float | None, asked: Asked, *, named: bool) -> list[str]:
-    """The questions whose answers have to reach what is required: the one that is named, or that of thresholds."""
+    """The questions whose answers have to reach what is required: the one that is named, or the one of thresholds."""
     if require is None:
         return []
     gated = [name for name in asked if named or name == "safety"]
@@ -240,7 +240,7 @@ def _findings(
 def _advice(
     data: ReturnsFile, settings: dict[str, Any], wanted: float | None, certificates: dict[str, Certificate]
 ) -> dict[str, tuple[Advice | None, ...]]:
-    """Why less is certified than wanted, by the names of the questions; of those of which it is known."""
+    """Why less is certified than wanted, by the names of the questions of which it is known."""
     known = {"num_rollouts": int(data.num_rollouts.max()), "safety": wanted, "limit": _MOST_ADVICE}
     found = {}
     for name, certificate in certificates.items():

@@ -153,7 +153,7 @@ def _curve(found: Found) -> Any:
 
 
 def every_step(data: ReturnsFile, certificate: Certificate, settings: Mapping[str, Any]) -> Certificate:
-    """The curve at every step, or at so many; if it is not one of lower bounds, certificates at those of one."""
+    """The curve at every step, or at so many; without one of lower bounds, certificates at lower bounds."""
     if not certificate.beta.ndim and certificate.method != ATTAINED.name:
         return step_curve(certificate, max_points=MOST_POINTS)
     levels = thinned(np.unique(np.asarray(certificate.lower_bounds)), MOST_POINTS)

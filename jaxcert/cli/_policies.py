@@ -24,7 +24,7 @@ class Found(NamedTuple):
     Attributes:
         env: the environment.
         policy: the policy.
-        source: its name, or that of its file.
+        source: its name, or the name of its file.
         sha256: of the file.
         file: from which it was read; None if it is shipped.
     """
@@ -47,7 +47,7 @@ def shipped() -> list[str]:
 
 
 def environment(name: str, *, authors_version: bool = False) -> MultiTaskEnv:
-    """One of those that `train` takes."""
+    """The environment of that name, if `train` takes it."""
     if name not in trainable():
         raise ValueError(f"environment is {name!r}; expected one of {', '.join(trainable())}")
     wanted = name + _AUTHORS if authors_version else name

@@ -84,7 +84,7 @@ def with_options(questions: dict[str, Question]) -> Callable[[Callable[..., None
 
 def _parameter(option: Option, questions: dict[str, Question]) -> inspect.Parameter:
     of = [name for name, question in questions.items() if option.name in {each.name for each in question.options}]
-    text = f"Of the question {' and '.join(of)}: {option.help[0].lower()}{option.help[1:]}"
+    text = f"For the question {' and '.join(of)}: {option.help[0].lower()}{option.help[1:]}"
     flag = f"--{option.flag or option.name.replace('_', '-')}"
     if option.type is list:
         kind, wanted = list[Any] | None, several("X", text, flag)
@@ -99,7 +99,7 @@ def _parameter(option: Option, questions: dict[str, Question]) -> inspect.Parame
 def fixed_numbers(question: Question, given: dict[str, Any], options: dict[str, Any]) -> list[float] | None:
     """The numbers that are fixed beforehand, from the option for them; None if the question has none.
 
-    ``given``: those of ``--threshold`` and ``--safety``, of which a question may have one.
+    ``given``: the numbers of ``--threshold`` and ``--safety``, of which a question may have one.
     """
     for name, numbers in given.items():
         if numbers and question.each != name:

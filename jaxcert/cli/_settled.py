@@ -73,7 +73,7 @@ def _kept(name: str, stated: dict[str, Any], question: Question) -> bool:
 def settled_columns(
     path: Path | None, locked: Protocol | None, task: str | None, episode: str | None, value: str | None
 ) -> dict[str, Any]:
-    """The columns to read: those of the options, or of the protocol, which an option must not contradict."""
+    """The columns to read, by the options or by the protocol, which an option must not contradict."""
     if locked is not None:
         refuse(path, locked.contradictions({"task_column": task, "value_column": value}))
         task, value = task or locked.task_column, value or locked.value_column
@@ -81,7 +81,7 @@ def settled_columns(
 
 
 def check_design(path: Path | None, locked: Protocol | None, data: ReturnsFile) -> None:
-    """Raise ValueError where the data, or what their file says of their origin, are not those of the design."""
+    """Raise ValueError where the data, or what their file says of their origin, do not fit the design."""
     if locked is None:
         return
     counts = data.num_rollouts

@@ -38,14 +38,14 @@ def train_policy(
         typer.Option(
             metavar="NAME",
             help="Settings of PPO: paper (60 million steps), small (for a machine without a GPU), pendulum or zones;"
-            " by default those of the environment's name, or of the paper.",
+            " by default the ones with the environment's name, or the paper's.",
         ),
     ] = None,
     steps: Annotated[int | None, typer.Option(min=1, metavar="N", help="Steps of the environment.")] = None,
     checkpoints: Annotated[
         int | None, typer.Option(min=2, metavar="C", help="Number of checkpoints, the first before training.")
     ] = None,
-    learning_rate: Annotated[float | None, typer.Option(metavar="R", help="Overrides that of the settings.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(metavar="R", help="Overrides the settings' rate.")] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**31, metavar="S", help="Of training.")] = 0,
     authors_version: Annotated[
         bool, typer.Option("--authors-version", help="The environment of the paper's authors, with its faults.")

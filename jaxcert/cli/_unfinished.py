@@ -33,7 +33,7 @@ class Parts:
 
     Attributes:
         folder: where they are.
-        seed: that of the parts, the given one, or a new one.
+        seed: the parts' own, the given one, or a new one.
     """
 
     def __init__(self, folder: Path, facts: Mapping[str, Any], seed: int | None, episodes: int) -> None:
@@ -145,7 +145,7 @@ def _read(file: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-# Those that the option takes, among them all that are drawn.
+# The seeds that the option takes; all that are drawn are among them.
 _SEEDS = range(2**32)
 
 
@@ -154,7 +154,7 @@ class Unfinished:
 
     Attributes:
         path: the file.
-        facts: what the run is of, with its seed: the given one, that of the file, or a new one.
+        facts: what the run is of, with its seed: the given one, the file's, or a new one.
         run: the run to go on with; None for a new one.
     """
 

@@ -15,7 +15,7 @@ def verify_file(
     returns: Annotated[Path, typer.Argument(metavar="RETURNS", help="The file of returns.")],
     other: Annotated[
         Path | None,
-        typer.Argument(metavar="[OTHER]", help="Of a comparison: the returns of policy B.", show_default=False),
+        typer.Argument(metavar="[OTHER]", help="For a comparison: the returns of policy B.", show_default=False),
     ] = None,
     protocol: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The protocol that the certificate has to name.")
@@ -27,8 +27,8 @@ def verify_file(
 ) -> None:
     """Compute CERTIFICATE again from RETURNS and say what differs; the exit status is 1 if anything does.
 
-    This finds what was altered. It cannot find a forgery: whoever makes up returns can certify them. Columns are those
-    that CERTIFICATE records.
+    This finds what was altered. It cannot find a forgery: whoever makes up returns can certify them. It reads the
+    columns that CERTIFICATE records.
     """
     columns = {"task": task_column, "episode": episode_column, "value": value_column}
     with _console.progress(quiet) as show:

@@ -8,9 +8,9 @@ import numpy as np
 from jaxcert.diagnostics import _ties
 from jaxcert.diagnostics._ties import Finding, Sample
 
-# Values of a task that may be outcomes of their own, and the chance below which they are not what is seen.
+# How many values of a task may be outcomes of their own, and the chance below which these do not explain what is seen.
 _OUTCOMES = 2
-# Draws of fewer outcomes, such as those of some initial states, look like copies.
+# Draws of fewer outcomes, such as some initial states have, look like copies.
 _FEW = 40
 # Fewer rollouts of a task show no threes beside another value.
 _LEAST = 4
@@ -35,7 +35,7 @@ def single_copies(rows: list[np.ndarray], by_chance: float) -> bool:
     p = np.geomspace(1e-6, 1 - 1e-6, 2000)
     two, three = _outcome_twice_or_more(p, int(sizes.min()))
     values = _OUTCOMES * len(counts)
-    # Both at once are no more likely than the less likely one.
+    # Both events at once are no more likely than the less likely one.
     likely = np.minimum(_at_least(twice, values * two + by_chance), _at_most(more, values * three))
     return bool(np.max(likely) < _UNLIKELY)
 

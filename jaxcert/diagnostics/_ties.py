@@ -78,7 +78,7 @@ _MOST_TASKS, _MOST_VALUES = 500, 24
 
 
 def tied_values(rows: Iterable[np.ndarray]) -> int:
-    """Values that a task has more than once, without two for each task, which may be outcomes such as a time-out."""
+    """Values that a task has more than once, less two for each task, which may be outcomes such as a time-out."""
     return sum(max(int(np.sum(np.unique(row, return_counts=True)[1] > 1)) - 2, 0) for row in rows)
 
 
@@ -93,7 +93,7 @@ def equal_pairs(values: np.ndarray) -> int:
 
 
 def few_outcomes(rows: list[np.ndarray]) -> bool:
-    """Whether as many values as among draws of few outcomes, such as those of some initial states, occur thrice."""
+    """Whether as many values occur thrice as among draws of few outcomes, such as some initial states have."""
     counts = [np.unique(row, return_counts=True)[1].astype(float) for row in rows if len(row) > 2]
     found = sum(float(np.sum(count * (count - 1) * (count - 2))) / 6 for count in counts)
     expected = sum(map(_triples, counts))
@@ -117,9 +117,9 @@ def shared_values(rows: list[np.ndarray]) -> int:
 def chance_of_a_tie(rows: list[np.ndarray], most: int = _MOST_VALUES) -> float:
     """About how likely two rollouts of a task are equal by chance, from how often differences of returns coincide.
 
-    Differences of the distinct returns of each task, so that copies do not count. For a smooth law with standard
+    The differences are between distinct returns of a task, so that copies do not count. For a smooth law with standard
     deviation sd on a grid of a step, both are about step / (2 sqrt(pi) sd), differences sqrt(2) times as likely.
-    Logarithms as well, in which powers of a discount factor are a grid.
+    Logarithms of returns are tried as well, since powers of a discount factor are a grid there.
     """
     rows = [row for row in rows if len(row) > 2]
     if not rows:

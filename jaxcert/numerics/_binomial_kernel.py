@@ -57,7 +57,8 @@ def point_error(value: jax.Array, k: jax.Array, n: jax.Array, excess: jax.Array)
 def _share_lost(d: jax.Array, x: jax.Array) -> jax.Array:
     """The error of x log(x/mean) - d and of the sums behind it, relative to it, for d = x - mean.
 
-    From the series in v = d/(x + mean) for |v| < 1/2, otherwise from the logarithm, which cancels most at x = 3 mean.
+    With v = d/(x + mean), the value comes from a series in v for |v| < 1/2, otherwise from the logarithm, which cancels
+    most at x = 3 mean.
     """
     v = d / (2 * x - d)
     size = jnp.abs(v)
@@ -126,7 +127,7 @@ def _log_point_probability(k, n, p, q, excess, factor) -> tuple[jax.Array, jax.A
     """log(b(k; n, p) factor), Loader (2000), "Fast and accurate computation of binomial probabilities"; its error."""
     inner = jnp.where(k > 0, k, 1.0)
     stirling = _stirling_error(n) - _stirling_error(k) - _stirling_error(n - k)
-    # That of k = 0 is its mean: n log(1 - p) is minus the sum of the two, and Stirling's terms cancel.
+    # At k = 0 the first deviance is the mean np: minus the sum of both is n log(1 - p), and Stirling's terms cancel.
     deviances = jnp.where(k > 0, deviance(inner, n * p, -excess), excess) + deviance(n - k, n * q, excess)
     size = jnp.sqrt(n / ((n - k) * inner * np.asarray(2 * np.pi, p.dtype)))
     value = (stirling - deviances) + log(jnp.where(k > 0, size, 1) * factor)

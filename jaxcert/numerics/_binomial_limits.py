@@ -109,7 +109,7 @@ def _solve(log_side, k, n, log_level, start, *, safe, unsafe) -> jax.Array:
 
 
 def move_log_odds(p: jax.Array, step: jax.Array) -> jax.Array:
-    """The probability whose log-odds are those of p plus the step.
+    """The probability whose log-odds exceed the log-odds of p by the step.
 
     A binomial tail is log-concave in the log-odds as well as in p, and closer to linear: near both ends of (0, 1) it is
     a power of p or of 1 - p. The step is far less accurate than ``rough_growth``.
@@ -121,7 +121,7 @@ def move_log_odds(p: jax.Array, step: jax.Array) -> jax.Array:
 def _no_constants(k: jax.Array, n: jax.Array, level: jax.Array) -> tuple[jax.Array, jax.Array]:
     """n and the level as numbers that depend on k, NaN where k > n.
 
-    XLA evaluates what constants of a program allow in another way, and divides by n as a constant in two roundings.
+    XLA evaluates what depends on constants alone in another way, and divides by a constant n in two roundings.
     """
     return jnp.where(k <= n, n, jnp.nan), jnp.where(k <= n, level, jnp.nan)
 
@@ -135,7 +135,7 @@ def _searched(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
 
 
 def _are_valid(k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
-    """Where all arguments are valid, of those without constants."""
+    """Where all arguments are valid; n and the level come from ``_no_constants``."""
     whole = (k == jnp.floor(k)) & (n == jnp.floor(n)) & (n < jnp.inf)
     return whole & (k >= 0) & (n >= 1) & (level > 0) & (level < 1)
 

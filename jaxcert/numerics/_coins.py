@@ -14,7 +14,7 @@ from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._root import safe_root
 from jaxcert.numerics._rounding import unit_roundoff
 
-# Beyond it the work, which grows with the square of the number of coins, is not worth the difference.
+# The work grows with the square of the number of coins: beyond this number the difference is not worth it.
 _MOST_COINS = 1024
 
 
@@ -49,7 +49,7 @@ def _exact(q: jax.Array, k: jax.Array, level: jax.Array) -> jax.Array:
         below, at = _few_heads(heads, k)
         residual = log(below) - log_level + 4 * u * (jnp.abs(log_level) + 1)
         share = jnp.clip(epsilon * mean, 1e-6, 1 - 1e-6)
-        slope = -(n - k) * share / (1 - share) * at / below  # that of log(below) in log(epsilon), for equal coins
+        slope = -(n - k) * share / (1 - share) * at / below  # of log(below) in log(epsilon), for equal coins
         step = jnp.clip(-residual / jnp.where(slope < 0, slope, -1.0), -1.0, 1.0)
         return residual, epsilon * jnp.exp(step)
 
@@ -70,14 +70,14 @@ def _few_heads(heads: jax.Array, k: jax.Array) -> tuple[jax.Array, jax.Array]:
 
     found, _ = jax.lax.scan(toss, none, jnp.moveaxis(heads, -1, 0))
     below = jnp.sum(jnp.where(counts <= k[..., None], found, 0), axis=-1)
-    # Three roundings for each coin, one for each term of the sum; what is subnormal is flushed to 0.
+    # Each coin costs three roundings, each term of the sum one; what is subnormal is flushed to 0.
     below = below * (1 + (4 * n + 8) * unit_roundoff(heads.dtype)) + 2 * float(info.tiny) * (n + 1) ** 2
     at = jnp.sum(jnp.where(counts == k[..., None], found, 0), axis=-1)
     return jnp.minimum(below, 1), at
 
 
 def _closed(q: jax.Array, k: jax.Array, level: jax.Array) -> jax.Array:
-    """By coins of the mean probability for a level up to 1/4 and k <= n - 2 (Hoeffding 1956), else of the least."""
+    """For equal coins: of the mean probability if level <= 1/4 and k <= n - 2 (Hoeffding 1956), else of the least."""
     n, u = q.shape[-1], unit_roundoff(q.dtype)
     alike = (level <= 0.25) & (k <= n - 2)
     share = jnp.where(alike, jnp.mean(q, axis=-1) * (1 - (n + 2) * u), jnp.min(q, axis=-1))

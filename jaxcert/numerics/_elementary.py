@@ -27,10 +27,11 @@ def log1p(x: jax.Array) -> jax.Array:
     """ln(1 + x) with a relative error of at most 2 u, 3 u where quotients are off by 4 u; -inf at -1, NaN below."""
     near = jnp.abs(x) < 0.25
     info = jnp.finfo(x.dtype)
-    # One bit short of the type: XLA would simplify (1 + x) - 1 to x, and on a GPU also drops a rounding to the type.
+    # The sum has one bit less than the type: XLA would simplify (1 + x) - 1 to x, and on a GPU drops a rounding to it.
     whole = 1 + jnp.where(near, 1, x)
     total = jnp.where(whole < 2.0**60, jax.lax.reduce_precision(whole, info.nexp, info.nmant - 1), whole)
-    # What rounding has taken from 1 + x, up to 2**-40 of it; beyond 2**60, rounding could overflow and 1 is nothing.
+    # ``lost`` is what rounding has taken from 1 + x, up to 2**-40 of it. Beyond 2**60 the sum is not rounded to fewer
+    # bits, since this could overflow, and the 1 makes no difference.
     lost = jnp.where(x > 1, 1 - (total - x), x - (total - 1))
     mantissa, exponent = _split(total)
     correction = jnp.where((total > 0) & (total < jnp.inf), lost / total, 0)
@@ -155,7 +156,7 @@ quotient.defjvps(lambda t, value, x, y: t / y, lambda t, value, x, y: -t * value
 
 
 def halves(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """x as a sum of two floats so short that products of such halves are exact, except for those of two low halves."""
+    """x as a sum of two floats so short that products of such halves are exact, unless both are low halves."""
     info = jnp.finfo(x.dtype)
     high = jax.lax.reduce_precision(x, exponent_bits=info.nexp, mantissa_bits=(info.nmant - 1) // 2)
     return high, x - high

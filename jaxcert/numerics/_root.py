@@ -43,7 +43,7 @@ def safe_root(
 ) -> SafeRoot:
     """Find, for each element, the safe point nearest to the sign change of a monotone function.
 
-    An open method (Newton's, for example) inside a bracket, with bisection wherever a step leaves the bracket. For a
+    The search is an open method (Newton's, for example) in a bracket, with bisection where a step leaves it. For a
     concave residual every Newton iterate after the first lies on the safe side already. Only ``safe`` itself and points
     at which the residual was evaluated and found <= 0 are ever returned, so the result is as safe as the residual's own
     error bound, whatever the iteration did.
@@ -80,7 +80,7 @@ def safe_root(
     def unfinished(state: _State) -> jax.Array:
         return jnp.any(~_look(state)[1]) & (state.step < max_steps)
 
-    # As if the unsafe end had been evaluated and the start were the next point to try.
+    # The search begins as if the unsafe end had been evaluated and the start were the next point to try.
     begin = _State(unsafe, jnp.full_like(start, jnp.inf), start, safe, unsafe, jnp.isnan(unsafe), jnp.int32(0))
     final = jax.lax.while_loop(unfinished, body, begin)
     (root, _), done, _ = _look(final)
@@ -92,7 +92,7 @@ def _look(state: _State) -> tuple[tuple[jax.Array, jax.Array], jax.Array, jax.Ar
     x, residual, aim, safe, unsafe, *_ = state
     is_safe = residual <= 0
     safe, unsafe = jnp.where(is_safe, x, safe), jnp.where(is_safe, unsafe, x)
-    # Done if a safe point would hardly move, or if the bracket has closed.
+    # A search has ended if its safe point would hardly move, or if the bracket has closed.
     close = 16 * unit_roundoff(x.dtype) * jnp.abs(x)
     done = (is_safe & (jnp.abs(aim - x) <= close)) | (jnp.abs(safe - unsafe) <= close)
     # Aim slightly to the safe side of the root, so that rounding noise cannot keep the point unsafe for ever.
@@ -100,7 +100,7 @@ def _look(state: _State) -> tuple[tuple[jax.Array, jax.Array], jax.Array, jax.Ar
 
 
 def _points(*values: jax.Array) -> list[jax.Array]:
-    """Arrays of one shape and one float type, that of the first."""
+    """The values as arrays of one shape, all of the float type of the first."""
     arrays = [jnp.asarray(value) for value in values]
     dtype = arrays[0].dtype
     if any(array.dtype not in (jnp.float32, jnp.float64) for array in arrays):

@@ -70,7 +70,7 @@ def _cast(value: Any, dtype: np.dtype, side: Side, whole: bool) -> jax.Array:
         return jnp.asarray(cast_host(np.asarray(value), dtype, side))
     if side == "nearest":
         return value.astype(dtype)
-    # Concrete arrays may be weakly typed, too, as those of `jnp.full` are; they are taken as they are.
+    # A concrete array may be weakly typed, too, as `jnp.full` makes it; it is taken as it is.
     was_number = is_traced(value) and value.dtype == np.float32 and getattr(value, "weak_type", False)
     return _cast_on_device(value, dtype, side, whole, was_number)
 
@@ -191,7 +191,7 @@ def _is_subnormal(x: Any) -> Any:
 
 
 def _bits(x: Any) -> tuple[Any, Any]:
-    """The bits of each element as an unsigned integer, and those of -0.0."""
+    """The bits of each element as an unsigned integer, and the bits of -0.0."""
     whole = np.dtype(f"uint{8 * x.dtype.itemsize}")
     bits = x.view(whole) if isinstance(x, np.ndarray) else jax.lax.bitcast_convert_type(x, whole)
     return bits, np.left_shift(np.ones((), whole), 8 * x.dtype.itemsize - 1)
@@ -219,7 +219,7 @@ def _neighbour(x: jax.Array, side: Side) -> jax.Array:
 
 @_neighbour.defjvp
 def _neighbour_jvp(side: Side, primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
-    # Rounding shifts the value by almost a constant: the derivative is that of the value itself.
+    # Rounding shifts the value by almost a constant, so the derivative stays as it is.
     return _neighbour(primals[0], side), tangents[0]
 
 

@@ -26,7 +26,7 @@ class Sum(NamedTuple):
 
 
 def as_rewards(values: Any, dtype: np.dtype) -> jax.Array:
-    """Rewards rounded down to the type; those computed by an environment are taken as they are, whatever their type."""
+    """Rewards rounded down to the type; rewards that an environment computed are taken as they are, in any type."""
     return cast(convert(values, dtype, "down").astype(dtype), dtype, "down")
 
 
@@ -85,7 +85,7 @@ def product(weight: Sum, x: jax.Array) -> Sum:
 @jax.jit
 def lower_end(total: Sum) -> jax.Array:
     """The largest float at most the exact value, or one below if the error is not 0; differentiable as the value."""
-    # Twice: the errors were themselves added up in floating point.
+    # The error is subtracted twice, since the errors were themselves added up in floating point.
     rest = total.low - 2 * jax.lax.stop_gradient(total.error)
     below = next_down(total.high + jnp.minimum(rest, 0))
     value = jnp.where(rest < 0, below, total.high + jnp.maximum(rest, 0))
@@ -128,8 +128,8 @@ def tree_sum_of(term: Callable[..., Sums], *arrays: jax.Array, many: bool = Fals
     The term is evaluated on each part, so that one loop over the data computes and adds any term. On the CPU, XLA does
     this for a plain reduction only if nothing is selected or masked, and is ten times slower otherwise.
 
-    ``many``: there are thousands of sums, which end in pairs then, in a larger program: a reduction of a few numbers
-    takes some 100 ns on a CPU.
+    ``many``: a larger program has thousands of sums. They then end in additions of pairs, since a reduction of a few
+    numbers takes some 100 ns on a CPU.
     """
     return tree_sum_of_groups(lambda *groups: _sum_of(term, *groups), *arrays, many=many)
 
@@ -151,7 +151,8 @@ def _sum_of(term: Callable[..., Sums], *groups: list[jax.Array]) -> Sums:
 
 def _add_all(x: jax.Array, *, many: bool) -> jax.Array:
     m = x.shape[-1]
-    # In the end a reduction: XLA would copy the additions before it into each function of the sum.
+    # The sum ends in a reduction, since XLA would copy plain additions into each function of the sum.
+
     if m <= _FEW:
         return x.sum(axis=-1)
     if many and m <= _LAST:
@@ -175,7 +176,7 @@ def _add_parts(total: Callable[..., Sums], parts: int, *arrays: jax.Array) -> Su
 def sum_error(m: int, dtype: jnp.dtype) -> float:
     """The relative error of ``tree_sum_of`` over m terms of one sign: |computed - exact| <= sum_error * exact.
 
-    That of sums that end in a reduction, which are at least as deep as those that end in pairs.
+    It is the error of sums that end in a reduction. They are at least as deep as sums that end in pairs.
     """
     additions, left = _depth(m, _TERMS)
     while left > _FEW:

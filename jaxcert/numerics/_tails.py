@@ -183,7 +183,7 @@ def _tail(k: jax.Array, n: jax.Array, p: jax.Array, side: Side, lower: bool) -> 
 
 @_tail.defjvp
 def _tail_jvp(side: Side, lower: bool, primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
-    """In p: plus or minus the density of Beta(k + 1, n - k), b(k; n, p) (n - k)/(1 - p); n or 0 at the ends."""
+    """Derivative in p: plus or minus the density of Beta(k + 1, n - k), b(k; n, p) (n - k)/(1 - p); n or 0 at ends."""
     inside, k, n, p = _inside(*primals)
     density = exp(log_probability(k, n, p)[0]) * (n - k) / (1 - p)
     count, trials, end = primals

@@ -32,8 +32,8 @@ def advise(
     """Why a certificate says nothing, or less than wanted, and what would help.
 
     Every number was computed with the certificate's own arithmetic: "0.9 needs 47 tasks" is true of 47, and not of 46.
-    Of an interval it is about the lower end, which has half of delta; of two policies about their difference, which
-    lies in [a - b, b - a].
+    For an interval the advice is about the lower end, which has half of delta; for two policies it is about their
+    difference, which lies in [a - b, b - a].
 
     Args:
         certificate: concrete, for one set of tasks.
@@ -42,15 +42,15 @@ def advise(
             rollouts.
         safety: the wanted safety at each threshold; by default, any above 0.
         fixed: ``"safety"`` for a certificate of ``certify_safety_level``, which says nothing where its threshold is the
-            lower end of the support; the wanted safety is that of the certificate.
+            lower end of the support; the wanted safety is the certificate's.
         limit: the most thresholds to explain, the first ones that miss; by default all. Each may take a second.
 
     Returns:
-        For each threshold an ``Advice``, or None where as much is certified as wanted. Of successes, with as many
+        For each threshold an ``Advice``, or None where as much is certified as wanted. For successes, with as many
         trials in every task, it compares more tasks with more trials. For soft counts, beta "auto" and unequal numbers
-        of trials it is about the number of tasks alone, and None where these could do. None for certificates that hold
-        together or at every moment, and for weighted tasks. With more misses than ``limit`` it ends with the last one
-        explained.
+        of trials it is about the number of tasks alone, and None where these could do. It is None for certificates that
+        hold together or at every moment, and for weighted tasks. With more misses than ``limit`` it ends with the last
+        one explained.
 
     Raises:
         ValueError: for a batched or traced certificate, one of a shift, one of a kind of which nothing is known here,
@@ -65,7 +65,7 @@ def advise(
         20 tasks can certify 0.7835 at most, even if none is a violation: 0.9 needs 47
     """
     if sampled(certificate) is not certificate:
-        raise ValueError("certificate is one of a shift; expected that of the sampled tasks, and a larger safety")
+        raise ValueError("certificate is one of a shift; expected the one of the sampled tasks, and a larger safety")
     question, *_ = of_type(certificate)
     if "safety" not in question.columns:
         raise ValueError(f"certificate is {kind_of(certificate)}; what it lacks is not known here")
@@ -161,7 +161,7 @@ def check(
         thresholds: B; without any, only the number of tasks is checked.
         safety: the wanted safety; by default, any above 0.
         support: (a, b), needed for thresholds.
-        beta: failure probability of one lower bound; by default that of the method.
+        beta: failure probability of one lower bound; by default the method's own.
         bound: the name of a bound, as in ``certify``.
         method: "binomial", "scenario", or "attained" for successes, as in ``certify``.
 

@@ -108,7 +108,7 @@ AUTO_DESIGNS = Kind(
 )
 
 
-# Near which the levels of a design are.
+# The levels of a design are near these.
 _NEAR = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _OF_SUCCESSES = {"method": ATTAINED.name}
 
@@ -208,7 +208,7 @@ SOFT_DESIGNS = Kind(
     functools.partial(certify_fixed, _ARGUMENTS),
     lambda binary: not binary,
     needs_threshold=True,
-    # More rollouts are for counts.
+    # With more rollouts than the best design that counts, counting is preferred.
     joint=Joint(_betas, _soft_safeties, max(_SETS_BY_LENGTH), lambda m, counted: m <= counted),
     beta_name="alpha",
 )

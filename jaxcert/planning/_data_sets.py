@@ -33,8 +33,8 @@ def simulate(
         design: what is fixed before the experiment, such as ``plan(...).best.design``.
         support: (a, b), as in ``plan``.
         delta: failure probability of the certificate, in (0, 1).
-        threshold: B; the certificates are those of ``certify``, or of ``certify_sequential``.
-        safety: s; without a threshold, the certificates are those of ``certify_safety_level``.
+        threshold: B; the certificates come from ``certify``, or from ``certify_sequential``.
+        safety: s; without a threshold, the certificates come from ``certify_safety_level``.
         num_repeats: how many data sets; all of them are in memory.
         seed: of the resampling; ``plan`` uses other random numbers.
 
@@ -77,7 +77,7 @@ def power_curve(
 
     Args:
         pilot: as in ``plan``.
-        num_tasks: n, integers [c], in place of that of the design.
+        num_tasks: n, integers [c], in place of the design's number.
         design: what else is fixed before the experiment.
         support: (a, b), as in ``plan``.
         delta: failure probability of the certificate, in (0, 1).

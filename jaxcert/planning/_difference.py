@@ -86,15 +86,15 @@ def plan_difference(
     """How many tasks ``certify_mean_difference`` needs to certify that policy A is better than B by a margin.
 
     Whole comparisons are imagined and certified. On what share of tasks A is better by a margin
-    (``certify_improvement``) is a question for ``plan``, of the differences ``pilot_a - pilot_b`` with the support
-    (a - b, b - a).
+    (``certify_improvement``) is a question for ``plan``, with the differences ``pilot_a - pilot_b`` as the pilot and
+    (a - b, b - a) as the support.
 
     Args:
         pilot_a: returns float[n0, m_a] of policy A, at least 2 × 2; or ``Assumptions``.
-        pilot_b: returns float[n0, m_b] of policy B on the same tasks; or ``Assumptions``, by which tasks that are hard
-            for one policy are not so for the other, so that more are needed than where they are.
+        pilot_b: returns float[n0, m_b] of policy B on the same tasks; or ``Assumptions``, by which a task that is hard
+            for one policy need not be hard for the other, so that more tasks are needed than if it were.
         margin: c, the wanted difference.
-        support: (a, b), both finite; of pilots of type bool it is (0, 1).
+        support: (a, b), both finite; for pilots of type bool it is (0, 1).
         delta: failure probability of the certificate, in (0, 1).
         power: the probability with which the margin is to be certified.
         num_rollouts: m, of either policy on each task.

@@ -1,6 +1,6 @@
 """What makes one design better than another: goals, which turn the course of imagined tasks into options.
 
-Here the cheapest certificate that is wanted; what a budget allows is in ``_budget_goals.py``.
+This file has the goal of the cheapest wanted certificate; goals with a budget are in ``_budget_goals.py``.
 """
 
 import bisect
@@ -22,11 +22,11 @@ from jaxcert.planning._planned import Reachable, Tried, reachable
 BETAS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 # Violations that a design may allow: all small numbers, then steps of about a fifth.
 _ALLOWED = np.unique(np.concatenate([np.arange(24), np.geomspace(24, 2000, 24).astype(int)]))
-# As good as none, for the risk itself.
+# A beta as good as none, which leaves the risk itself.
 _NO_BETA = 1e-9
 # Numbers of tasks to try where only data sets tell what they certify.
 _SIZES = sorted({round(1.04**i) for i in range(250)})
-# Pilot tasks may be luckier than the others; at this level they are not.
+# Pilot tasks may be luckier than tasks in general: the failure probability of a limit that allows for it.
 DOUBT = 0.1
 _EXPERIMENTS = 64
 
@@ -47,7 +47,7 @@ class Goal:
     larger_is_better = True
 
     def betas(self, m: int, around: Option | None) -> np.ndarray:
-        """Twelve levels to try with so many rollouts, in all of their range or around those of an option."""
+        """Twelve levels to try with so many rollouts, in all of their range or around the level of an option."""
         if around is None:
             return np.asarray(BETAS)
         place = np.searchsorted(BETAS, around.design.beta)
@@ -154,7 +154,7 @@ class CheapestCertificate(Goal):
     def options_of(
         self, name: str, rollouts: list[int], betas: list[np.ndarray], courses: list[PerTask]
     ) -> list[list[Option]]:
-        # At once for all levels, most of which may belong to a few rollouts only.
+        # All levels are solved at once; most of them may belong to a few rollouts only.
         levels, place = np.unique(np.concatenate(betas), return_inverse=True)
         least = np.split(_least(self.question, tuple(levels.tolist()))[place], len(betas))
         rows = zip(rollouts, betas, courses, least, strict=True)
@@ -184,7 +184,7 @@ class CheapestCertificate(Goal):
         return most_violations(BINOMIAL, self.question.safety, n, betas, self.question.delta)
 
     def final(self, option: Option) -> tuple[Design, int]:
-        """With the largest beta that allows as many violations: it costs nothing."""
+        """The design with the largest beta that allows as many violations, which costs nothing; and k."""
         design, k = super().final(option)
         most = free_beta(self.question, design.num_tasks, max(k, 0))
         held = reaches(BINOMIAL, self.question.safety, k, design.num_tasks, most, self.question.delta)
@@ -194,7 +194,7 @@ class CheapestCertificate(Goal):
         return np.mean(safety >= self.question.safety, axis=-1)
 
     def tasks(self, value: Callable[[int], float], most: int) -> int:
-        """The fewest, up to a few per cent, that reach the power; without them all that the budget allows."""
+        """The fewest, up to a few per cent, that reach the power; if none do, all that the budget allows."""
         reached = value(most)
         if reached < self.power:
             return most if reached > 0 and self.costs.budget is not None else 0

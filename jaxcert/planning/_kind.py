@@ -37,7 +37,7 @@ class Joint:
     Attributes:
         betas: (m) -> the betas to try with so many rollouts, the most promising one first.
         safeties: (scores [P, N] in [0, 1], n, beta, m, question, rng) -> what whole data sets certify, float[P, R]:
-            those of row p have n tasks, drawn from that row. A task with a score of 0 speaks most against the policy.
+            the data sets of row p have n tasks, drawn from it. A task with a score of 0 speaks most against the policy.
         most_tasks: the largest n that it takes.
         is_promising: (m, the m of the best design that counts) -> whether m rollouts are worth a try.
     """
@@ -56,15 +56,15 @@ class Kind:
         name: of the designs.
         arguments: what ``certify`` takes beside beta, or ``certify_sequential``.
         per_task: (returns [N, M], how many of the M count, betas [G], question) -> ``PerTask``. Tasks are independent,
-            so that the chance of a certificate follows from those of a task.
+            so that the chance of a certificate follows from the chances of one task.
         certify: (returns [..., n, m], beta, question) -> ``Certificate`` of whole data sets.
-        suits: of whether returns are 0 or 1: whether designs of this kind are worth a try.
-        stopped: (``PerTask``, m, a) -> that of at most m rollouts, for kinds whose tasks stop by themselves; else None.
+        suits: (whether returns are 0 or 1) -> whether designs of this kind are worth a try.
+        stopped: (``PerTask``, m, a) -> the same for at most m rollouts, if tasks stop by themselves; else None.
         needs_threshold: whether it certifies at a threshold only.
-        joint: of kinds that do not count tasks that pass; else None.
+        joint: for kinds that do not count tasks that pass; else None.
         only_beta: the word that it takes for beta; None for a number.
         beta_name: what beta is.
-        levels: (m, threshold) -> the betas to try with so many rollouts; None for those of the goal.
+        levels: (m, threshold) -> the betas to try with so many rollouts; None for the betas of the goal.
     """
 
     name: str

@@ -39,7 +39,7 @@ def least_tasks(
     Args:
         safety: s, the wanted safety, in (0, 1).
         delta: failure probability of the certificate, in (0, 1).
-        beta: failure probability of one lower bound; by default that of the method.
+        beta: failure probability of one lower bound; by default the method's own.
         num_violations: k, how many lower bounds may miss the threshold.
         method: the name of a method, as in ``certify``.
 
@@ -81,7 +81,7 @@ def max_safety(
     Args:
         num_tasks: n.
         delta: failure probability of the certificate, in (0, 1).
-        beta: failure probability of one lower bound; by default that of the method.
+        beta: failure probability of one lower bound; by default the method's own.
         num_violations: k, at most n.
         method: the name of a method, as in ``certify``.
 
@@ -159,7 +159,7 @@ def safety_in(power: float, misses: Any, n: Any, beta: Any, delta: Any) -> np.nd
 def least_true(
     holds: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: int, *, low_counts: bool = False
 ) -> np.ndarray:
-    """By bisection, an integer above ``low`` where it holds, but not at the one below; 0 where it fails at ``high``.
+    """Find an integer above ``low`` where it holds, but not at the one below, by bisection; 0 if it fails at ``high``.
 
     It holds from some integer on. Rounding may blur which one; that it does not hold just below is computed anyway.
     ``low`` itself is not tried, and counts as failing.

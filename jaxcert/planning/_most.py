@@ -32,7 +32,7 @@ class Most(NamedTuple):
 
 
 def advice_on_most(certificate: Certificate, num_rollouts: int | None, wanted: float) -> Advice | None:
-    """That there are too few tasks, if so."""
+    """Say that there are too few tasks, if so."""
     method, n = METHODS[certificate.method], certificate.num_tasks
     if method.from_returns is None:
         assert method.choice
@@ -45,7 +45,7 @@ def advice_on_most(certificate: Certificate, num_rollouts: int | None, wanted: f
 
 
 def advice_by(most: Most, n: int, sizes: str, threshold: float | None, wanted: float) -> Advice | None:
-    """That n tasks, of sizes in words, are too few; None if they could do."""
+    """Say that n tasks, of sizes in words, are too few; None if they could do."""
     highest = most.safety(n)
     if _reaches(highest, wanted):
         return None
@@ -111,16 +111,16 @@ def _reaches(safety: float, wanted: float) -> bool:
     return safety >= wanted if wanted > 0 else safety > float(np.finfo(np.float32).eps)
 
 
-# In what share of cases as many tasks do as are proposed.
+# The share of cases in which the proposed number of tasks is enough.
 _OFTEN = 0.9
-# Without a level of its own: as small as the safety needs.
+# A level in place of one that is not given: as small as the safety needs.
 _TINY = 1e-7
 # Levels differ by rounding alone if the number of rollouts is the right one.
 _SAME = 1e-3
 
 
 def advice_on_successes(certificate: Certificate, num_rollouts: int, threshold: float, wanted: float) -> Advice | None:
-    """That there are too few tasks with so many rollouts, if so, and what more of either come to."""
+    """Say that there are too few tasks with so many rollouts, if so, and what more of either come to."""
     if threshold >= 1:
         return _beyond(threshold, wanted)
     dtype = certificate.safety.dtype
@@ -135,7 +135,7 @@ def advice_on_successes(certificate: Certificate, num_rollouts: int, threshold: 
 
 
 def advice_before(num_tasks: int, num_rollouts: int, threshold: float, wanted: float, delta: float) -> Advice | None:
-    """That so many tasks will be too few, whatever happens."""
+    """Say that so many tasks will be too few, whatever happens."""
     if threshold >= 1:
         return _beyond(threshold, wanted)
     _, levels, deltas = levels_of(num_rollouts, threshold, delta, np.dtype(np.float32))
@@ -143,7 +143,7 @@ def advice_before(num_tasks: int, num_rollouts: int, threshold: float, wanted: f
 
 
 def advice_on_level(certificate: Certificate, num_rollouts: int, safety: float) -> Advice | None:
-    """That there are too few tasks to certify anything at a wanted safety."""
+    """Say that there are too few tasks to certify anything at a wanted safety."""
     given, dtype = _given(certificate), certificate.safety.dtype
     if given is not None:
         most = _of_successes(np.asarray([given]), np.asarray([certificate.delta]))
@@ -172,7 +172,7 @@ def _given(certificate: Certificate) -> Any:
 
 
 def _law_of(certificate: Certificate, num_rollouts: int) -> Law | None:
-    """As the Clopper-Pearson bounds L tell it, P[Bin(m, L) >= s] = beta; None if some tasks have fewer rollouts."""
+    """The law, from Clopper-Pearson bounds L, P[Bin(m, L) >= s] = beta; None if some tasks have fewer rollouts."""
     lower, place = np.unique(np.asarray(certificate.lower_bounds, np.float64), return_inverse=True)
     given = _given(certificate)
     level, below = LEVELS[0] if given is None else float(given), np.arange(num_rollouts)

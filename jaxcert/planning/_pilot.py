@@ -9,7 +9,7 @@ from jaxcert._validation import as_numbers, refuse
 from jaxcert.returns._prepared import Support, is_successes, split_support
 
 _GRID = np.linspace(0.0, 1.0, 201)
-# From a uniform law: more of them fit noise, in single points.
+# Steps of the estimate, from a uniform law: more of them fit noise, in single points.
 _STEPS = 50
 
 
@@ -25,7 +25,7 @@ class Law(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """The law of all tasks, that of tasks with so many successes, [kinds, K], and the kind of each task, [n]."""
+    """The law of all tasks, the laws of tasks with the same successes, [kinds, K], and the kind of each task, [n]."""
 
     law: Law
     posterior: np.ndarray
@@ -85,8 +85,8 @@ class Assumptions:
 class PilotReturns:
     """Resampled tasks, each with rollouts resampled from its own: a bootstrap at two levels.
 
-    Of returns of 0 and 1, which vary more than the tasks if they are few, rollouts are those of a success probability
-    that the task may have, by the law of all of them.
+    A few returns of 0 and 1 vary more than the tasks do. So with such returns, rollouts of a task are drawn with a
+    success probability that it may have, by the law of all tasks.
     """
 
     is_sample = True
@@ -203,5 +203,5 @@ def source_of(pilot: Any, support: Support | None) -> Source:
 
 
 def support_of(pilot: Any, support: Support | None) -> Any:
-    """The declared support, or that of successes and failures."""
+    """The declared support, or (0, 1) for successes and failures."""
     return (0.0, 1.0) if support is None and is_successes(pilot) else support

@@ -215,7 +215,7 @@ def _reach_as_dict(reach: Reachable) -> dict[str, Any]:
 
 
 def _as_dict(option: Option) -> dict[str, Any]:
-    """With what ``certify`` takes beside beta, or ``certify_sequential``."""
+    """The option, with the arguments that ``certify``, or ``certify_sequential``, takes beside beta."""
     plain = dataclasses.asdict(option)
     return {**plain, "design": {**plain["design"], "arguments": dict(option.design.kind.arguments)}}
 

@@ -53,14 +53,14 @@ def plan(
     * ``threshold`` and ``budget``: the design with the least expected certified risk at this threshold.
 
     Tasks and rollouts are resampled from the pilot. A task passes a threshold, and takes rollouts, independently of the
-    others, so the chances of a certificate that counts follow by exact binomial sums from those of one task. For
+    others, so the chances of a certificate that counts follow by exact binomial sums from the chances of one task. For
     ``"soft"`` and ``"auto"``, whole data sets are drawn from the simulated tasks, where the counts leave a chance.
 
     The pilot chooses the design, so the certificate needs other tasks and rollouts. It holds whatever the pilot was.
 
     Args:
         pilot: returns float[n0, m0] of some tasks, at least 2 × 2; or ``Assumptions``.
-        support: (a, b), as in ``certify``; of a pilot of type bool it is (0, 1).
+        support: (a, b), as in ``certify``; for a pilot of type bool it is (0, 1).
         delta: failure probability of the certificate, in (0, 1).
         threshold: B.
         safety: s in (0, 1).

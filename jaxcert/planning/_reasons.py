@@ -35,9 +35,9 @@ class Advice:
         violations_allowed: see ``num_violations``.
         tasks_at_this_share: as many tasks would do if the same share of them were violations.
         limit: what ever more tasks like these approach.
-        good_share: of successes, an estimate of the share of tasks that reach the threshold: no safety above it.
-        tasks_likely: of successes, about the number of new tasks that certify the wanted safety in nine of ten cases.
-        rollouts_likely: the same of rollouts, of as many new tasks.
+        good_share: for successes, an estimate of the share of tasks that reach the threshold: no safety exceeds it.
+        tasks_likely: for successes, about the number of new tasks that certify the wanted safety in nine of ten cases.
+        rollouts_likely: for successes, about the number of rollouts with which as many new tasks do so.
         text: all of this in words.
 
     Example:
@@ -93,7 +93,7 @@ class Setting(NamedTuple):
         return reaches(self.method, wanted, k, n, level, self.delta, self.dtype)
 
     def level(self, n: Any) -> Any:
-        """Beta; one that was the method's default stays that for another number of tasks."""
+        """Beta; if it was the method's default, the default for this number of tasks."""
         dtype = np.float32 if self.dtype is None else self.dtype
         default = np.asarray(self.method.default_beta(np.asarray(self.delta, dtype), self.num_tasks), dtype)
         return np.nan if default == np.asarray(self.beta, dtype) else self.beta
@@ -142,7 +142,7 @@ def _with_tasks(setting: Setting, found: Advice) -> Advice:
 
 
 def with_free_beta(setting: Setting, certificate: Certificate) -> Setting:
-    """With a beta of nearly 0, if it was chosen for the safety: then it is as small as the safety needs."""
+    """The setting, with a beta of nearly 0 if it was chosen for the safety: then it is as small as that needs."""
     best = setting.method.best_beta
     if best is None or best(setting.num_tasks, certificate.delta, certificate.safety)[0] != certificate.beta:
         return setting

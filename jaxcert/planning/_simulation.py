@@ -87,7 +87,7 @@ def _values(goal: Goal, simulation: Simulation, design: Design, kept: float = 1.
     """The objective from each batch of imagined tasks, [BATCHES]; a share of the tasks is kept, the others fail."""
     joint, m = design.kind.joint, design.num_rollouts
     assert joint
-    # The same numbers for all designs, so that they differ by more than chance.
+    # All designs use the same random numbers, so that they do not differ by chance alone.
     rng = np.random.default_rng([simulation.seed, 2])
     scores = _scores(simulation, design).reshape(BATCHES, -1)
     if kept < 1:
@@ -113,7 +113,7 @@ def finished_joint(option: Option, goal: Goal, simulation: Simulation) -> Option
 
 
 def _pessimistic(goal: Goal, simulation: Simulation, design: Design) -> float:
-    """With as many tasks that fail as bring the mean score down to its lower confidence limit."""
+    """The objective if so many tasks fail that the mean score falls to its lower confidence limit."""
     share = _scores(simulation, design).reshape(simulation.num_repeats, -1).mean(axis=0)
     kept = doubted(share) / max(float(share.mean()), 1e-9)
     return float(_values(goal, simulation, design, kept).mean())

@@ -1,11 +1,11 @@
 r"""What plain certificates of successes come to, by the law of the success probabilities of tasks.
 
-A task misses c with probability q_c = sum_p w_p P[Bin(m, p) < c], so that of n tasks at most the quantile k_c of
-Bin(n, q_c) do in a share P of all cases, where
+A task misses c with probability q_c = sum_p w_p P[Bin(m, p) < c]. So in a share P of all cases, at most k_c of n tasks
+miss it, the quantile of Bin(n, q_c) at P, and then
 
 .. math:: \max_c 1 - \frac{U(k_c; n, \delta_c)}{1 - \tau_B(c)}
 
-is certified at least: a little less than the best c of each case reaches.
+is certified at least. The best c of each case certifies a little more.
 """
 
 from typing import Any, NamedTuple

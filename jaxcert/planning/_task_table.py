@@ -69,7 +69,7 @@ def task_table(
     Args:
         safeties: s, wanted safeties in (0, 1).
         delta: failure probability of the certificate, in (0, 1).
-        beta: failure probability of one lower bound; by default that of the method.
+        beta: failure probability of one lower bound; by default the method's own.
         max_violations: the largest k.
         method: the name of a method, as in ``certify``.
 
@@ -167,13 +167,13 @@ def success_table(
         threshold: B, the wanted probability of success, in (0, 1).
         delta: failure probability of the certificate, in (0, 1).
         pilot: successes [n0, m0] of some tasks, or ``Assumptions`` with a ``rollout_spread`` of None; without it,
-            every trial succeeds, so that no number of tasks is enough that is smaller.
+            every trial succeeds, so that no smaller number of tasks is ever enough.
         power: with a pilot, the probability with which the safety is to be certified.
         num_rollouts: m, the trials of each task.
 
     Returns:
         A ``SuccessTable``. With a pilot, the success probabilities of tasks have the law that its counts suggest; the
-        numbers are those of one number of successes that counts, the best of the few that ``certify`` tries.
+        numbers are for one number of successes that counts, the best of the few that ``certify`` tries.
 
     Raises:
         ValueError: for values out of range, or a pilot of other returns than 0 and 1.

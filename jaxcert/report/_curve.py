@@ -15,9 +15,9 @@ from jaxcert.questions._answers import of_type, sampled
 def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Certificate:
     """Certify every distinct lower bound as a threshold: the right end of each step of the curve.
 
-    Between two neighbouring points the number of violations, and so the certified safety, is that of the upper one.
+    Between two neighbouring points the number of violations, and so the certified safety, is as at the upper one.
     Each point holds for a threshold that was fixed beforehand, not for one chosen after a look at the curve, unless the
-    certificate is a band. A curve says what its certificate does: of two policies it is one of their difference, and an
+    certificate is a band. A curve says what its certificate does: for two policies it is about their difference, and an
     interval has both ends at each of its points.
 
     Args:
@@ -42,7 +42,7 @@ def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Ce
         [0 1]
     """
     if sampled(certificate) is not certificate:
-        raise ValueError("certificate is one of a shift, expected that of the sampled tasks: shift its curve instead")
+        raise ValueError("certificate is of a shift, expected the one of the sampled tasks: shift its curve instead")
     if curve_of(certificate) is None:
         raise ValueError(f"certificate is {kind_of(certificate)}, which has no curve: certify more thresholds instead")
     lower_bounds = np.asarray(certificate.lower_bounds)
@@ -57,7 +57,7 @@ def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Ce
 
 
 def at_bounds(certificate: Certificate, lower_bounds: Any, levels: np.ndarray) -> Certificate:
-    """The certificate by the same settings of other lower bounds [n], at these thresholds."""
+    """The certificate of other lower bounds [n] at these thresholds, by the same settings."""
     build = curve_of(certificate)
     assert build is not None
     curve = build(certificate, lower_bounds, levels)

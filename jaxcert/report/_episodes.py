@@ -114,14 +114,14 @@ def _header(content: bytes, columns: Columns) -> tuple[str, list[str]]:
     try:
         names = {mark: _first_row(lines.reader(io.StringIO(start, newline=""), delimiter=mark)) for mark in _DELIMITERS}
     except lines.Error as error:
-        too_long = "too long for those of a table of returns"
+        too_long = "too long for a table of returns"
         raise ValueError(f"its first line cannot be read as names of columns, {too_long} ({error})") from error
     mark = max(_DELIMITERS, key=lambda mark: (len(wanted.intersection(names[mark])), len(set(names[mark]))))
     return mark, [*wanted, *names[mark]]
 
 
 def _first_row(rows: Iterator[list[str]]) -> list[str]:
-    """That of the names: empty lines before it do not count, as elsewhere in a table."""
+    """The row of the names: empty lines before it do not count, as elsewhere in a table."""
     return next(filter(None, rows), [])
 
 

@@ -45,7 +45,7 @@ class Protocol:
         num_tasks: n.
         num_rollouts: m, of every task.
         beta: failure probability of one lower bound; None for the default, or "auto".
-        bound: per-task bound; by default that of the method, as in `certify`.
+        bound: per-task bound; by default the method's own, as in `certify`.
         method: method.
         question: what is asked, a name of `jaxcert.questions`; by default "safety" of thresholds, or "safety_level".
         options: settings that few questions have, by their names.
@@ -59,7 +59,7 @@ class Protocol:
 
     Raises:
         ValueError: for values that `certify` would refuse, neither or both of thresholds and safeties, or a threshold
-            outside the support, of which there is nothing to certify.
+            outside the support, at which there is nothing to certify.
 
     Example:
         >>> locked = Protocol(support=(0, 1000), delta=0.01, thresholds=(500.0,), num_tasks=200, num_rollouts=100)
@@ -224,7 +224,7 @@ class Protocol:
     def contradictions(self, found: Mapping[str, Any]) -> list[str]:
         """What differs from the protocol, in words: settings in use, or facts of the data, by their name.
 
-        Values of None are not compared, nor facts that the protocol leaves open. Its default of beta is none of those.
+        Values of None are not compared, nor facts that the protocol leaves open. Its default of beta is compared.
         """
         stated = dataclasses.asdict(self) | {"question": self.asked}
         compared = [name for name in found if stated[name] is not None or name not in _OPTIONAL]
@@ -259,7 +259,7 @@ def _number(name: str, value: Any) -> float:
 def _bound_of(bound: str | None, method: str) -> str:
     """The name of the bound, or ValueError for names that are unknown or do not go together."""
     if bound is not None and not (isinstance(bound, str) and bound):
-        raise ValueError(f"bound is {bound!r:.40}; expected a name, or none for that of the method")
+        raise ValueError(f"bound is {bound!r:.40}; expected a name, or none for the method's own")
     return choose_bound(defaults(bound, method, ())[0], METHODS[method]).name
 
 

@@ -18,7 +18,7 @@ from jaxcert.returns._rows import Columns
 _ORIGIN = ("environment", "policy_sha256", "seed", "deterministic")
 # Units of rounding by which releases and machines may differ in the largest beta that costs nothing.
 _ROUNDING = 32
-# What a protocol settles; the numbers are compared with those of the recorded settings.
+# What a protocol settles; its numbers are compared with the numbers in the recorded settings.
 _SETTLED = ("settings", "fixed_beforehand", "note")
 
 

@@ -20,8 +20,8 @@ def recompute(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Any:
     """The certificate of these returns by the settings of a record, in its precision.
 
     Raises:
-        ValueError: for a question that is not known, or whose answer returns do not repeat; a number of files that the
-            question is not of; settings that are not valid for these returns.
+        ValueError: for a question that is not known, or whose answer returns do not repeat; another number of files
+            than the question takes; settings that are not valid for these returns.
     """
     settings = record["settings"]
     dtype = np.dtype(settings["dtype"])
@@ -71,7 +71,7 @@ def _value(value: Any, dtype: np.dtype) -> Any:
 
 
 def fixed_of(record: Mapping[str, Any]) -> list[float]:
-    """The numbers that a record says were fixed beforehand: in a shift, those of the sampled tasks."""
+    """The numbers that a record says were fixed beforehand; for a shift, as they were before it."""
     return [row.get("sampled", row)[record["fixed_beforehand"]] for row in record["rows"]]
 
 

@@ -69,8 +69,8 @@ def check_table_path(path: str | PathLike[str]) -> Path:
 def _table(result: SweepResult, seed: int, exact: bool) -> Any:
     """The rows of one seed as a pyarrow table.
 
-    ``exact`` converts float32 to float64: the shortest decimal of a float32 may lie above its value, whereas that of
-    the same number in float64 reproduces it.
+    ``exact`` converts float32 to float64: the shortest decimal of a float32 may lie above its value, whereas the
+    shortest decimal of the same number in float64 reproduces it.
     """
     pyarrow = import_extra("pyarrow", "io")
     columns: dict[str, Any] = result.columns(slice(seed, seed + 1))

@@ -74,9 +74,9 @@ def verify(
         others: the files of the other policies, in their order, for a certificate of several.
         protocol: the protocol file; by default the protocol is not checked.
         task: column of the tasks in a table, as in `read_returns`; by default the one that the certificate file
-            records, as for the others, which are a difference if they are not that.
-        episode: column of the episodes; "" for none.
-        value: column of the returns.
+            records. Another column than that is a difference.
+        episode: column of the episodes, likewise; "" for none.
+        value: column of the returns, likewise.
 
     Returns:
         What differs.

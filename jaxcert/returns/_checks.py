@@ -97,7 +97,7 @@ def describe_index(index: Any) -> str:
 
 
 def check_sums(x: jax.Array, where: jax.Array | None, support: Support) -> None:
-    """Raise ValueError if the returns of a task sum to more than the type can hold; only a wide support makes that."""
+    """Raise ValueError if a task's returns sum to more than the type can hold; this needs a wide support."""
     if not is_concrete(x, where, *support):
         return
     (low, high), largest = map(float, support), float(jnp.finfo(x.dtype).max)
@@ -172,7 +172,7 @@ def _variance_ratio(xp: ModuleType, x: Any, where: Any, total: Any, error: Any, 
     """The F ratio of a one-way analysis of variance, and roughly its standard deviation if the groups do not differ.
 
     Each group lies along ``axis``. Empty groups are ignored; one or two groups count as equal. x is returns minus their
-    mean, and 0 where none counts, [..., n, m]; total is the sum of their squares, and error what rounding makes of the
+    mean, and 0 where none counts, [..., n, m]; total is the sum of their squares, and error the rounding error of the
     largest return, [...].
     """
     if where is None:

@@ -13,8 +13,8 @@ def from_lists(returns: Mapping[Any, Sequence[float]] | Sequence[Sequence[float]
     """Returns from a list of numbers per task, of equal lengths or not.
 
     Args:
-        returns: a list of lists, or a dictionary of lists with the label of each task; or arrays. Of numbers or, for
-            successes, of bool.
+        returns: a list of lists, or a dictionary of lists with the label of each task; or arrays. They hold numbers
+            or, for successes, bool.
         strict: refuse lists of which some are shorter than others.
 
     Returns:
@@ -54,7 +54,7 @@ def _labelled(returns: Any) -> Iterable[tuple[Any, Any]]:
         return returns.items()
     if isinstance(returns, str | bytes) or (not isinstance(returns, Sequence) and not np.ndim(returns)):
         raise ValueError(f"returns are {returns!r:.40}; expected a list or dictionary of lists of numbers")
-    # Rows of an array of JAX one by one would be as many transfers.
+    # Reading an array of JAX row by row would take as many transfers.
     return enumerate(returns if isinstance(returns, Sequence) else np.asarray(returns))
 
 
@@ -93,7 +93,7 @@ def align_tasks(*policies: Returns) -> tuple[Returns, ...]:
         policies: a `Returns` for each policy, of `from_frame`, `from_lists`, `from_xarray` or `read_returns`.
 
     Returns:
-        As many, in the order of the arguments.
+        As many ``Returns``, in the order of the arguments.
 
     Raises:
         ValueError: there is none, a task occurs twice, or the policies have different tasks.
@@ -142,11 +142,11 @@ def from_frame(
 
     Args:
         frame: the table; a pandas or Polars DataFrame, or a pyarrow Table.
-        task: the column of tasks, of integers, text or anything else that tells them apart. In a frame that lacks the
-            usual column, ``task`` is read, as for the others: what other names stand for is what ``read_returns`` says.
+        task: the column of tasks, of integers, text or anything else that tells them apart. If a frame lacks one of the
+            usual columns, here ``task_id``, another name is read, here ``task``; ``read_returns`` lists these names.
         episode: the column of episodes, each once per task, so that rows read twice are noticed; None if there is none.
-        value: the column of returns: numbers, or numbers as text; durations have to be made numbers before. Or of
-            successes: booleans, or words as in ``read_returns``.
+        value: the column of returns: numbers, or numbers as text; durations have to be made numbers before. It may hold
+            successes instead: booleans, or words as in ``read_returns``.
         strict: refuse a frame in which some tasks have fewer rollouts than others.
 
     Returns:

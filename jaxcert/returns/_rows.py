@@ -17,14 +17,14 @@ _AT_RANDOM = (
 # float() also accepts nan, inf, +5 and 1_000; here only decimal and exponent notation is accepted.
 _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 
-# Success and failure: one pair a column. What is 0 or 1 is a number.
+# Success and failure in words: a column uses one pair. An entry of 0 or 1 is a number.
 _PAIRS = ("true", "false"), ("yes", "no"), ("pass", "fail"), ("passed", "failed"), ("success", "failure"), (True, False)
 _WORDS: list[dict[Any, bool]] = [{success: True, failure: False} for success, failure in _PAIRS]
 _OR_WORDS = ", or in all rows true or false, yes or no, pass or fail, passed or failed, success or failure"
 
 
 class Columns(NamedTuple):
-    """Names of the columns of a table with one row per rollout; that of episodes may be absent."""
+    """Names of the columns of a table with one row per rollout; the column of episodes may be absent."""
 
     task: str = "task_id"
     episode: str | None = "episode_id"
@@ -40,12 +40,12 @@ class Columns(NamedTuple):
 
     @staticmethod
     def unnamed_in(names: list[Any]) -> "Columns":
-        """The columns of a table that are read if none is named; "" for one in whose place several could be meant."""
+        """The columns of a table that are read if none is named; "" in the place of one that several could be."""
         found = map(functools.partial(_meant, names), Columns(), _OTHER_NAMES)
         return Columns(*("" if len(each) > 1 else each[0] for each in found))
 
 
-# In place of the usual names, in upper or lower case. Few: what is read without being named must be what was meant.
+# Read in place of the usual names, in upper or lower case. There are few, since what is read unnamed must be meant.
 _OTHER_NAMES = ("task",), ("episode", "trial", "rollout", "attempt"), ("return", "score", "success", "passed")
 
 
@@ -59,7 +59,7 @@ def _in_table(names: list[Any], wanted: Any, usual: str | None, others: tuple[st
 
 
 def _meant(names: list[Any], usual: str | None, others: tuple[str, ...]) -> list[Any]:
-    """Which columns of a table may be meant by a usual name: that one, where no other can be."""
+    """The columns that a usual name may mean: the column of that name, or if the table lacks it, others that fit."""
     found = [name for name in names if str(name).strip().lower() in others]
     return [usual] if usual in names or not found else found
 
@@ -133,7 +133,7 @@ def arrange(names: Columns, task: np.ndarray, episode: np.ndarray | None, value:
 def padded(tasks: np.ndarray, totals: np.ndarray, labels: np.ndarray) -> Returns:
     """Returns [n, m] with m the largest number of rollouts, from the index of each rollout's task.
 
-    Missing rollouts are NaN or, among successes, False, so that a forgotten mask gives an error or less, nothing wrong.
+    Missing rollouts are NaN or, among successes, False: a forgotten mask gives an error, or counts them as failures.
     """
     counts = np.bincount(tasks, minlength=len(labels))
     order = np.argsort(tasks, kind="stable")

@@ -55,8 +55,8 @@ def certify_adaptive(
 ) -> AdaptiveCertificate:
     r"""Sample tasks, and roll out each of them until it passes or is given up: a certificate of few rollouts.
 
-    The statement is that of ``certify_sequential``: with probability at least 1 - delta for each threshold, the
-    certificate holds at every moment, whichever task was rolled out next, and whenever and why it ended. It ends at the
+    It states what ``certify_sequential`` does: with probability at least 1 - delta for each threshold, the certificate
+    holds at every moment, whichever task was rolled out next, and whenever and why the run ended. The run ends at the
     first of: every task is decided; ``until`` is certified; ``max_rollouts`` have begun; the deadline.
 
     Rollouts run side by side in slots, in one compiled call. A slot that is free takes the task that the schedule
@@ -79,7 +79,7 @@ def certify_adaptive(
         bets: as in ``certify_sequential``.
         binary: as in ``certify_sequential``. By default what ``env.binary`` declares, unless bets are given, levels are
             traced, or more than 2000 rollouts per task are wanted.
-        max_rollouts_per_task: the number of rollouts after which a task is left. By default there is none; of binary
+        max_rollouts_per_task: the number of rollouts after which a task is left. By default there is none; for binary
             returns it is four times the mean that ``max_rollouts`` allows, at most 2000.
         num_slots: how many rollouts run side by side, at most; by default one per task. Fewer waste fewer at the end.
         max_bytes: approximate memory for the states of episodes, which limits the slots.
@@ -192,7 +192,7 @@ def _check_host(run: Run, deadline: Any, progress: Any, resume: Any) -> None:
         raise ValueError(f"resume is a {type(resume).__name__}; expected an AdaptiveCertificate")
     watched = any(given is not None for given in (deadline, progress, resume))
     if watched and not is_concrete(run, resume):
-        raise ValueError("deadline, progress and resume are of the host; expected a call outside of jit and vmap")
+        raise ValueError("deadline, progress and resume need the host; expected a call outside of jit and vmap")
 
 
 def _capacity(max_rollouts: int) -> int:
@@ -219,7 +219,7 @@ def _begin(
     capacity: int,
     is_predictable: bool,
 ) -> tuple[Worker, Run]:
-    """The tasks, the same as those of ``certify_policy`` for this key, and the run before its first rollout."""
+    """The tasks, the same as ``certify_policy`` draws with this key, and the run before its first rollout."""
     key_tasks, key_rollouts = jax.random.split(key_apart(key))
     keys = jax.vmap(functools.partial(jax.random.fold_in, episode_key(key_rollouts)))(jnp.arange(num_tasks))
     worker = Worker(policy, env.sample_tasks(key_tasks, num_tasks), keys)

@@ -62,8 +62,8 @@ def certify_policy(
 ) -> PolicyCertificate:
     """Sample tasks, run a fixed policy on them, and certify it: one compiled call, in which returns stay on the device.
 
-    The statement is that of ``certify`` for the undiscounted return and ``env.support``. It holds for the policy as it
-    is run: sampled actions certify the stochastic policy, the mode certifies the deterministic one.
+    It states what ``certify`` does, for the undiscounted return and ``env.support``. It holds for the policy as it is
+    run: sampled actions certify the stochastic policy, the mode certifies the deterministic one.
 
     Args:
         env: the tasks and their environments.
@@ -123,7 +123,7 @@ def certify_policy(
 
 
 def check_settings(env: MultiTaskEnv, thresholds: Any, num_tasks: Any, num_rollouts: Any, **settings: Any) -> None:
-    """Raise, before any rollout, for settings that ``certify`` refuses whatever the returns are: it is only traced.
+    """Raise, before any rollout, for settings that ``certify`` refuses whatever the returns are; only traces it.
 
     Raises:
         ValueError: as ``certify``, and for sizes that are not positive integers.

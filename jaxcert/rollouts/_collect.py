@@ -16,8 +16,8 @@ from jaxcert.rollouts._queue import run_at_once, run_in_places
 
 # Memory for states, actions and temporaries of a step, as a multiple of a state.
 _STATES_AT_ONCE = 4
-# Episodes side by side on a CPU, which is as fast with as many as with more; then few of them wait for the longest. In
-# short ones it costs more to hand places over than to wait.
+# So many episodes run side by side on a CPU: more are no faster, and of few, few wait for the longest. If episodes are
+# shorter than the second number, handing places over costs more than waiting.
 _PLACES_ON_A_CPU, _LONG_EPISODE = 512, 500
 
 

@@ -97,7 +97,7 @@ def _added_up(rewards: np.ndarray) -> np.ndarray:
 
 
 def _with_worst_tail(record: Record, last: np.ndarray, discount: float, min_reward: float) -> np.ndarray:
-    # Steps after the end of an episode that was cut, of the lowest reward, are a part of its tail.
+    # The steps after the end of an episode that was cut get the lowest reward: they are a part of its tail.
     cut = (np.arange(last.shape[1]) >= record.lengths[:, None]) & ~record.terminated[:, None]
     rewards = np.where(cut, min_reward, record.rewards)
     done = last & record.terminated[:, None]
@@ -108,7 +108,7 @@ def _with_worst_tail(record: Record, last: np.ndarray, discount: float, min_rewa
 
 
 def _padded(record: Record) -> tuple[Record, np.ndarray]:
-    """With a power of two as number of steps, so that few lengths are compiled; and which step is the last."""
+    """The record with a power of two as number of steps, so that few are compiled; and which step is the last."""
     num_steps = record.rewards.shape[1]
     more = ((0, 0), (0, 2 ** (num_steps - 1).bit_length() - num_steps))
     wide = {name: np.pad(getattr(record, name), more) for name in ("rewards", "target", "avoid")}
@@ -196,18 +196,18 @@ def collect_gymnasium(
     Args:
         make_env: a function from a task to a ``gymnasium.Env``; or from a list of tasks to a
             ``gymnasium.vector.VectorEnv`` with one environment per task that takes a seed for each, as
-            ``AsyncVectorEnv`` does. Which of them shows when it is called with the first task, once more than needed.
+            ``AsyncVectorEnv`` does. To see which of them it is, it is called once more than needed, with one task.
         policy: a ``Policy`` or a function of an observation and a key, in JAX, as in ``collect``; a function of the
             observation alone, of NumPy or PyTorch, which must not remember earlier steps; or a model with ``predict``
             as in Stable-Baselines3, which acts deterministically. A function gets one observation as the
-            environment gives it, a dict for example; those of a vector environment it gets at once.
+            environment gives it, a dict for example; from a vector environment it gets all observations at once.
         tasks: a list of tasks of any kind; or a pytree of arrays with a leading axis [n], of which each environment
             gets its row, as NumPy arrays.
         key: a JAX random key, for a policy in JAX and the seeds of episodes. A function that draws random numbers of
             its own does not depend on it.
         num_rollouts: m.
         num_envs: how many environments run side by side.
-        episode_length: maximum number of steps of an episode; by default those of the environment.
+        episode_length: maximum number of steps of an episode; by default the environment's own limit.
         discount: in [0, 1].
         min_reward: r_min <= 0, finite: a lower bound on every reward, declared in advance.
         target: a function of a step with ``obs``, ``reward``, ``terminated``, ``truncated`` and ``info``, as they are

@@ -19,7 +19,7 @@ def as_action(space: Any, action: Any, alive: np.ndarray | None = None) -> Any:
     Args:
         space: the action space of one environment.
         action: one action; or with `alive` [n], a batch of n.
-        alive: whose values are checked, since an environment that is over gets any action.
+        alive: which environments' actions are checked; one that is over gets any action.
 
     Raises:
         TypeError: for an action of another kind than the space's.
@@ -162,14 +162,14 @@ def _check_predict(policy: Any) -> None:
     kinds = {p.kind for p in parameters.values()}
     if "deterministic" not in parameters and inspect.Parameter.VAR_KEYWORD not in kinds:
         raise TypeError(
-            f"{type(policy).__name__}.predict takes no argument deterministic, as that of Stable-Baselines3 does;"
+            f"{type(policy).__name__}.predict takes no argument deterministic, as in Stable-Baselines3;"
             " give a function of an observation, such as lambda obs: model.predict(obs)"
         )
 
 
 @dataclasses.dataclass
 class _Function:
-    """A function of an observation: one, or those of a vector environment at once."""
+    """A function of one observation, or of all observations of a vector environment at once."""
 
     function: Callable[[Any], Any]
     takes_batch = False

@@ -36,7 +36,7 @@ class DistributionSampler:
 
 
 def as_sampler(sample_task: Any) -> Any:
-    """A function from a key to a task: the one given, or that of a distribution.
+    """A function from a key to a task: the one given, or one that samples from the given distribution.
 
     Raises:
         ValueError: for what is neither.
@@ -82,8 +82,8 @@ class Environment(Protocol):
 class MultiTaskEnv:
     """A task distribution, and the environment of each task.
 
-    Both functions are called under ``jit`` and ``vmap``, with one key or one task. An environment of Brax or MuJoCo
-    Playground becomes that of a task by replacing its model with one that depends on the task.
+    Both functions are called under ``jit`` and ``vmap``, with one key or one task. With Brax or MuJoCo Playground, the
+    environment of a task is a usual one whose model is replaced by one that depends on the task.
 
     Attributes:
         environment: a function from a task, any pytree of arrays, to its environment.
@@ -102,8 +102,8 @@ class MultiTaskEnv:
             ``certify_adaptive`` the exact rule for successes.
 
     Raises:
-        ValueError: for an episode length that is not a positive integer, a support that is not an interval, or is not
-            that of binary returns, or tasks that come neither from a function nor from a distribution.
+        ValueError: for an episode length that is not a positive integer, a support that is not an interval, or not
+            (0, 1) for binary returns, or tasks that come neither from a function nor from a distribution.
 
     Example:
         >>> import jax
@@ -146,5 +146,5 @@ class MultiTaskEnv:
 
 
 def kind_of_returns(env: MultiTaskEnv) -> np.ndarray:
-    """No returns at all, of type bool where all are successes or failures: by their type go bounds and methods."""
+    """No returns at all, of type bool where all are successes or failures: bounds and methods go by the type."""
     return np.zeros(0, bool if env.binary else float)

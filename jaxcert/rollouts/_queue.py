@@ -75,8 +75,8 @@ def _is_done(done: jax.Array) -> jax.Array:
     return ~(done.astype(float) == 0)
 
 
-# Places are filled when a quarter of them is free: the more, the longer they wait, the fewer, the more often all are
-# looked through.
+# Places are filled when a quarter of them is free. With a larger share they would wait longer, with a smaller one all
+# would be looked through more often.
 _REFILL = 4
 
 
@@ -85,7 +85,7 @@ class _Queue(NamedTuple):
 
     Attributes:
         work: episodes, [places].
-        number: which ones they are, int32[places]; that of none in a free place, which is beyond all results.
+        number: which episode each is, int32[places]; in a free place a number beyond all results.
         begun: how many have begun.
         returns: of each episode, float[episodes].
         finite: whether all its actions were finite, bool[episodes].
@@ -144,7 +144,7 @@ def run_in_places(
 def _step_on(
     env: MultiTaskEnv, policy: Policy, queue: _Queue, discount: jax.Array | None, total: int, batch: int
 ) -> Episodes:
-    """Until enough places are free for the next episodes; without these, until all are over."""
+    """Step until enough places are free for the next episodes, or, if there are none, until all are over."""
     most = jnp.where(queue.begun < total, queue.number.shape[0] - batch, 0)
     return jax.lax.while_loop(
         lambda work: jnp.sum(work.alive, dtype=jnp.int32) > most,
@@ -154,7 +154,7 @@ def _step_on(
 
 
 def _written(queue: _Queue) -> _Queue:
-    """With the results of the episodes that are over."""
+    """The queue with the results of the episodes that are over."""
     work, beyond = queue.work, queue.returns.shape[0]
     at = jnp.where(work.alive, beyond, queue.number)
     returns = queue.returns.at[at].set(lower_end(work.total), mode="drop")
@@ -164,7 +164,7 @@ def _written(queue: _Queue) -> _Queue:
 def _empty(one: Episodes, num_places: int, total: int) -> _Queue:
     """All places free, each with an episode that is over.
 
-    It is a real one, since it is stepped on: a step need not end in a state that no episode has.
+    It is a real episode, since it is stepped on: a step from a state that no episode has might not end.
     """
     like = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (num_places, *leaf.shape[1:])), one)
     work = like._replace(alive=jnp.zeros(num_places, bool))

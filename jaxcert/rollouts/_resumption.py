@@ -42,11 +42,11 @@ class AdaptiveCertificate(OfCertificate):
     hold for them.
 
     Attributes:
-        certificate: the certificate at the thresholds; its ``num_rollouts_used`` is that of each task.
+        certificate: the certificate at the thresholds, with ``num_rollouts_used`` for each task.
         state: of the experiment, with ``passed`` and ``num_rollouts``.
         tasks: a pytree of arrays [n, ...].
         num_started: rollouts that began, in all: the cost, with those that were not needed in the end.
-        num_unfinished: those of them that were under way at the end, of open tasks; if the run is resumed, they begin
+        num_unfinished: how many of them were under way at the end, for open tasks; if the run is resumed, they begin
             again.
         passed_after: how many rollouts had been taken in when a task passed; 0 if it did not, int32[n, t].
         rollout_task: the task of each rollout, in the order in which they were taken in, int32[r]; -1 after the last.

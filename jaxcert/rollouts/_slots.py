@@ -36,12 +36,12 @@ SCHEDULES: dict[str, Schedule] = {
 }
 
 
-# A task has one rollout under way, and one more for every eighth that it has finished: what is under way when it is
-# decided is not needed. With r slots per task it is r times as many.
+# A task has one rollout under way, and one more for every eight that it has finished: what is under way when it is
+# decided is not needed. With r slots per task, r times as many are under way.
 _AHEAD = 8
 # Rollouts of a task that are taken in at once.
 _AT_ONCE = 32
-# Slots are refilled when an eighth of them is free: the fewer wait, the more often all are reset.
+# Slots are refilled when an eighth of them is free: if fewer waited, all would be reset more often.
 _REFILL = 8
 
 
@@ -64,7 +64,7 @@ class Slots(NamedTuple):
 
     Attributes:
         task: int32[S]; -1 for a free slot.
-        number: of the rollout among those of its task, int32[S].
+        number: of the rollout, counted within its task, int32[S].
         work: ``Episodes``, or the returns of simulated ones, float[S].
     """
 
@@ -142,7 +142,7 @@ def _simulated(env: MultiTaskEnv, policy: Policy, tasks: Any, keys: jax.Array) -
 
 
 def _step_on(env: MultiTaskEnv, policy: Policy, work: Any) -> Any:
-    """Until some episodes are over."""
+    """Step until some episodes are over."""
     if not isinstance(work, Episodes):
         return work
     alive = jnp.sum(work.alive, dtype=jnp.int32)
@@ -198,7 +198,7 @@ def _next_ones(run: Run) -> tuple[jax.Array, jax.Array, jax.Array]:
 
 
 def _collect_finished(run: Run) -> Run:
-    """Take in finished rollouts, those of a task in the order of their numbers."""
+    """Take in finished rollouts, within each task in the order of their numbers."""
 
     def some(run: Run) -> jax.Array:
         ready, before, _ = _next_ones(run)

@@ -129,7 +129,7 @@ def certificate(state: SequentialState, delta: chex.Numeric) -> SequentialCertif
 
 
 def _checked_tasks(tasks: np.ndarray, n: int) -> np.ndarray:
-    """The same in 32 bits; ValueError for numbers that are no task, or one that occurs twice."""
+    """The tasks in 32 bits; ValueError for numbers that are no task, or one that occurs twice."""
     bad = np.flatnonzero((tasks >= n) | ((tasks < -1) if tasks.dtype.kind == "i" else False))
     if bad.size:
         raise ValueError(f"tasks hold {tasks[bad[0]]}; expected numbers below {n}, or -1 for none")

@@ -68,11 +68,11 @@ def certify_sequential(
     Args:
         returns: float[..., n, m], in the order in which the rollouts were started; one that broke off counts as a.
         thresholds: float[t], or a scalar for one; fixed before the data are seen.
-        support: (a, b), which holds every possible return, declared before the data are seen; b may be infinite. Of
+        support: (a, b), which holds every possible return, declared before the data are seen; b may be infinite. For
             an array of bool it is (0, 1).
         delta: failure probability of each certificate, in (0, 1); a scalar.
         beta: probability with which a task with J < B may pass, in (0, 1), fixed before the data; 0.05 by default.
-            For "soft" the weight of the wealth; its default is that of ``certify``.
+            For "soft" it is the weight of the wealth, by default the same as in ``certify``.
         method: "binomial" or "soft".
         where: bool[..., n, m], which rollouts were made; all by default. At least one per task. It is not for rollouts
             that broke off.
@@ -84,7 +84,7 @@ def certify_sequential(
         binary: declares that every return is 0 or 1, before the data. The goal 1/beta is then replaced by the smallest
             wealth that tasks with J < B reach with probability beta, which is computed exactly for m rollouts and this
             ``give_up``; the bets are 0.03, 0.08, 0.2, 0.45 and 0.9 by default. Not for traced thresholds or beta, or
-            more than 2000 rollouts per task. By default it is declared by an array of bool, where that can be done, for
+            more than 2000 rollouts per task. By default an array of bool declares it, where that can be done, for
             "binomial" without bets of one's own.
         validate: as in ``certify``.
 

@@ -1,4 +1,4 @@
-"""A state beside the rollouts that led to it: what of it they do not give."""
+"""Check that a state follows from the rollouts that led to it."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def check_replay(state: SequentialState, task: np.ndarray, returns: np.ndarray) 
         returns: of each rollout, float[r].
 
     Raises:
-        ValueError: that names the first task, and the threshold, of which the state says something else.
+        ValueError: the state says something else; the message names the first such task, and the threshold.
     """
     arrays: Any = jax.tree.map(np.asarray, state)
     n = arrays.valid.size
@@ -54,9 +54,9 @@ def _explained(state: Any, task: np.ndarray, returns: np.ndarray) -> np.ndarray:
 
 
 def _replayed(state: Any, task: np.ndarray, returns: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The wealth after the rollouts that were used, and whether all but the last of them left the task undecided.
+    """The wealth after the rollouts used, whether it is certain, and whether all but the last left the task undecided.
 
-    Between them, whether the wealth can be less by rounding alone: not where the state replaced extremes by less.
+    It is certain where the state's wealth can be less by rounding alone: not where the state replaced extremes by less.
     """
     used, slack = state.num_rollouts_used, _slack(state)
     rounds = used.max(axis=1)
@@ -100,7 +100,7 @@ def _slack(state: Any) -> np.ndarray:
 
 
 def _factors(state: Any, excess: np.ndarray, sums: np.ndarray, number: int) -> np.ndarray:
-    """By which the wealth of each bet grows, [k, t, bets]: 1 - lambda + lambda (x - a)/(B - a)."""
+    """The factor by which the wealth of each bet grows, [k, t, bets]: 1 - lambda + lambda (x - a)/(B - a)."""
     width = np.maximum(state.thresholds.astype(np.float64) - float(state.low), np.finfo(state.wealth.dtype).tiny)
     bets = state.bets.astype(np.float64)
     if state.sums.shape[-1]:

@@ -64,8 +64,8 @@ class SequentialState(NamedTuple):
     def lower_bounds(self) -> jax.Array:
         """The largest threshold at which each task counts as passed, or the lower end of the support; -inf if invalid.
 
-        float[..., n]. The wealth of a fixed bet falls in B, so who passes B passes what is below, too. A predicted bet,
-        or a goal, that depends on B does not allow that conclusion: there, all thresholds up to it have to be passed.
+        float[..., n]. The wealth of a fixed bet falls in B, so a task that passes B passes all smaller thresholds. If a
+        predicted bet or the goal depends on B, this does not follow: there, all thresholds up to it have to be passed.
         """
         return _lower_bounds(self)
 
@@ -111,7 +111,7 @@ def advance(state: SequentialState, x: jax.Array, where: jax.Array) -> Sequentia
     active = state.is_open & where[..., None]
     excess = _excess_down(state, jnp.where(possible, x, state.low))
     grown = state.wealth * _factors_down(state, excess)
-    # Beyond the type, the wealth stays at the largest number, which is less.
+    # A wealth that the type cannot hold stays at the largest number, which is less and so safe.
     wealth = jnp.where(active[..., None], jnp.minimum(grown, jnp.finfo(x.dtype).max), state.wealth)
     state = state._replace(
         wealth=wealth,
@@ -169,8 +169,8 @@ def _factors_down(state: SequentialState, excess: jax.Array) -> jax.Array:
 def _predicted(state: SequentialState) -> jax.Array:
     """A bet from the rollouts before this one, [..., n, t]: mean over second moment of (x - a)/(B - a) - 1.
 
-    As if a rollout with a gain of 0 and a square of 1/4 had been seen before; 1/2 at the first. Every choice is valid
-    (theory page, section 8), so its rounding does not matter.
+    It is computed as if a rollout with a gain of 0 and a square of 1/4 had been seen before, and is 1/2 at the first.
+    Every choice is valid (theory page, section 8), so its rounding does not matter.
     """
     shape = state.passed.shape
     width = jnp.broadcast_to(jnp.maximum(state.thresholds - state.low, _least(state.low.dtype)), shape)

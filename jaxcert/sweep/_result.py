@@ -175,7 +175,7 @@ def fill_counted(result: SweepResult, plan: Plan, each: Pass, budget: int, count
 
 
 def _alone(counts: np.ndarray, masked: bool) -> np.ndarray:
-    """With a mask there is one seed, whose axis is dropped: the program is that of ``certify`` to the last bit."""
+    """With a mask there is one seed, whose axis is dropped: the program is then the one of ``certify``, to the bit."""
     return counts[:, 0] if masked else counts
 
 
@@ -245,7 +245,7 @@ def look_up(method: Method, lower, chosen, table: Solution, betas, deltas, thres
     """Count violations and look up epsilon: the fields of certificates, each [seeds, betas, deltas, thresholds].
 
     ``lower`` holds the bounds at all distinct betas, [distinct, seeds, n]; ``chosen``, [betas, deltas], says which of
-    them belongs to each of ``betas``. The other arguments are those of ``solve_tables`` and its result.
+    them belongs to each of ``betas``. The other arguments are as in ``solve_tables``, and its result.
     """
     n, lower = lower.shape[-1], joined(lower)
     violations = count_violations(lower, jnp.broadcast_to(thresholds, (*lower.shape[:-1], len(thresholds))))

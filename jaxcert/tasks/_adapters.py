@@ -47,7 +47,7 @@ def from_gymnax(
 ) -> MultiTaskEnv:
     """An environment of gymnax whose parameters are the task.
 
-    Actions are those of the environment, whole numbers where it is discrete.
+    An action is whatever the environment takes, a whole number where its actions are discrete.
 
     Args:
         env: as ``gymnax.make`` gives it, the first of its two results.
@@ -56,7 +56,7 @@ def from_gymnax(
         episode_length: most steps of an episode. The environment's own limit, ``params.max_steps_in_episode``, ends it
             earlier if that is smaller.
         support: the least and the largest undiscounted return of an episode, known without looking.
-        name: of the tasks; that of the environment by default.
+        name: of the tasks; by default the environment's own.
 
     Returns:
         A ``MultiTaskEnv`` for ``collect`` and ``certify_policy``.
@@ -132,7 +132,7 @@ def from_xland(
         >>> tasks = from_xland(env, params, rulesets)  # doctest: +SKIP
     """
     if not hasattr(params, "ruleset") or params.max_steps is None:
-        raise ValueError("params have no ruleset or no max_steps; expected those of an environment of XLand-MiniGrid")
+        raise ValueError("params have no ruleset or no max_steps; expected parameters of XLand-MiniGrid")
     return MultiTaskEnv(
         lambda ruleset: _XLand(env, params, ruleset), sample_ruleset, params.max_steps, (0.0, 1.0), name=name
     )

@@ -19,7 +19,7 @@ class Entry(NamedTuple):
     """An environment, made when it is used.
 
     Attributes:
-        make: gives the environment, whose name is that of the entry.
+        make: gives the environment, which has the same name as the entry.
         policies: fixed policies that come with it, by name.
         trainable: whether there is a trainer for it; Brax's takes real actions, an ``action_size`` and arrays as
             observations.

@@ -6,7 +6,7 @@ slip probabilities come from a mixture of Gaussians, truncated to [0, 1). ``ENV`
 
 Reference:
     Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task Reinforcement
-    Learning, ICML 2026, arXiv 2602.02098, fig. 2; the default parameters are those of the authors' code.
+    Learning, ICML 2026, arXiv 2602.02098, fig. 2; the default parameters come from the authors' code.
 """
 
 import dataclasses
@@ -107,7 +107,7 @@ class SimpleGrid:
 
 
 def env(*, params: SimpleGridParams = _PAPER) -> MultiTaskEnv:
-    """The grid as a distribution of environments; ``ENV`` is that of the paper.
+    """The grid as a distribution of environments; ``ENV`` is the paper's.
 
     A task is a scalar, its slip probability. Tasks are sampled without rejection: a truncated mixture is the mixture of
     the truncated components, in which the weight of each component is multiplied by its mass in [0, 1).

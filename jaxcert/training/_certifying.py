@@ -79,8 +79,8 @@ class Checkpoint(NamedTuple):
         delta: failure probability of each of its certificates.
         safety: the certificate at the thresholds, or None if there are none.
         performance: the certificate at the wanted safeties, or None if there are none.
-        mean_return: mean over tasks and rollouts; not a certificate. Of an adaptive one, the mean of the first rollouts
-            of tasks, since later ones were asked for because of those before; NaN if there are none.
+        mean_return: mean over tasks and rollouts; not a certificate. For an adaptive hook, it is the mean of the first
+            rollouts of tasks, since later ones were asked for because of earlier ones; NaN if there are none.
         seconds: time for rollouts and certificates.
         params: parameters of the policy.
         num_started: rollouts that began, in all.
@@ -117,7 +117,7 @@ class Certified(NamedTuple):
     Attributes:
         safety: the certificate at the thresholds.
         performance: the certificate at the wanted safeties, or None if there are none.
-        sample: returns whose mean is that of the policy; NaN for what was not rolled out.
+        sample: returns whose mean estimates the policy's mean return; NaN for what was not rolled out.
         num_started: rollouts that began, in all.
     """
 
@@ -165,7 +165,7 @@ def until_decided(
 
 
 def most_rollouts(sizes: Mapping[str, int]) -> int:
-    """In all, for a mean number per task."""
+    """How many rollouts there are in all, for a mean number per task."""
     return sizes["num_tasks"] * sizes["num_rollouts"]
 
 
@@ -217,7 +217,7 @@ def mean_return(found: Certified, step: int) -> float:
 
 @jax.jit
 def _first_returns(task: jax.Array, returns: jax.Array, num_rollouts: jax.Array) -> jax.Array:
-    """The first return of each task, [n]; NaN if there is none. Later ones depend on those before."""
+    """The first return of each task, [n]; NaN if there is none. Later returns depend on earlier ones."""
     n, size = num_rollouts.shape[0], task.shape[0]
     order = jnp.arange(size, dtype=jnp.int32)
     at = jnp.full(n, size, jnp.int32).at[jnp.where(task < 0, n, task)].min(order, mode="drop")

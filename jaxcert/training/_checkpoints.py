@@ -15,7 +15,7 @@ from jaxcert.training._policy_file import policy_facts, save_policy
 
 @dataclasses.dataclass(frozen=True)
 class PPOSettings:
-    """Settings of Brax's PPO; by default those of the paper.
+    """Settings of Brax's PPO; the defaults are the paper's.
 
     Smaller settings, for two cores, are ``SMALL`` (cheetah and walker) and ``PENDULUM``.
 

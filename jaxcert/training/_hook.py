@@ -45,14 +45,14 @@ class CertificationHook:
 
     Args:
         env: the tasks and their environments.
-        key: a JAX random key, which may be that of training; the keys of the checkpoints are derived from it.
+        key: a JAX random key, which may be the key of training; the keys of the checkpoints are derived from it.
         thresholds: returns B whose safety is certified.
         safeties: wanted shares of new tasks, for each of which a return is certified.
         num_tasks: n per checkpoint.
-        num_rollouts: m per task; of an adaptive hook, the mean number per task that may be spent.
+        num_rollouts: m per task; for an adaptive hook, the mean number per task that may be spent.
         budget: how delta is spent.
         beta: as in ``certify``.
-        bound: as in ``certify_policy``; of an adaptive hook betting alone.
+        bound: as in ``certify_policy``; for an adaptive hook betting alone.
         method: as in ``certify_policy``; for safeties, one that counts lower bounds, by default "binomial".
         deterministic: certify the mode of the policy's distribution instead of its samples.
         max_bytes: as in ``rollouts.collect``.
@@ -179,7 +179,7 @@ class CertificationHook:
         return (step, digest(params)) in self.ledger.done
 
     def has_ended(self, step: int, params: Any) -> bool:
-        """Whether ``stop`` ended the training that the log is of with this policy."""
+        """Whether the log is of a training that ``stop`` ended with this policy."""
         return self.stop is not None and self.ledger.done.get((step, digest(params)), False)
 
     def _facts(self, checkpoint: Checkpoint) -> dict[str, Any]:
@@ -231,7 +231,7 @@ class CertificationHook:
     def scalars(self, checkpoint: Checkpoint) -> dict[str, float]:
         """The scalars for logs: ``certify/safety@B``, ``certify/performance@s``, delta, mean return and seconds.
 
-        An adaptive hook adds ``certify/rollouts``, those that began.
+        An adaptive hook adds ``certify/rollouts``, the number that began.
         """
         found = {
             "certify/delta": checkpoint.delta,

@@ -33,23 +33,23 @@ _ENDS = (
 
 
 def line_of(entry: Mapping[str, Any], chains: list[str]) -> tuple[str, str]:
-    """The line of an entry after those of these hashes, without its ending, and its own hash."""
+    """The line of an entry after the entries with these hashes, without its ending, and its own hash."""
     chain = _chain(entry, chains)
     return json.dumps({**entry, _CHAIN: chain}, allow_nan=False), chain
 
 
 def linked(entry: Mapping[str, Any], chains: list[str], *, is_chained: bool) -> str:
-    """The hash of an entry after those of these hashes; ValueError if it has another, or lacks one as others do not."""
+    """The hash of an entry after entries with these hashes; ValueError for another, or none where others have one."""
     chain = _chain(entry, chains)
     if is_chained and _CHAIN not in entry:
-        raise ValueError("has no chain, expected the hash of all entries up to it, which those before have")
+        raise ValueError("has no chain, expected the hash of all entries up to it, which earlier entries have")
     if entry.get(_CHAIN, chain) != chain:
         raise ValueError("its chain is not the hash of all entries up to it: one was altered, is missing or was added")
     return chain
 
 
 def has_chain(entry: Mapping[str, Any]) -> bool:
-    """Whether an entry has a hash; those of earlier versions have none."""
+    """Whether an entry has a hash; entries of earlier versions have none."""
     return _CHAIN in entry
 
 
@@ -106,8 +106,8 @@ class Ledger:
     """Checkpoints by number: one line when a checkpoint begins, before its tasks are drawn, and one when it is done.
 
     Several processes may share the file: each reads and writes it under a lock, a file beside it. Each line has a hash
-    of all entries up to it, so that one that is altered, inserted or missing before others is found. What is missing at
-    the end is not, except by a process that has read it, nor is a log that was written anew with its hashes.
+    of all entries up to it, so that a line that is altered, inserted or missing before others is found. A line missing
+    at the end is found only by a process that has read it; a log that was written anew, with its hashes, is not found.
 
     Args:
         path: a file of JSON lines, which may exist; None to keep them in memory only.
@@ -219,14 +219,14 @@ class Ledger:
             _end(path, torn, len(content), is_cut_short=is_cut_short)
 
     def _take(self, entry: Mapping[str, Any], deltas: dict[int, Fraction]) -> None:
-        """An entry after those of ``deltas``: the next checkpoint, or the result of one of them."""
+        """An entry after the checkpoints of ``deltas``: the next one, or the result of one of them."""
         number, delta = entry["number"], Fraction(entry["certify/delta"])
         if not entry.get("done"):
             if number != len(deltas) + 1:
                 raise ValueError(f"expected its number to be {len(deltas) + 1}, as lines are neither lost nor repeated")
             deltas[number] = delta
         elif deltas.get(number) != delta:
-            raise ValueError("is done, and expected number and certify/delta to be those of a line before it")
+            raise ValueError("is done, and expected the number and certify/delta of a line before it")
         else:
             self.done[entry["step"], entry["policy"]] = bool(entry.get("reached"))
 

@@ -17,9 +17,9 @@ class Trainer(NamedTuple):
     """A way to train.
 
     Attributes:
-        check: raises for a missing package, and for an environment that does not fit; of environment and settings.
-        run: trains; of environment, settings, hook, folder and progress function, to the function that makes a policy
-            of parameters, and the parameters.
+        check: (environment, settings) -> None; raises for a missing package, and for an environment that does not fit.
+        run: (environment, settings, hook, folder, progress function) -> the function that makes a policy of
+            parameters, and the parameters; trains.
     """
 
     check: Callable[[Any, Any], None]
@@ -60,7 +60,7 @@ def train(
         env: the tasks and their environments.
         settings: ``PPOSettings`` train with Brax's PPO, ``ZonesSettings`` a policy that reads formulas, on zones.
         hook: certifies the checkpoints; its ``stop`` ends training.
-        checkpoints: a folder for checkpoints and the hook's log: of Brax in its own format, and compact policy files.
+        checkpoints: a folder for checkpoints (Brax's in its own format, and compact policy files) and the hook's log.
             If it holds checkpoints, training resumes from the last one with the remaining steps; it does not if the
             hook's ``stop`` had ended it. With Brax it resumes with the parameters, but a new optimiser and new
             environments; on zones as if it had never stopped, with settings of which only the numbers of steps and

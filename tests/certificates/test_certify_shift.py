@@ -141,12 +141,7 @@ def of_every_kind() -> dict:
     return {
         "Certificate": (sampled(), once, "sampled", ""),
         "WeightedCertificate": (weighted, once, "reweighted", ""),
-        "ImprovementCertificate": (
-            ImprovementCertificate(**fields | {"quantity": OF_PAIRS}),
-            once,
-            "sampled",
-            DIFFERENCE,
-        ),
+        "ImprovementCertificate": (ImprovementCertificate(**better), once, "sampled", DIFFERENCE),
         "BandCertificate": (BandCertificate(**fields | band), "0.99 for all together: on", "sampled", ""),
         "AnytimeCertificate": (jaxcert.AnytimeCertificate(**fields, **moments), always, "sampled", ""),
         "SequentialCertificate": (SequentialCertificate(**fields, num_rollouts_used=each), once, "sampled", ""),
@@ -316,9 +311,9 @@ def test_refused_certificates():
 
 def test_what_starts_from_the_lower_bounds_again_refuses_it():
     found = certify_shift(sampled(), **KL)
-    with pytest.raises(ValueError, match="one of a shift, expected that of the sampled tasks: shift its curve instead"):
+    with pytest.raises(ValueError, match="of a shift, expected the one of the sampled tasks: shift its curve instead"):
         step_curve(found)
-    with pytest.raises(ValueError, match="one of a shift; expected that of the sampled tasks, and a larger safety"):
+    with pytest.raises(ValueError, match="one of a shift; expected the one of the sampled tasks, and a larger safety"):
         advise(found, support=(0, 1000), safety=0.9)
     curve = certify_shift(step_curve(sampled()), **KL)
     np.testing.assert_array_equal(curve.epsilon[0], found.epsilon[0])

@@ -247,7 +247,7 @@ def test_a_plot_draws_it_or_refuses(answers, name):
         axes = plot_certificates(answers[name])
         assert len(axes.lines[0].get_xdata()) == len(answers[name]) + 1
     else:
-        with pytest.raises(ValueError, match="expected those of a share of new tasks"):
+        with pytest.raises(ValueError, match="expected certificates of a share of new tasks"):
             plot_certificates(answers[name])
 
 

@@ -128,7 +128,7 @@ def test_importing_the_report_imports_no_extra():
 def test_a_mean_is_not_drawn_as_a_share_of_tasks():
     mean = jaxcert.certify_mean(np.full((40, 6), 0.5, np.float32), support=(0, 1), delta=0.1)
     for given in (mean, {"mean": mean}):
-        with pytest.raises(ValueError, match="a MeanCertificate; expected those of a share of new tasks"):
+        with pytest.raises(ValueError, match="a MeanCertificate; expected certificates of a share of new tasks"):
             plot_certificates(given)
 
 

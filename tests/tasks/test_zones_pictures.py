@@ -162,7 +162,7 @@ def test_what_cannot_be_followed():
         (SHORT, STEERING, "F red", TypeError, "expected an ltl.ReachAvoid, as ltl.from_formula gives it"),
         (SHORT, STEERING, tasks, ValueError, "task.reach is"),
         (SHORT, STEERING, good._replace(num_stages=jnp.int32(0)), ValueError, "num_stages is 0; expected"),
-        (pendulum.ENV, STEERING, good, ValueError, "Pendulum is another environment; expected that of zones.env"),
+        (pendulum.ENV, STEERING, good, ValueError, "Pendulum is another environment; expected one of zones.env"),
         (SHORT, lambda obs, key: jnp.zeros(3), good, ValueError, r"float32\[3\]; expected an action of shape \(2,\)"),
         (SHORT, broken, good, ValueError, "an action of the policy is not finite, in episode 0"),
         (SHORT, 3, good, TypeError, "policy is 3"),

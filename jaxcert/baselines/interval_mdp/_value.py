@@ -1,4 +1,4 @@
-"""The worst value of an interval Markov chain, and the lower bound on a performance that it is."""
+"""The worst value of an interval Markov chain, and the lower bound on a performance that it gives."""
 
 import functools
 
@@ -105,7 +105,7 @@ def lower_bound(
 ) -> jax.Array:
     """Lower confidence bound on the performance of each task, from its trajectories and the known graph.
 
-    The smallest value that is consistent with the intervals of the transition probabilities. One-sided: with
+    It is the smallest value that is consistent with the intervals of the transition probabilities. One-sided: with
     ``max_visits`` given, P[L <= J] >= 1 - beta per task; with None there is no proof, see ``probability_intervals``.
     The bounds can be passed to ``certify_lower_bounds`` like any others.
 

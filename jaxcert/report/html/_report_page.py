@@ -71,8 +71,8 @@ def write_report(
         facts: what is known of the origin of the returns, such as policy and seed: of `returns_facts`, or your own.
         date: of the certificate, as it is to be shown.
         verify_command: what to type to compute the certificate again, such as `jaxcert verify out.json returns.npz`.
-        is_curve: whether the thresholds come from the data, as those of `step_curve` do. Then the page has no sentence
-            for any of them, unless all hold together: none is certified that is chosen after a look at the curve.
+        is_curve: whether the thresholds come from the data, as in `step_curve`. Then the page has no sentence for any
+            of them, unless all hold together: a threshold that is chosen after a look at the curve is not certified.
         replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
 
     Raises:

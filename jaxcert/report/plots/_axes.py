@@ -32,7 +32,7 @@ def styles() -> Iterator[dict[str, Any]]:
 
 @contextlib.contextmanager
 def drawing(ax: Any, size: tuple[float, float] | None = None) -> Iterator[Any]:
-    """The axes given, with the user's sizes; without any, those of a new figure of pyplot, for one column.
+    """The axes given, with the user's sizes; without any, the axes of a new figure of pyplot, for one column.
 
     A figure without a layout gets one that makes room for titles and legends. A new one whose size is not given grows
     with their lines, so that many curves do not flatten the axes.

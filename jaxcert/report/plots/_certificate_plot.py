@@ -33,7 +33,7 @@ def plot_certificates(
         exact: thresholds [g] in increasing order and the exact safety S(B) [g] there, where it is known.
         points: (threshold, certified safety) pairs to mark.
         title: text before the confidence in the title, such as the name of the task distribution.
-        ax: axes of matplotlib to draw in; by default those of a new figure for one column of a paper.
+        ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper.
 
     Returns:
         The axes; `save_figure` writes their figure.
@@ -78,7 +78,7 @@ def _claim(certificates: Mapping[str, Certificate]) -> str:
         raise ValueError("certificates is empty, expected at least one to draw")
     for certificate in certificates.values():
         if _holds(certificate) and not of_type(certificate)[0].has_curve:
-            raise ValueError(f"certificates hold {kind_of(certificate)}; expected those of a share of new tasks")
+            raise ValueError(f"certificates hold {kind_of(certificate)}; expected certificates of a share of new tasks")
     batched = [label for label, certificate in certificates.items() if certificate.safety.ndim != 1]
     if batched:
         raise ValueError(f"certificate {batched[0]!r} is batched, expected safety of shape [t]")
@@ -108,7 +108,7 @@ def _label(label: str, certificate: Any) -> str | None:
 
 
 def _steps(certificate: Certificate, left: float) -> tuple[np.ndarray, np.ndarray]:
-    """Thresholds in increasing order and the safety there; that of the lowest one extends down to `left`."""
+    """Thresholds in increasing order and the safety there; the safety at the lowest one extends down to `left`."""
     thresholds = np.asarray(certificate.thresholds)
     order = np.argsort(thresholds)
     safety = np.asarray(certificate.safety)[order]
@@ -130,7 +130,7 @@ def plot_sweep(
         result: of `jaxcert.sweep.sweep`.
         quantiles: lower and upper end of the band, shares of the seeds.
         title: of the axes.
-        ax: axes of matplotlib to draw in; by default those of a new figure for one column of a paper.
+        ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper.
 
     Returns:
         The axes; `save_figure` writes their figure.
@@ -172,7 +172,7 @@ def plot_levels(result: SweepResult, *, threshold: float, title: str = "", ax: A
         result: of `jaxcert.sweep.sweep`, with one budget, bound and method.
         threshold: one of the grid's.
         title: of the axes.
-        ax: axes of matplotlib to draw in; by default those of a new figure for one column of a paper.
+        ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper.
 
     Returns:
         The axes; `save_figure` writes their figure.

@@ -21,7 +21,7 @@ def plot_bounds(
         lower_bounds: by their label in the legend, float[n] each, of the same tasks; -inf is not drawn.
         performances: float[n], exact or as the mean of the returns. Without any, each bound is sorted by itself.
         title: of the axes.
-        ax: axes of matplotlib to draw in; by default those of a new figure for one column of a paper.
+        ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper.
 
     Returns:
         The axes; `save_figure` writes their figure.
@@ -61,7 +61,7 @@ def plot_performance(returns: Mapping[str, chex.Array] | chex.Array, *, title: s
     Args:
         returns: float[n, m], or several by their label in the legend; NaN for missing rollouts.
         title: of the axes.
-        ax: axes of matplotlib to draw in; by default those of a new figure for one column of a paper.
+        ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper.
 
     Returns:
         The axes; `save_figure` writes their figure.
@@ -96,7 +96,7 @@ def plot_plan(plan: Plan, *, ax: Any = None) -> Any:
 
     Args:
         plan: of `jaxcert.planning.plan`.
-        ax: axes of matplotlib to draw in; by default those of a new figure for one column of a paper.
+        ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper.
 
     Returns:
         The axes; `save_figure` writes their figure.
@@ -140,7 +140,7 @@ def plot_training(checkpoints: Sequence["Checkpoint"], *, title: str = "", ax: A
     Args:
         checkpoints: of a `jaxcert.training.CertificationHook`, with thresholds.
         title: of the axes.
-        ax: axes of matplotlib to draw in; by default those of a new figure for one column of a paper.
+        ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper.
 
     Returns:
         The axes; `save_figure` writes their figure.

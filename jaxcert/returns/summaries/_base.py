@@ -18,8 +18,8 @@ class Batch(NamedTuple):
     Attributes:
         x: float[..., m]; the lower end of the support where a rollout does not count.
         counted: bool[..., m].
-        valid: tasks in which every rollout that should count is a possible return, bool[..., n]; none of them, if one
-            is a number outside the support, which refutes it.
+        valid: tasks in which every rollout that should count is a possible return, bool[..., n]. No task is valid if a
+            return is a number outside the support, which refutes it.
     """
 
     x: jax.Array

@@ -175,7 +175,7 @@ def _add(a: jax.Array, b: jax.Array) -> jax.Array:
 def _merge(a: Moments, b: Moments, same: jax.Array) -> Moments:
     u = unit_roundoff(a.squares.dtype)
     first, second = (each.num_rollouts.astype(a.squares.dtype) for each in (a, b))
-    # Each mean is off by the roundings of y and its own.
+    # Each mean is off by the roundings of y and by its own roundings.
     gap = jnp.abs(_mean(a) - _mean(b)) + 24 * u
     share = first * (second / jnp.maximum(first + second, 1))
     squares = (a.squares + b.squares + gap * gap * share) * (1 + 12 * u)

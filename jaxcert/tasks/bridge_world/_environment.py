@@ -84,7 +84,7 @@ class BridgeWorld:
 
 
 def env(*, world: World = STANDARD) -> MultiTaskEnv:
-    """BridgeWorld as a distribution of environments; ``ENV`` is that of the paper's world.
+    """BridgeWorld as a distribution of environments; ``ENV`` has the paper's world.
 
     A task is float[2], the slip probabilities of the left and the right bridge, uniform and independent. An observation
     is the number of the cell, an action 0 (right), 1 (down), 2 (left) or 3 (up), the return 1 for an episode that

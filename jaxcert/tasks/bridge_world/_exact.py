@@ -32,7 +32,7 @@ def chain(policy: chex.Array, *, world: World = STANDARD) -> Chain:
         world: the map.
 
     Returns:
-        A ``Chain`` in which a cell has at most two successors: that of the action, and that of a slip.
+        A ``Chain`` in which a cell has at most two successors: one by the action, and one by a slip.
 
     Raises:
         ValueError: if the policy does not have one action for each cell.

@@ -63,7 +63,7 @@ def _simulate(
 def _returns(
     keys: jax.Array, slip: jax.Array, table: jax.Array, num_rollouts: int, world: World, horizon: int
 ) -> jax.Array:
-    """[n, m]; the reward of the last step is that of the episode, so that no sum is needed."""
+    """[n, m]; only the last step of an episode has a reward, so that no sum is needed."""
 
     def more(carry: tuple) -> jax.Array:
         t, *_, done = carry

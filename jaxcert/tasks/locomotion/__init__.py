@@ -7,7 +7,7 @@ rescale less; ``authors_version=True`` gives theirs, for comparison with their p
 
 Reference:
     Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task Reinforcement
-    Learning, ICML 2026, arXiv 2602.02098, fig. 4b and 4c; the environments are those of the DeepMind Control Suite in
+    Learning, ICML 2026, arXiv 2602.02098, fig. 4b and 4c; the environments come from the DeepMind Control Suite in
     MuJoCo Playground.
 """
 

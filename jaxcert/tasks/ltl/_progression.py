@@ -64,7 +64,7 @@ def step(task: ReachAvoid, state: chex.Array, true_propositions: chex.Array) -> 
     :math:`\varphi_{i+1}` holds, :math:`A_i` is avoided and so :math:`A_{i+1}`, so :math:`\varphi_i` implies
     :math:`\varphi_{i+1}`. The authors of DeepLTL train with it, one stage a position and avoiding before reaching. That
     is the same for tasks of ``sample_reach_avoid`` if propositions exclude each other, as zones that do not overlap.
-    Success here is that of the formula: what succeeds there succeeds here.
+    Success here means that the formula holds: an episode that succeeds by their progression succeeds here.
 
     Args:
         task: one task; a batch of them by ``vmap``.

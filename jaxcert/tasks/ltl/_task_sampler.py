@@ -36,7 +36,7 @@ def sample_reach_avoid(
     Args:
         key: a JAX random key.
         num_propositions: the number of propositions.
-        depth: the number of rows of the arrays, at least that of any stages.
+        depth: the number of rows of the arrays, at least the largest number of stages.
         num_stages: the smallest and the largest number of stages.
         num_reach: the smallest and the largest number of propositions to reach in a stage.
         num_avoid: the smallest and the largest number of propositions to avoid in a stage.

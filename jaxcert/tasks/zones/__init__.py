@@ -6,7 +6,7 @@ a formula, is its mean over all layouts.
 
 Reference:
     Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task Reinforcement
-    Learning, ICML 2026, arXiv 2602.02098, fig. 4d; the world is that of Vaezipoor, Li, Toro Icarte, McIlraith,
+    Learning, ICML 2026, arXiv 2602.02098, fig. 4d; the world comes from Vaezipoor, Li, Toro Icarte, McIlraith,
     LTL2Action, ICML 2021.
 """
 

@@ -25,7 +25,7 @@ _LEAST_DEVIATION = 1e-3
 
 @dataclasses.dataclass(frozen=True)
 class NetworkSizes:
-    """Numbers of units; by default those of DeepLTL.
+    """Numbers of units; the defaults are DeepLTL's.
 
     Attributes:
         robot: layers of the network of motion and lidar.
@@ -93,8 +93,8 @@ def initial_params(key: chex.PRNGKey, sizes: NetworkSizes) -> Params:
 def orthogonal(keys: chex.PRNGKey, shapes: Sequence[tuple[int, int]]) -> list[jax.Array]:
     """Random matrices with orthonormal columns, or rows if there are fewer: Gram and Schmidt, twice for each column.
 
-    They are those of ``jax.nn.initializers``, whose QR is LAPACK's: on a CPU with two threads two batches of that wait
-    for each other for ever (jaxlib 0.10.2), as they do for several seeds under ``vmap``.
+    ``jax.nn.initializers`` has them, too, but its QR is LAPACK's: on a CPU with two threads two batches of it wait for
+    each other for ever (jaxlib 0.10.2), as they do for several seeds under ``vmap``.
     """
     drawn = [jax.random.normal(keys[i], (max(shape), min(shape)), jnp.float32) for i, shape in enumerate(shapes)]
     most = np.max([matrix.shape for matrix in drawn], axis=0)

@@ -21,7 +21,7 @@ OUTCOMES = ("left the square", "satisfied", "violated", "out of time")
 
 
 class Trajectories(NamedTuple):
-    """Episodes of one task, arrays with a leading axis [e]. Moment t is that after t steps, up to the longest episode.
+    """Episodes of one task, arrays with a leading axis [e]. Moment t comes after t steps, up to the longest episode.
 
     After the end of an episode its last moment is repeated.
 
@@ -50,7 +50,7 @@ class Trajectories(NamedTuple):
 def trajectories(
     env: MultiTaskEnv, policy: PolicyOrFunction, task: ltl.ReachAvoid, key: chex.PRNGKey, *, num_episodes: int = 6
 ) -> Trajectories:
-    """Episodes of one task, in one compiled call: those whose returns ``rollouts.collect`` gives for the same key.
+    """Episodes of one task, in one compiled call: the same whose returns ``rollouts.collect`` gives for this key.
 
     Args:
         env: the result of ``zones.env``.
@@ -98,7 +98,7 @@ def formula_of(env: MultiTaskEnv, task: ltl.ReachAvoid) -> ltl.Formula:
     formula = ltl.to_formula(task, COLOURS)
     environment = env.environment(task)
     if not isinstance(environment, ZoneEnv):
-        raise ValueError(f"{type(environment).__name__} is another environment; expected that of zones.env()")
+        raise ValueError(f"{type(environment).__name__} is another environment; expected one of zones.env()")
     return formula
 
 
@@ -113,7 +113,7 @@ class _Moment(NamedTuple):
 def _trajectories(
     env: MultiTaskEnv, policy: Policy, task: ltl.ReachAvoid, key: jax.Array, num_episodes: int
 ) -> tuple[Trajectories, jax.Array]:
-    """And whether all actions were finite, [e]."""
+    """The episodes, and whether all of their actions were finite, [e]."""
     keys = jax.random.split(episode_key(key), num_episodes)  # as ``collect`` does
     start = begin(env, jax.tree.map(lambda leaf: jnp.stack([leaf] * num_episodes), task), keys)
 

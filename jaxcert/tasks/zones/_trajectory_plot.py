@@ -122,7 +122,7 @@ def plot_trajectories(
 
 
 def _draw_episode(axes: Any, episode: Trajectories) -> None:
-    """One panel; fields are those of one episode."""
+    """One panel, from the fields of one episode."""
     steps = int(episode.num_steps)
     way = np.asarray(episode.positions)[: steps + 1]
     draw_world(axes, np.asarray(episode.centres), _LETTERS)

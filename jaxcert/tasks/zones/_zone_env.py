@@ -119,7 +119,7 @@ def _is_over(progress: jax.Array) -> jax.Array:
 def env(
     *, depth: int = _DEPTH, num_stages: Range = _STAGES, num_reach: Range = _REACH, num_avoid: Range = _AVOID
 ) -> MultiTaskEnv:
-    """Zones as a distribution of environments; ``ENV`` is that of the paper.
+    """Zones as a distribution of environments; ``ENV`` is the paper's.
 
     A task is an ``ltl.ReachAvoid`` from ``ltl.sample_reach_avoid``, an observation an ``Observation``, an action
     float[2] in [-1, 1]: force along the heading, and angular velocity. The return is 1 for an episode that satisfies

@@ -64,11 +64,11 @@ def make_sequence_policy(params: Params, deterministic: bool = False) -> Any:
 
 
 _WIDTH = 2 * np.pi / NUM_BINS
-# Directions to choose from, relative to that of the target.
+# Directions to choose from, relative to the direction of the target.
 _TURNS = np.arange(24) * (2 * np.pi / 24)
 # Distance to keep from a zone to avoid, in m, beside its radius.
 _MARGIN = 0.25
-# What a metre too near to a zone weighs, against a deviation from the course of one.
+# What a metre too near to a zone weighs, relative to a deviation from the course of one.
 _WEIGHT = 20.0
 # Largest and smallest force; at full force the robot would slide too far.
 _PUSH, _LEAST_PUSH = 0.7, 0.05
@@ -81,7 +81,7 @@ def steering_policy() -> Policy:
 
     Distances and angles of zones are read off the lidar: a maximum over neighbouring bins is a zone. Of 24 directions
     it takes the one nearest to the target whose way keeps 0.65 m from all centres to avoid, as far as the target. The
-    heading, without which a velocity says little, is that of the acceleration, since the policy never pushes backwards.
+    heading, without which a velocity says little, is the direction of the acceleration: the policy never pushes back.
 
     Returns:
         A deterministic ``Policy`` for ``env()``.

@@ -70,7 +70,7 @@ def initial_learner(key: chex.PRNGKey, env: MultiTaskEnv, settings: ZonesSetting
 
     Args:
         key: a JAX random key.
-        env: zones; their tasks are those of the last lesson.
+        env: zones; after the last lesson, new episodes have their tasks.
         settings: of PPO and of the curriculum.
 
     Returns:

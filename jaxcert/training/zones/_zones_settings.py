@@ -45,7 +45,7 @@ class Lesson:
             if not isinstance(ends, tuple):
                 raise ValueError(f"{name} is {ends!r}; expected a tuple of two whole numbers")
         jax.eval_shape(lambda: ltl.sample_reach_avoid(jax.random.key(0), len(COLOURS), depth=99, **self.ranges()))
-        # Plain numbers, since those of NumPy cannot be written to the files of training.
+        # Plain numbers, since NumPy's cannot be written to the files of training.
         object.__setattr__(self, "success", float(self.success))
         for name, ends in self.ranges().items():
             object.__setattr__(self, name, tuple(map(int, ends)))
@@ -71,7 +71,7 @@ class Progress(NamedTuple):
     Attributes:
         lesson: from 0; after the last one come the tasks of the environment itself. int32[].
         num_episodes: episodes that ended since their success was looked at, int32[].
-        num_successes: those of them that succeeded, int32[].
+        num_successes: how many of these episodes succeeded, int32[].
     """
 
     lesson: jax.Array
@@ -126,8 +126,8 @@ _RANGES = {
 class ZonesSettings:
     """Settings of PPO on zones.
 
-    By default those of DeepLTL, but for smaller batches, fewer passes and a learning rate that begins higher and falls:
-    on two cores it then learns in a third of the time.
+    The defaults are DeepLTL's, but for smaller batches, fewer passes and a learning rate that begins higher and falls:
+    on two cores, training then takes a third of the time.
 
     Attributes:
         num_timesteps: total number of environment steps, rounded up to whole batches.
@@ -181,7 +181,7 @@ class ZonesSettings:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             if field.type in (int, float):
-                # Plain numbers, since those of NumPy cannot be written to the files of training.
+                # Plain numbers, since NumPy's cannot be written to the files of training.
                 object.__setattr__(self, field.name, field.type(_checked(field.name, getattr(self, field.name))))
         if not isinstance(self.lessons, tuple) or not all(isinstance(lesson, Lesson) for lesson in self.lessons):
             raise ValueError(f"lessons is {self.lessons!r}; expected a tuple of Lesson")
