@@ -12,6 +12,7 @@ import numpy as np
 from jaxcert.bounds._evaluate import prepare, task_bounds, task_shape
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._access import BY_THRESHOLD
+from jaxcert.certificates._anytime_counts import counted_as_stated
 from jaxcert.certificates._anytime_epsilon import Prior, anytime_risk, prepare_prior
 from jaxcert.certificates._arguments import choose, default_bound, prepare_levels, prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL, inflate
@@ -198,4 +199,5 @@ ANYTIME = Question(
     settings=same("delta", "beta", "bound", "prior"),
     options=(Option("prior", list, "Two numbers of the mixture over risks"),),
     curve=_curve,
+    counted=counted_as_stated,
 )

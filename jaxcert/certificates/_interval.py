@@ -21,7 +21,7 @@ from jaxcert.certificates._certificate import Certificate, Status, with_article
 from jaxcert.certificates._compiled import bad_levels, certify_given, count_violations
 from jaxcert.certificates._figures import ceil_to, floor_figures, floor_to
 from jaxcert.certificates._level_choice import refuse_choice
-from jaxcert.certificates._question import COUNTED, Option, Question, same
+from jaxcert.certificates._question import CLAIMED, COUNTED, RISKS, Option, Question, same
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import (
     complement_down,
@@ -271,6 +271,8 @@ INTERVAL = Question(
     function=certify_interval,
     certificate=IntervalCertificate,
     columns={**COUNTED, "safety_upper": "safety_upper", "num_below": "num_below"},
+    claims={**CLAIMED, "safety_upper": max},
+    risks={**RISKS, "safety_upper": None},
     settings=same("delta", "beta", "beta_upper", "bound"),
     options=(
         Option("beta_upper", float, "Failure probability of one upper bound"),
@@ -279,4 +281,5 @@ INTERVAL = Question(
     declared={"complete": True},
     advised=True,
     curve=_curve,
+    delta_part=half_of,
 )

@@ -10,6 +10,7 @@ import numpy as np
 
 from jaxcert._files import write_whole
 from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._certify_shift import CHANGED
 from jaxcert.certificates._level_choice import AUTO
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._safety_level import allowed_together
@@ -20,8 +21,6 @@ from jaxcert.questions._answers import plain, sampled
 from jaxcert.report._document import REFERENCES, certificate_document, document_text
 from jaxcert.report._readers import ReturnsFile
 
-# What a row of a shift holds of the sampled tasks.
-_OF_SAMPLED = ("threshold", "margin", "safety", "epsilon", "status")
 # Fields of an answer that describe it, where it has them.
 _DESCRIBED = ("bound", "method", "simultaneous")
 _TOGETHER = "All rows hold together, so that one may be chosen after a look at them."
@@ -195,7 +194,7 @@ def _rows(certificate: Any, question: Question) -> list[dict[str, Any]]:
     rows = rows_of(certificate, question)
     if certificate is sampled(certificate):
         return rows
-    names = [name for name in _OF_SAMPLED if name in rows[0]]
+    names = [name for name, field in question.columns.items() if field in CHANGED]
     before = [{name: row[name] for name in names} for row in rows_of(certificate.sampled, question)]
     return [{**row, "sampled": entry} for row, entry in zip(rows, before, strict=True)]
 

@@ -160,5 +160,6 @@ SEQUENTIAL = Question(
     options=(Option("give_up", float, "Give a task up when its evidence falls below this"),),
     advised=True,
     curve=curve_of_counts,
+    stops=True,
     unrepeated="its rollouts stopped by themselves, by a rule that a record does not hold",
 )
