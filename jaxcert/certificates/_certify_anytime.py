@@ -13,7 +13,7 @@ from jaxcert.bounds._evaluate import prepare, task_bounds, task_shape
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._access import BY_THRESHOLD
 from jaxcert.certificates._anytime_counts import counted_as_stated
-from jaxcert.certificates._anytime_epsilon import Prior, anytime_risk, prepare_prior
+from jaxcert.certificates._anytime_epsilon import Prior, anytime_risk, check_prior, prepare_prior
 from jaxcert.certificates._arguments import choose, default_bound, prepare_levels, prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL, inflate
 from jaxcert.certificates._certificate import Certificate
@@ -197,7 +197,7 @@ ANYTIME = Question(
     function=certify_anytime,
     certificate=AnytimeCertificate,
     settings=same("delta", "beta", "bound", "prior"),
-    options=(Option("prior", list, "Two numbers of the mixture over risks"),),
+    options=(Option("prior", list, "Two numbers of the mixture over risks", check=check_prior),),
     curve=_curve,
     counted=counted_as_stated,
 )

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import is_concrete
+from jaxcert._validation import check_open_unit, is_concrete
 from jaxcert.bounds._evaluate import declared_support, prepare, task_bounds
 from jaxcert.bounds._padding import padded_tasks
 from jaxcert.bounds._registry import BOUNDS
@@ -275,7 +275,7 @@ INTERVAL = Question(
     risks={**RISKS, "safety_upper": None},
     settings=same("delta", "beta", "beta_upper", "bound"),
     options=(
-        Option("beta_upper", float, "Failure probability of one upper bound"),
+        Option("beta_upper", float, "Failure probability of one upper bound", check=check_open_unit),
         Option("complete", bool, "Declare that each return is that of a whole rollout, of a finite horizon", True),
     ),
     declared={"complete": True},

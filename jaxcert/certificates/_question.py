@@ -33,6 +33,7 @@ class Option(NamedTuple):
         help: what it is, in words, without a full stop.
         is_needed: whether there is no default.
         flag: its name on the command line; by default that of the parameter.
+        check: (name, value) -> ValueError for a value that the function refuses whatever the returns are.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Option(NamedTuple):
     help: str
     is_needed: bool = False
     flag: str = ""
+    check: Callable[[str, Any], None] = lambda name, value: None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
