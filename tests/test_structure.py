@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import jaxcert
+from jaxcert.certificates import Certificate
+from jaxcert.questions import QUESTIONS
 
 PACKAGE = Path(jaxcert.__file__).parent
 CONTRIBUTING = PACKAGE.parent / "CONTRIBUTING.md"
@@ -55,6 +57,42 @@ def test_imports_are_found_anywhere_in_a_file(tmp_path):
         "import jaxcert.sweep\ndef f():\n    from jaxcert import certify\n    from jaxcert.cli import _app\n"
     )
     assert imported(file) == {"sweep", "certify", "cli"}
+
+
+def known_questions(file: Path) -> set[str]:
+    """What a file knows of single questions: entries and types that it imports, and names that it compares with."""
+    kinds = {question.certificate.__name__ for question in QUESTIONS.values()} - {Certificate.__name__}
+    kinds |= {name.upper() for name in QUESTIONS}
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            found |= {alias.name for alias in node.names} & kinds
+        elif isinstance(node, ast.Compare | ast.MatchValue) or (
+            isinstance(node, ast.Subscript) and ast.unparse(node.value) == "QUESTIONS"
+        ):
+            constants = {each.value for each in ast.walk(node) if isinstance(each, ast.Constant)}
+            found |= {name for name in QUESTIONS if name in constants}
+    return found
+
+
+def test_surfaces_read_questions_and_know_none():
+    """CONTRIBUTING.md promises it to those who add one."""
+    files = [file for area in ("report", "cli", "planning", "sweep") for file in (PACKAGE / area).rglob("*.py")]
+    known = {str(file.relative_to(PACKAGE)): known_questions(file) for file in files}
+    assert {place: names for place, names in known.items() if names} == {}
+
+
+def test_what_a_file_knows_of_questions_is_found(tmp_path):
+    file = tmp_path / "a.py"
+    file.write_text(
+        "from jaxcert.certificates import AnytimeCertificate\n"
+        "def f(question, name):\n"
+        "    match name:\n"
+        "        case 'band':\n"
+        "            return QUESTIONS['episode']\n"
+        "    return question.name in ('mean', 'cvar') or {'interval': 1}[name]\n"
+    )
+    assert known_questions(file) == {"AnytimeCertificate", "band", "episode", "mean", "cvar"}
 
 
 def test_no_two_modules_share_a_name():

@@ -218,15 +218,27 @@ def anytime_epsilon(
 
 def prepare_prior(prior: Any, dtype: np.dtype, validate: bool) -> tuple[jax.Array, jax.Array]:
     """Both parameters to nearest, since the rounded ones are used."""
-    if not isinstance(prior, tuple | list) or len(prior) != 2:
-        raise ValueError(f"prior is {prior!r}; expected a pair of positive numbers (alpha, gamma)")
-    for i, value in enumerate(prior):
-        name = f"prior[{i}]"
-        require_real(name, value)
-        if validate and is_concrete(value):
-            array = as_numbers(name, value)
-            refuse(name, array, (array >= _SMALLEST) & (array <= _LARGEST), f"from {_SMALLEST:g} to {_LARGEST:g}")
+    _check_pair("prior", prior)
+    if validate:
+        check_prior("prior", prior)
     return cast(prior[0], dtype, "nearest"), cast(prior[1], dtype, "nearest")
+
+
+def check_prior(name: str, value: Any) -> None:
+    """Raise ValueError unless it is a pair of numbers in their range, as far as they are concrete."""
+    _check_pair(name, value)
+    for i, each in enumerate(value):
+        if is_concrete(each):
+            array = as_numbers(f"{name}[{i}]", each)
+            inside = (array >= _SMALLEST) & (array <= _LARGEST)
+            refuse(f"{name}[{i}]", array, inside, f"from {_SMALLEST:g} to {_LARGEST:g}")
+
+
+def _check_pair(name: str, value: Any) -> None:
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise ValueError(f"{name} is {value!r}; expected a pair of positive numbers (alpha, gamma)")
+    for i, each in enumerate(value):
+        require_real(f"{name}[{i}]", each)
 
 
 @jax.jit

@@ -115,7 +115,7 @@ class Certificate(ByThreshold):
     @property
     def _apart(self) -> str:
         """What a legend says of it, unless it is of one policy on tasks like the sampled ones; in words."""
-        return "policy A minus B" if self.quantity in (DIFFERENCE, DIFFERENCE_OF_SUCCESSES) else ""
+        return "policy A minus B" if is_difference(self.quantity) else ""
 
     @property
     def _source(self) -> str:
@@ -208,6 +208,11 @@ def about(found: Certified, returns: Any) -> Certified:
     return (
         dataclasses.replace(found, quantity=quantity_of(found.bound, returns)) if isinstance(returns, Paired) else found
     )
+
+
+def is_difference(quantity: str) -> bool:
+    """Whether it is the difference of two policies."""
+    return quantity in (DIFFERENCE, DIFFERENCE_OF_SUCCESSES)
 
 
 def with_article(quantity: str) -> str:

@@ -14,7 +14,8 @@ from jaxcert.bounds._prepare import prepare
 from jaxcert.bounds._prepare_array import task_shape
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._access import BY_THRESHOLD
-from jaxcert.certificates._anytime_epsilon import Prior, anytime_risk, prepare_prior
+from jaxcert.certificates._anytime_counts import counted_as_stated
+from jaxcert.certificates._anytime_epsilon import Prior, anytime_risk, check_prior, prepare_prior
 from jaxcert.certificates._arguments import choose, default_bound, prepare_levels, prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL, inflate
 from jaxcert.certificates._certificate import Certificate, about, quantity_of
@@ -198,8 +199,10 @@ ANYTIME = Question(
     name="anytime",
     words="on what share of new tasks is the performance at least a threshold, at every moment of the sampling?",
     function=certify_anytime,
+    paired=True,
     certificate=AnytimeCertificate,
     settings=same("delta", "beta", "bound", "prior"),
-    options=(Option("prior", list, "Two numbers of the mixture over risks"),),
+    options=(Option("prior", list, "Two numbers of the mixture over risks", check=check_prior),),
     curve=_curve,
+    counted=counted_as_stated,
 )

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import is_concrete, refuse, require_real
+from jaxcert._validation import check_count, is_concrete, refuse, require_real
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._evaluate import task_bounds
 from jaxcert.bounds._prepare import prepare
@@ -129,13 +129,17 @@ def _defaults(kind: str | None, bound: str | None, beta: Any, returns: Any) -> t
     if kind is None:
         exact = usual == CLOPPER_PEARSON.name == (bound or usual) and (beta is None or is_auto(beta))
         kind = ATTAINED_LEVELS.name if exact else EQUAL_LOCAL_LEVELS.name
-    choose("kind", kind, BANDS | {ATTAINED_LEVELS.name: ATTAINED_LEVELS})
+    _check_kind("kind", kind)
     if kind == ATTAINED_LEVELS.name:
         bound = bound or CLOPPER_PEARSON.name
         check_settings(bound, beta)
     else:
         refuse_choice(beta, "a number, or None for 0.05")
     return kind, bound or usual
+
+
+def _check_kind(name: str, value: str) -> None:
+    choose(name, value, BANDS | {ATTAINED_LEVELS.name: ATTAINED_LEVELS})
 
 
 def certify_lower_bounds_band(
@@ -211,11 +215,12 @@ BAND = Question(
     name="band",
     words="on what share of new tasks is the performance at least a threshold, at all thresholds at once?",
     function=certify_band,
+    paired=True,
     certificate=BandCertificate,
     settings={**same("delta", "beta", "bound", "num_smallest"), "kind": "method"},
     options=(
-        Option("kind", str, "Which band"),
-        Option("num_smallest", int, "Certify up to so many violations alone, and more there"),
+        Option("kind", str, "Which band", check=_check_kind),
+        Option("num_smallest", int, "Certify up to so many violations alone, and more there", check=check_count),
     ),
     curve=_curve,
 )

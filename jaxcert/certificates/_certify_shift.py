@@ -18,6 +18,9 @@ from jaxcert.certificates._interval import IntervalCertificate
 from jaxcert.certificates._shifted_epsilon import bounded, enlarged, prepare_radius
 from jaxcert.numerics._rounding import complement_down
 
+# The fields of a certificate that a shift changes.
+CHANGED = ("thresholds", "safety", "epsilon", "status")
+
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)

@@ -27,7 +27,13 @@ from jaxcert.certificates._level_choice import refuse_choice
 from jaxcert.certificates._method import Derived, Method, Solution
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.certificates._soft import SOFT, evidence, least_evidence, shares
-from jaxcert.certificates._task_weights import Weights, parts_of_largest, prepare_weights, weighted_mean
+from jaxcert.certificates._task_weights import (
+    Weights,
+    check_largest,
+    parts_of_largest,
+    prepare_weights,
+    weighted_mean,
+)
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, complement_up, unit_roundoff
 from jaxcert.returns._prepared import Prepared, Support
@@ -243,7 +249,7 @@ WEIGHTED = Question(
     function=certify_weighted,
     certificate=WeightedCertificate,
     settings=same("delta", "beta", "bound", "method", "max_weight"),
-    options=(Option("max_weight", float, "What no weight exceeds", True),),
+    options=(Option("max_weight", float, "What no weight exceeds", True, check=check_largest),),
     inputs=("returns", "weights"),
     unrepeated="its weights are no part of a file of returns",
 )

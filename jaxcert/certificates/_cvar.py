@@ -110,9 +110,13 @@ def _shares(alpha: Any, dtype: np.dtype, validate: bool) -> jax.Array:
     """Alpha [t] rounded down: the mean over fewer of the worst tasks is smaller."""
     require_real("alpha", alpha)
     if validate and is_concrete(alpha):
-        array = as_numbers("alpha", alpha)
-        refuse("alpha", array, (array >= float(jnp.finfo(dtype).tiny)) & (array <= 1), "a share in (0, 1]")
+        _check_shares("alpha", alpha, dtype)
     return as_row("alpha", cast(alpha, dtype, "down"))
+
+
+def _check_shares(name: str, value: Any, dtype: Any = np.float64) -> None:
+    array = as_numbers(name, value)
+    refuse(name, array, (array >= float(jnp.finfo(dtype).tiny)) & (array <= 1), "a share in (0, 1]")
 
 
 def _caps(cap: Any, prepared: Prepared, validate: bool) -> jax.Array:
@@ -171,14 +175,18 @@ CVAR = Question(
     name="cvar",
     words="what is the mean performance over the worst share of new tasks at least?",
     function=certify_cvar,
+    paired=True,
     certificate=MeanCertificate,
     columns={"alpha": "alpha", "cap": "cap", "mean": "mean", "status": "status"},
     certified="mean",
+    claims={"mean": min},
+    risks={},
+    share="alpha",
     each="alpha",
     fixed="alpha",
     settings=same("delta", "bound", "cap"),
     options=(
-        Option("alpha", list, "Shares of the tasks, the worst ones, to certify the mean of", True),
+        Option("alpha", list, "Shares of the tasks, the worst ones, to certify the mean of", True, check=_check_shares),
         Option("cap", list, "Beyond it a return does not count: one for all shares, or one for each", True),
     ),
 )

@@ -235,8 +235,7 @@ def certify_episode(
 
     Reference: Schnitzer et al. (2026), section 5.3, for "first"; the page on means and tails, equation (3).
     """
-    if rollouts not in ("all", "first"):
-        raise ValueError(f"rollouts is {rollouts!r}; expected 'all' or 'first'")
+    _check_rollouts("rollouts", rollouts)
     check_count("num_episodes", num_episodes)
     prepared = prepare_without_support(returns, where, validate, needed_by="the next episode")
     _check_enough(prepared, num_episodes)
@@ -254,6 +253,11 @@ def certify_episode(
         "of_successes": is_successes(returns),
     }
     return EpisodeCertificate(**fields, thresholds=thresholds, delta=delta, **settings)
+
+
+def _check_rollouts(name: str, value: str) -> None:
+    if value not in ("all", "first"):
+        raise ValueError(f"{name} is {value!r}; expected 'all' or 'first'")
 
 
 def _check_enough(prepared: Prepared, num_episodes: int) -> None:
@@ -322,8 +326,16 @@ EPISODE = Question(
     columns={name: COUNTED[name] for name in ("threshold", "safety", "epsilon", "status")},
     settings=same("delta", "num_episodes", "rollouts"),
     options=(
-        Option("num_episodes", int, "So many episodes on one new task all have to reach the threshold"),
-        Option("rollouts", str, "On which rollouts of a task it rests: all, or first", flag="which-rollouts"),
+        Option(
+            "num_episodes", int, "So many episodes on a new task all have to reach the threshold", check=check_count
+        ),
+        Option(
+            "rollouts",
+            str,
+            "On which rollouts of a task it rests: all, or first",
+            flag="which-rollouts",
+            check=_check_rollouts,
+        ),
     ),
     not_about="a given task",
 )

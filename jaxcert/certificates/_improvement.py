@@ -146,6 +146,7 @@ IMPROVEMENT = Question(
     function=certify_improvement,
     certificate=ImprovementCertificate,
     columns={"margin": "thresholds", **{name: field for name, field in COUNTED.items() if name != "threshold"}},
+    claims={"safety": min, "margin": min},
     each="margin",
     fixed="margins",
     settings=same("delta", "beta", "bound", "method"),

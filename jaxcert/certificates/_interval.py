@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import is_concrete
+from jaxcert._validation import check_open_unit, is_concrete
 from jaxcert.bounds._evaluate import task_bounds
 from jaxcert.bounds._padding import padded_tasks
 from jaxcert.bounds._prepare import prepare
@@ -23,7 +23,7 @@ from jaxcert.certificates._certificate import Certificate, Status, about, with_a
 from jaxcert.certificates._compiled import bad_levels, certify_given, count_violations
 from jaxcert.certificates._figures import ceil_to, floor_figures, floor_to
 from jaxcert.certificates._level_choice import refuse_choice
-from jaxcert.certificates._question import COUNTED, Option, Question, same
+from jaxcert.certificates._question import CLAIMED, COUNTED, RISKS, Option, Question, same
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import (
     complement_down,
@@ -277,14 +277,18 @@ INTERVAL = Question(
     name="interval",
     words="between which two numbers is the share of new tasks with a performance of at least a threshold?",
     function=certify_interval,
+    paired=True,
     certificate=IntervalCertificate,
     columns={**COUNTED, "safety_upper": "safety_upper", "num_below": "num_below"},
+    claims={**CLAIMED, "safety_upper": max},
+    risks={**RISKS, "safety_upper": None},
     settings=same("delta", "beta", "beta_upper", "bound"),
     options=(
-        Option("beta_upper", float, "Failure probability of one upper bound"),
+        Option("beta_upper", float, "Failure probability of one upper bound", check=check_open_unit),
         Option("complete", bool, "Declare that each return is that of a whole rollout, of a finite horizon", True),
     ),
     declared={"complete": True},
     advised=True,
     curve=_curve,
+    delta_part=half_of,
 )

@@ -16,6 +16,10 @@ COUNTED = {
     "num_valid": "num_valid",
     "status": "status",
 }
+# What its sentence claims, by column, and which of two numbers claims less.
+CLAIMED: dict[str, Callable[..., Any]] = {"safety": min, "threshold": min}
+# Its probabilities, each with the column of the risk by whose size it is rounded; a level of each row is its own.
+RISKS: dict[str, str | None] = {"epsilon": "epsilon", "safety": "epsilon", "beta": "beta"}
 # Settings that most functions take, whose surfaces have a place for them.
 COMMON = ("support", "delta", "beta", "bound", "method")
 
@@ -29,6 +33,7 @@ class Option(NamedTuple):
         help: what it is, in words, without a full stop.
         is_needed: whether there is no default.
         flag: its name on the command line; by default that of the parameter.
+        check: (name, value) -> ValueError for a value that the function refuses whatever the returns are.
     """
 
     name: str
@@ -36,6 +41,7 @@ class Option(NamedTuple):
     help: str
     is_needed: bool = False
     flag: str = ""
+    check: Callable[[str, Any], None] = lambda name, value: None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -49,14 +55,24 @@ class Question:
         certificate: the type of the answer.
         columns: names of what the answer says in each of its rows, and the fields that hold it.
         certified: the column that is certified; a larger number says more.
+        claims: the columns that a sentence claims, and which of two numbers claims less.
+        risks: the columns that are probabilities, each with the one with the risk of whose size its rounding is: None
+            for a size of 1. Of those that it has.
+        share: the column with the share of tasks that a mean is over, by which its rounding grows; None for all.
         each: the column with what is fixed beforehand, a row for each of its numbers; None if there is one row.
         fixed: the parameter for these numbers.
         settings: parameters that a record holds, by the field of the answer with their value; besides the support.
         options: of the settings those that few questions have.
         declared: parameters with one value that allows an answer at all; they are recorded with it.
         inputs: parameters that hold data, beside ``where``.
+        paired: whether pairs of two policies (``jaxcert.paired``) may stand in place of returns.
         advised: whether `jaxcert.planning.advise` explains why an answer says less than wanted.
         curve: (answer, lower bounds [n], thresholds [t]) -> the answer there, by its settings; None if there is none.
+        counted: (answer, tasks that are surely violations [n], those near the threshold, how many of them are, the risk
+            that is stated, its relative rounding) -> which of those near it give that risk, or None; None if those
+            with the smallest bounds do.
+        delta_part: (delta) -> what of it the certified column has.
+        stops: whether each task stops by its own returns, so that no number of rollouts limits its evidence.
         not_about: what an answer says nothing about, in words.
         unrepeated: why a file of returns does not repeat the answer; empty if it does.
     """
@@ -67,16 +83,28 @@ class Question:
     certificate: type
     columns: Mapping[str, str] = dataclasses.field(default_factory=lambda: COUNTED)
     certified: str = "safety"
+    claims: Mapping[str, Callable[..., Any]] = dataclasses.field(default_factory=lambda: CLAIMED)
+    risks: Mapping[str, str | None] = dataclasses.field(default_factory=lambda: RISKS)
+    share: str | None = None
     each: str | None = "threshold"
     fixed: str | None = "thresholds"
     settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
     options: tuple[Option, ...] = ()
     declared: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     inputs: tuple[str, ...] = ("returns",)
+    paired: bool = False
     advised: bool = False
     curve: Callable[[Any, Any, np.ndarray], Any] | None = None
+    counted: Callable[..., np.ndarray | None] | None = None
+    delta_part: Callable[[Any], Any] = lambda delta: delta
+    stops: bool = False
     not_about: str = "a single task or episode"
     unrepeated: str = ""
+
+    @property
+    def numbers_of_policies(self) -> tuple[int, ...]:
+        """Of how many policies it may be asked: as many files of returns."""
+        return (1, 2) if self.paired else (len(self.inputs),)
 
     @property
     def has_support(self) -> bool:
@@ -87,6 +115,22 @@ class Question:
     def has_curve(self) -> bool:
         """Whether an answer is a safety by threshold or margin, which can be drawn."""
         return {"thresholds", "safety"} <= set(self.columns.values())
+
+    @property
+    def finds_threshold(self) -> bool:
+        """Whether it certifies a threshold for a safety, in place of a safety at a threshold."""
+        return self.columns.get(self.certified) == "thresholds"
+
+    @property
+    def certifies_probability(self) -> bool:
+        """Whether what is certified lies between 0 and 1."""
+        return self.certified in self.risks
+
+    @property
+    def given(self) -> frozenset[str]:
+        """The columns with what was fixed beforehand or given as a setting."""
+        settings = {name for name, field in self.columns.items() if field in self.settings.values()}
+        return frozenset(settings | ({self.each} if self.each else set()))
 
     def takes(self, name: str) -> bool:
         """Whether a setting is one of the function's."""

@@ -248,6 +248,7 @@ SAFETY_LEVEL = Question(
     name="safety_level",
     words="which performance does a given share of new tasks reach?",
     function=certify_safety_level,
+    paired=True,
     certificate=Certificate,
     certified="threshold",
     each="safety",

@@ -97,12 +97,17 @@ def prepare_weights(
     if np.ndim(max_weight):
         raise ValueError(f"max_weight has shape {np.shape(max_weight)}; expected a scalar (use jax.vmap for several)")
     if validate and is_concrete(max_weight):
-        number, most = as_numbers("max_weight", max_weight), float(jnp.finfo(dtype).max)
-        refuse("max_weight", number, (number >= 1) & (number <= most), "a finite number of at least 1")
+        check_largest("max_weight", max_weight, dtype)
     rounded, largest = cast(weights, dtype, "up"), cast(max_weight, dtype, "up")
     if validate and is_concrete(weights, max_weight):
         _check_weights(as_numbers("weights", weights), np.asarray(rounded), float(largest))
     return rounded, largest
+
+
+def check_largest(name: str, value: Any, dtype: Any = np.float64) -> None:
+    """Raise ValueError unless it can be the largest weight."""
+    number, most = as_numbers(name, value), float(jnp.finfo(dtype).max)
+    refuse(name, number, (number >= 1) & (number <= most), "a finite number of at least 1")
 
 
 def parts_of_largest(weights: jax.Array, largest: jax.Array) -> Weights:

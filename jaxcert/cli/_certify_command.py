@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-import jaxcert
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate, floor_figures
 from jaxcert.certificates._question import Question
@@ -33,7 +32,7 @@ from jaxcert.diagnostics._declarations import WEAKER_BOUND
 from jaxcert.planning import Advice, advise
 from jaxcert.planning._advice import misses
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._answers import checked_options
+from jaxcert.questions._asked import checked_options, usual_questions
 from jaxcert.report import ReturnsFile, read_returns
 from jaxcert.report._recompute import ask
 
@@ -143,7 +142,8 @@ def certify_file(
     named = stated["question"] is not None
     asked = _asked(stated)
     gated = _gated(require, asked, named=named)
-    if wanted is not None and not any(_explained(QUESTIONS[name]) for name in asked or ["safety"]):
+    asks = [QUESTIONS[name] for name in asked] or usual_questions({})
+    if wanted is not None and not any(map(_explained, asks)):
         raise ValueError(
             f"--wanted is a safety at thresholds, of which the question {next(iter(asked))!r} has no advice"
         )
@@ -154,11 +154,10 @@ def certify_file(
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show(f"reading {file}")
         data = read_returns(file, strict=strict, **columns)
-        settings = completed(QUESTIONS[next(iter(asked), "safety")], stated, data.returns)
+        settings = completed(asks[0], stated, data.returns)
         check_design(protocol, locked, data)
         show(f"certifying {len(data.returns)} tasks")
         certificates = _certified(data, asked, settings, stated["options"])
-        asks = [QUESTIONS[name] for name in asked or ["safety"]]
         findings = _findings(data, settings, asks, strict=strict)
         advice = _advice(data, settings, wanted, {name: certificates[name] for name in asked})
         found = Found(data, settings, asked, certificates, advice, findings, locked, protocol, columns)
@@ -179,23 +178,23 @@ def _asked(stated: dict[str, Any]) -> Asked:
     if name is not None:
         question = chosen(name, _ASKED)
         return {name: fixed_numbers(question, given, options)}
-    names = {"safety": given["threshold"], "safety_level": given["safety"]}
-    asked = {name: list(values) for name, values in names.items() if values}
-    for name in asked or ["safety"]:
-        checked_options(QUESTIONS[name], options)
-    return asked
+    usual = usual_questions(given)
+    for question in usual:
+        checked_options(question, options)
+    numbers = {question.name: given.get(question.each or "") for question in usual}
+    return {name: list(values) for name, values in numbers.items() if values}
 
 
 def _explained(question: Question) -> bool:
     """Whether more safety may be wanted, and why there is less is known."""
-    return question.advised and question.certified == "safety"
+    return question.advised and question.certifies_probability
 
 
 def _gated(require: float | None, asked: Asked, *, named: bool) -> list[str]:
     """The questions whose answers have to reach what is required: the one that is named, or the one of thresholds."""
     if require is None:
         return []
-    gated = [name for name in asked if named or name == "safety"]
+    gated = [name for name in asked if named or not QUESTIONS[name].finds_threshold]
     if not gated:
         raise ValueError("--require needs a threshold, by --threshold or the protocol")
     check_required(require, QUESTIONS[gated[0]])
@@ -207,9 +206,9 @@ def _certified(
 ) -> dict[str, Certificate]:
     """The answers, by the names of the questions; the complete curve if none was asked."""
     if not asked:
-        settings = {**settings, "where": data.where}
-        low = settings["support"][0]
-        return {"safety": every_step(data, jaxcert.certify(data.returns, low, **settings), settings)}
+        question, *_ = usual_questions({})
+        found = ask(question, [data], settings["support"][0], settings)
+        return {question.name: every_step(data, found, settings)}
     answers = {}
     for name, values in asked.items():
         question = QUESTIONS[name]
@@ -260,16 +259,16 @@ def _print_advice(
 ) -> None:
     for name, entries in advice.items():
         certificate = certificates[name]
-        fixed: Any = QUESTIONS[name].each
+        question = QUESTIONS[name]
+        fixed: Any = question.each
         missing = misses(certificate, safety=wanted, fixed=fixed)
-        values = certificate.thresholds if fixed == "threshold" else certificate.safety
+        values = getattr(certificate, question.columns[fixed])
         for value, entry, missed in zip(values.tolist(), entries, missing.tolist(), strict=False):
             if entry is not None or missed:
                 why = entry or (_UNKNOWN_OF_SEVERAL_SIZES if several_sizes else _UNKNOWN)
                 _console.output().print(f"Why not more at {fixed} {floor_figures(value)}: {why}.")
         if len(entries) < len(certificate):
-            several = "thresholds" if fixed == "threshold" else "safeties"
-            _console.output().print(f"Advice for the first {_MOST_ADVICE} of {missing.sum()} {several} that miss.")
+            _console.output().print(f"Advice for the first {_MOST_ADVICE} of {missing.sum()} rows that miss.")
 
 
 def _print(heading: str, asked: Asked, certificates: dict[str, Certificate]) -> None:

@@ -9,16 +9,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import jaxcert
 from jaxcert._files import check_output, check_suffix
 from jaxcert.certificates import Certificate
-from jaxcert.certificates._attained import ATTAINED
+from jaxcert.certificates._question import Question
+from jaxcert.certificates._registry import METHODS, counts_bounds
 from jaxcert.cli import _tables
 from jaxcert.cli._options import write_plot
 from jaxcert.cli._settled import Writing, check_distinct, check_new
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice
 from jaxcert.questions import QUESTIONS
+from jaxcert.questions._answers import of_type
 from jaxcert.report import (
     Protocol,
     ReturnsFile,
@@ -34,6 +35,7 @@ from jaxcert.report import (
     write_report,
 )
 from jaxcert.report._curve import thinned
+from jaxcert.report._recompute import ask
 from jaxcert.report.plots._axes import drawing
 
 # Points of a curve: more take a record of megabytes, and no eye tells them apart.
@@ -144,20 +146,28 @@ def _axes(title: str, found: Found, size: tuple[float, float] | None) -> Any:
 def _curve(found: Found) -> Any:
     """All steps of the answer, if it has a curve of lower bounds or can be asked at more thresholds; else its rows."""
     (name, certificate), *_ = found.certificates.items()
-    question = QUESTIONS[name]
-    # What was chosen for each row is chosen anew for each step, which `certify` does.
-    again = question.certificate is QUESTIONS["safety"].certificate
-    if question.curve is not None and (again or not certificate.beta.ndim):
+    if QUESTIONS[name].curve is not None and (counts_bounds(certificate) or _at_thresholds(certificate)):
         return every_step(found.data, certificate, found.settings)
     return certificate
 
 
 def every_step(data: ReturnsFile, certificate: Certificate, settings: Mapping[str, Any]) -> Certificate:
-    """The curve at every step, or at so many; without one of lower bounds, certificates at lower bounds."""
-    if not certificate.beta.ndim and certificate.method != ATTAINED.name:
+    """The curve at every step, or at so many; where lower bounds were not counted, certificates at lower bounds."""
+    question = _at_thresholds(certificate)
+    if question is None:
         return step_curve(certificate, max_points=MOST_POINTS)
     levels = thinned(np.unique(np.asarray(certificate.lower_bounds)), MOST_POINTS)
-    return jaxcert.certify(data.returns, levels, **{**settings, "where": data.where})
+    return ask(question, [data], levels, settings)
+
+
+def _at_thresholds(certificate: Certificate) -> Question | None:
+    """The question to ask again at each step, where the level is chosen for each; None if lower bounds were counted.
+
+    None, too, where its own options are not known here, and for soft counts, whose lower bounds are no steps.
+    """
+    method, question = METHODS.get(certificate.method), of_type(certificate)[0]
+    chooses = method is not None and method.from_returns is not None and method.from_returns.chooses
+    return question if not question.options and (certificate.beta.ndim or chooses) else None
 
 
 def _write_page(path: Path, title: str, found: Found, json: Path | None, *, replace: bool) -> None:

@@ -8,7 +8,17 @@ import typer
 from jaxcert._files import check_output
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.cli import _console, _tables
-from jaxcert.cli._options import EpisodeColumn, Quiet, Strict, TaskColumn, ValueColumn, columns_of, level, write_plot
+from jaxcert.cli._options import (
+    EpisodeColumn,
+    Quiet,
+    Strict,
+    TaskColumn,
+    ValueColumn,
+    columns_of,
+    level,
+    several,
+    write_plot,
+)
 from jaxcert.cli._question_options import askable, check_required, check_rows, chosen, fixed_numbers, with_options
 from jaxcert.cli._settled import Force, check_distinct, check_new, completed
 from jaxcert.report import certificate_record, check_figure_path, plot_certificates, read_returns, write_certificates
@@ -30,8 +40,16 @@ def compare_files(
     question: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help=f"What is asked: {' or '.join(_ASKED)}; by default improvement if margins are given."
+            metavar="NAME",
+            help=f"What is asked: {', '.join(_ASKED)}. By default improvement for margins, safety_level for a safety, "
+            "and else mean_difference.",
         ),
+    ] = None,
+    threshold: Annotated[
+        list[Any] | None, several("C", "Differences for a question at thresholds, such as band", "--threshold")
+    ] = None,
+    safety: Annotated[
+        list[Any] | None, several("S", "Certify which difference such a share of new tasks reaches", "--safety")
     ] = None,
     beta: Annotated[Any, typer.Option(metavar="P", parser=level, help="As in `jaxcert certify`.")] = None,
     bound: Annotated[str | None, typer.Option(help=f"One of {', '.join(BOUNDS)}, as far as it is for pairs.")] = None,
@@ -55,21 +73,22 @@ def compare_files(
 
     Tables name their tasks; rows of arrays are tasks in the same order.
     """
-    wanted = chosen(question or ("improvement" if options.get("margin") else "mean_difference"), _ASKED)
-    margins = fixed_numbers(wanted, {}, options)
+    given = {"threshold": threshold, "safety": safety}
+    wanted = chosen(question or _usual(given, options), _ASKED)
+    numbers = fixed_numbers(wanted, given, options)
     check_required(require, wanted)
     _check_outputs(file_a, file_b, json, plot, force=force)
     if plot and not wanted.has_curve:
         raise ValueError(f"--plot draws certified safety by margin; the question {wanted.name!r} has none")
     columns = columns_of(task_column, episode_column, value_column)
-    given = {"support": support, "delta": delta, "beta": beta, "bound": bound, "method": method}
+    stated = {"support": support, "delta": delta, "beta": beta, "bound": bound, "method": method}
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show(f"reading {file_a} and {file_b}")
         data = [read_returns(file, strict=strict, **columns) for file in (file_a, file_b)]
-        settings = completed(wanted, given, data[0].returns)
+        settings = completed(wanted, stated, data[0].returns)
         show(f"comparing on {len(data[0].returns)} tasks")
         own = {name: value for name, value in options.items() if name != wanted.each}
-        found = ask(wanted, data, margins, {**settings, **own})
+        found = ask(wanted, data, numbers, {**settings, **own})
         if json:
             facts = {"support": settings["support"], "data": data[0], "others": data[1:], "question": wanted.name}
             write_certificates(json, [certificate_record(found, **facts)], replace=force)
@@ -78,10 +97,18 @@ def compare_files(
                 write_plot(plot, plot_certificates(found, title=f"{file_a.name}, {file_b.name}", ax=ax), replace=force)
     console = _console.output()
     console.print(f"A is {file_a}, B is {file_b}: {found.num_tasks} tasks, {_tables.way(found)}")
-    console.print("", _tables.answer_table(found, wanted, margins or []), "", sep="\n", soft_wrap=False, crop=False)
+    console.print("", _tables.answer_table(found, wanted, numbers or []), "", sep="\n", soft_wrap=False, crop=False)
     console.print(str(found))
     if require is not None:
         check_rows(require, found, wanted)
+
+
+def _usual(given: dict[str, Any], options: dict[str, Any]) -> str:
+    """The name of the question that is asked where none is named: by what was fixed beforehand."""
+    fixed = {**given, "margin": options.get("margin")}
+    at_numbers = [name for name, question in _ASKED.items() if question.each and fixed.get(question.each)]
+    of_means = [name for name, question in _ASKED.items() if question.each is None and len(question.inputs) > 1]
+    return (at_numbers or of_means)[0]
 
 
 def _check_outputs(file_a: Path, file_b: Path, json: Path | None, plot: Path | None, *, force: bool) -> None:

@@ -16,6 +16,7 @@ from jaxcert.cli._question_options import askable, chosen, with_options
 from jaxcert.cli._settled import check_size, completed
 from jaxcert.planning import Plan
 from jaxcert.questions import QUESTIONS
+from jaxcert.questions._asked import usual_questions
 from jaxcert.report import Protocol
 
 _ASKED = askable(num_inputs=1)
@@ -58,7 +59,8 @@ def lock_protocol(
     options: dict[str, Any],
 ) -> None:
     """Lock the settings of an experiment in PROTOCOL, before its data."""
-    asked = chosen(question or ("safety" if threshold else "safety_level"), _ASKED)
+    usual = usual_questions({"threshold": threshold, "safety": safety})[0]
+    asked = chosen(question or usual.name, _ASKED)
     given = {"support": support, "delta": delta, "bound": bound, "beta": beta, "method": method}
     if asked.takes("method"):
         given["method"] = method = method or "binomial"
@@ -119,7 +121,7 @@ def protocol_of(plan: Plan) -> Protocol:
     if plan.best is None:
         raise ValueError("there is no design to lock: the budget allows none")
     design, question = plan.best.design, plan.question
-    if design.name == "sequential":
+    if design.kind.stopped is not None:
         raise ValueError("a sequential design has no fixed number of rollouts; exclude it with --design")
     asked: dict[str, Any] = (
         {"thresholds": (question.threshold,)} if question.threshold is not None else {"safeties": (question.safety,)}

@@ -12,7 +12,8 @@ import typer
 from jaxcert.certificates._question import Option, Question
 from jaxcert.cli._options import several
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._answers import checked_options, column_texts
+from jaxcert.questions._answers import column_texts
+from jaxcert.questions._asked import checked_options
 
 _MOST_MISSED = 20
 
@@ -21,7 +22,7 @@ def check_required(require: float | None, question: Question) -> None:
     """Raise ValueError beforehand for what no answer to the question could be required to reach."""
     if require is None:
         return
-    if question.certified == "safety" and not 0 < require < 1:
+    if question.certifies_probability and not 0 < require < 1:
         raise ValueError(f"--require is {require:g}; expected a safety in (0, 1)")
     if not np.isfinite(require):
         raise ValueError(f"--require is {require:g}; expected a finite number")
@@ -45,7 +46,7 @@ def askable(num_inputs: int) -> dict[str, Question]:
     return {
         name: question
         for name, question in QUESTIONS.items()
-        if len(question.inputs) == num_inputs and not question.unrepeated
+        if num_inputs in question.numbers_of_policies and not question.unrepeated
     }
 
 

@@ -1,20 +1,18 @@
 """Certificates as tables; every figure is rounded to the safe side."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from jaxcert.certificates import Certificate, Status, ceil_figures, floor_to
+from jaxcert.certificates import Certificate, ceil_figures, floor_to
 from jaxcert.certificates._figures import level_figures
 from jaxcert.certificates._level_choice import AUTO
-from jaxcert.certificates._question import COUNTED, Question
-from jaxcert.certificates._registry import METHODS
+from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import texts_of
 from jaxcert.report import ReturnsFile
@@ -69,47 +67,20 @@ def _level(certificate: Any) -> str:
 
 def answer_table(certificate: Any, question: Question, given: Sequence[float]) -> Table:
     """What is certified, row by row; ``given``: what was fixed beforehand, as it was given."""
-    counted = {"threshold": by_threshold, "safety": by_safety} if question.columns is COUNTED else {}
-    if question.each in counted:
-        return counted[question.each](certificate, given)
-    return plain_table(texts_of(certificate, question))
+    shown = {name: performances(certificate) for name, field in question.columns.items() if field == "thresholds"}
+    if question.each and len(given):
+        shown[question.each] = list(map(as_given, given))
+    return plain_table(_shortened(texts_of(certificate, question, shown=shown)))
 
 
-def by_threshold(certificate: Certificate, thresholds: Sequence[float]) -> Table:
-    """Certified safety by threshold; `thresholds` as given, or empty."""
-    digits = _digits(certificate)
-
-    def columns(part: Certificate, given: Sequence[float]) -> dict[str, list[str]]:
-        shown = [as_given(value) for value in given] or _performances(part, digits)
-        safety = probabilities(np.asarray(part.safety))
-        return {"threshold": shown, "certified safety": safety} | _counts(part)
-
-    return _shortened(columns, certificate, thresholds)
-
-
-def by_safety(certificate: Certificate, safety: Sequence[float]) -> Table:
-    """Certified performance by the given safety."""
-    digits = _digits(certificate)
-
-    def columns(part: Certificate, given: Sequence[float]) -> dict[str, list[str]]:
-        shown = [as_given(value) for value in given]
-        return {"safety": shown, "certified performance": _performances(part, digits)} | _counts(part)
-
-    return _shortened(columns, certificate, safety)
-
-
-def _shortened(
-    columns: Callable[[Certificate, Sequence[float]], dict[str, list[str]]],
-    certificate: Certificate,
-    given: Sequence[float],
-) -> Table:
-    """The table of all rows, or of the first and the last of many; a row takes a millisecond to lay out."""
-    if len(certificate) <= _MOST_ROWS:
-        return plain_table(columns(certificate, given))
-    first, last = (columns(certificate[part], given[part]) for part in (slice(_ENDS), slice(-_ENDS, None)))
-    *names, end = first
-    between = dict.fromkeys(names, "...") | {end: f"{len(certificate) - 2 * _ENDS:,} rows left out"}
-    return plain_table({name: [*first[name], text, *last[name]] for name, text in between.items()})
+def _shortened(columns: dict[str, list[str]]) -> dict[str, list[str]]:
+    """All rows, or the first and the last of many; a row takes a millisecond to lay out."""
+    *names, end = columns
+    count = len(columns[end])
+    if count <= _MOST_ROWS:
+        return columns
+    between = dict.fromkeys(names, "...") | {end: f"{count - 2 * _ENDS:,} rows left out"}
+    return {name: [*texts[:_ENDS], between[name], *texts[-_ENDS:]] for name, texts in columns.items()}
 
 
 def as_given(value: float) -> str:
@@ -124,16 +95,9 @@ def probabilities(values: np.ndarray) -> list[str]:
 
 def performances(certificate: Certificate) -> list[str]:
     """The thresholds, rounded down to five digits of the largest one."""
-    return _performances(certificate, _digits(certificate))
-
-
-def _performances(certificate: Certificate, digits: int) -> list[str]:
-    return [floor_to(float(value), digits) for value in np.asarray(certificate.thresholds)]
-
-
-def _digits(certificate: Certificate) -> int:
-    """The decimals that show the largest threshold to five digits."""
-    return _decimals(float(np.abs(np.asarray(certificate.thresholds)).max()))
+    thresholds = np.asarray(certificate.thresholds)
+    digits = _decimals(float(np.abs(thresholds).max()))
+    return [floor_to(float(value), digits) for value in thresholds]
 
 
 def plain_table(columns: dict[str, list[str]], *, is_wide: bool = False) -> Table:
@@ -148,17 +112,6 @@ def plain_table(columns: dict[str, list[str]], *, is_wide: bool = False) -> Tabl
         # A narrow terminal breaks lines; rich would cut figures off.
         table.width = Console(width=_WIDEST).measure(table).maximum
     return table
-
-
-def _counts(certificate: Certificate) -> dict[str, list[str]]:
-    """Violations, retained tasks where the method chooses them, and status."""
-    values = jax.tree.map(np.asarray, certificate)
-    counts = {"violations": [f"{k} of {values.num_tasks}" for k in values.num_violations]}
-    if values.beta.ndim:
-        counts["beta"] = [level_figures(beta) for beta in values.beta]
-    if values.method in METHODS and METHODS[values.method].chooses_valid:
-        counts["valid"] = [str(valid) for valid in values.num_valid]
-    return counts | {"status": [Status(code).name.lower().replace("_", " ") for code in values.status.tolist()]}
 
 
 def _decimals(scale: float) -> int:

@@ -12,8 +12,7 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate, Status
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._attained import ATTAINED
-from jaxcert.certificates._interval import half_of
-from jaxcert.certificates._registry import COUNTING
+from jaxcert.certificates._registry import COUNTING, counts_bounds
 from jaxcert.planning._most import advice_before, advice_on_level, advice_on_most, advice_on_successes
 from jaxcert.planning._reasons import Advice, Setting, advice_on, impossible, with_free_beta
 from jaxcert.questions._answers import of_type, sampled
@@ -66,17 +65,19 @@ def advise(
     """
     if sampled(certificate) is not certificate:
         raise ValueError("certificate is one of a shift; expected the one of the sampled tasks, and a larger safety")
-    question, *_ = of_type(certificate)
-    if "safety" not in question.columns:
+    answered = of_type(certificate)
+    question, *_ = answered
+    if not question.has_curve:
         raise ValueError(f"certificate is {kind_of(certificate)}; what it lacks is not known here")
     if not is_concrete(certificate.safety) or certificate.safety.ndim != 1:
         raise ValueError("certificate is batched or traced; expected safety of shape [t] with values")
-    if fixed == "safety" and question.advised and fixed not in {each.each for each in of_type(certificate)}:
-        raise ValueError(f"fixed is 'safety' of {kind_of(certificate)}, of which thresholds were fixed: 'threshold'")
+    if question.advised and fixed not in {"threshold", *(each.each for each in answered)}:
+        raise ValueError(f"fixed is {fixed!r} of {kind_of(certificate)}, of which thresholds were fixed: 'threshold'")
     if limit is not None:
         check_count("limit", limit)
     wanted = _wanted(safety)
-    explain = _explanation(certificate, support, num_rollouts, wanted, fixed) if question.advised else None
+    finds = _finds_thresholds(certificate, fixed)
+    explain = _explanation(certificate, support, num_rollouts, wanted, finds=finds) if question.advised else None
     if explain is None:
         return (None,) * len(certificate)
     missed = np.flatnonzero(misses(certificate, safety=safety, fixed=fixed)).tolist()
@@ -90,14 +91,19 @@ def misses(
 ) -> np.ndarray:
     """Where less is certified than wanted, of which ``advise`` says why; arguments as there."""
     achieved, code = np.asarray(certificate.safety, np.float64), np.asarray(certificate.status)
-    if fixed == "safety":
+    if _finds_thresholds(certificate, fixed):
         return code == Status.VACUOUS
     wanted = _wanted(safety)
     return (achieved < wanted if wanted > 0 else achieved <= 0) & (code != Status.INVALID_INPUT)
 
 
+def _finds_thresholds(certificate: Certificate, fixed: str) -> bool:
+    """Whether thresholds were found for what was fixed."""
+    return any(question.finds_threshold for question in of_type(certificate) if question.each == fixed)
+
+
 def _explanation(
-    certificate: Certificate, support: Support, num_rollouts: int | None, wanted: float, fixed: str
+    certificate: Certificate, support: Support, num_rollouts: int | None, wanted: float, *, finds: bool
 ) -> Callable[[int], Advice | None] | None:
     """A function that explains a miss at one place; None if there is nothing to say of any."""
     thresholds = np.asarray(certificate.thresholds)
@@ -106,15 +112,15 @@ def _explanation(
     if certificate.method == ATTAINED.name:
         if not num_rollouts:
             return None
-        if fixed == "safety":
+        if finds:
             safeties = np.asarray(certificate.safety)
             return lambda i: advice_on_level(certificate, num_rollouts, safeties[i].item())
         return lambda i: advice_on_successes(certificate, num_rollouts, thresholds[i].item(), wanted)
-    if not _counts(certificate):
+    if not counts_bounds(certificate):
         found = advice_on_most(certificate, num_rollouts, wanted)
         return None if found is None else lambda i: dataclasses.replace(found, threshold=thresholds[i].item())
     setting = _setting(certificate, _ends(support), num_rollouts)
-    if fixed == "safety":
+    if finds:
         free, safeties = with_free_beta(setting, certificate), np.asarray(certificate.safety)
         low = int(np.sum(np.asarray(certificate.lower_bounds) <= setting.low))
         return lambda i: advice_on(free, None, safeties[i].item(), low)
@@ -123,16 +129,16 @@ def _explanation(
 
 
 def _setting(certificate: Certificate, support: tuple[float, float], num_rollouts: int | None) -> Setting:
-    """What the certificate was computed with: each end of an interval had half of delta."""
+    """What the certified end of the certificate was computed with."""
     low, high = support
     question, *_ = of_type(certificate)
-    halved, difference = "safety_upper" in question.columns, len(question.inputs) > 1
+    difference = len(question.inputs) > 1
     return Setting(
         COUNTING[certificate.method],
         certificate.num_tasks,
         num_rollouts,
         float(certificate.beta),
-        float(half_of(certificate.delta) if halved else certificate.delta),
+        float(question.delta_part(certificate.delta)),
         certificate.bound if certificate.bound in BOUNDS else None,
         (low - high, high - low) if difference else support,
         certificate.safety.dtype,
@@ -202,11 +208,6 @@ rollouts, or a beta of at least 0.06, or rollouts one after another (jaxcert.seq
     setting = Setting(chosen, num_tasks, num_rollouts, level, float(delta), bound, ends, None)
     found = [impossible(setting, threshold, wanted) for threshold in asked]
     return tuple(advice for advice in found if advice.text)
-
-
-def _counts(certificate: Certificate) -> bool:
-    """Whether violations at one level, the same for all thresholds, were counted."""
-    return certificate.method in COUNTING and not certificate.beta.ndim
 
 
 def _wanted(safety: float | None) -> float:

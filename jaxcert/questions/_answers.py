@@ -1,7 +1,8 @@
-"""What an answer says, row by row, and the settings that were given for its question."""
+"""What an answer says, row by row."""
 
 import math
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,48 +10,9 @@ import numpy as np
 from jaxcert._validation import kind_of
 from jaxcert.certificates import ShiftCertificate, Status, ceil_figures, floor_figures, floor_to, sentence
 from jaxcert.certificates._figures import ceil_to, level_figures
-from jaxcert.certificates._question import Option, Question
+from jaxcert.certificates._question import Question
+from jaxcert.certificates._registry import METHODS
 from jaxcert.questions._registry import QUESTIONS
-
-_WORDS = {int: "a whole number", float: "a number", str: "a word", bool: "true", list: "numbers"}
-
-
-def checked_options(question: Question, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options by name, their numbers as floats, or ValueError: for one of another question or type, or missing."""
-    if not isinstance(options, Mapping):
-        raise ValueError(f"options are {options!r:.40}; expected values by their names")
-    known = {option.name: option for option in question.options}
-    for name, value in options.items():
-        if name not in known:
-            own = f"expected {', '.join(known)}" if known else "it has none of its own"
-            raise ValueError(f"{name} is no option of the question {question.name!r}; {own}")
-        _check_type(known[name], value)
-    missing = [option.name for option in question.options if option.is_needed and option.name not in options]
-    if missing:
-        needed = {option.name: option.help for option in question.options}
-        words = "; ".join(f"{name} ({needed[name][0].lower()}{needed[name][1:]})" for name in missing)
-        raise ValueError(f"the question {question.name!r} needs {words}")
-    return {name: _as_floats(known[name], value) for name, value in options.items()}
-
-
-def _as_floats(option: Option, value: Any) -> Any:
-    return list(map(float, value)) if option.type is list else option.type(value)
-
-
-def _check_type(option: Option, value: Any) -> None:
-    right = {
-        int: isinstance(value, int) and not isinstance(value, bool),
-        float: _is_number(value),
-        str: isinstance(value, str),
-        bool: value is True,
-        list: isinstance(value, list | tuple) and len(value) > 0 and all(map(_is_number, value)),
-    }[option.type]
-    if not right:
-        raise ValueError(f"{option.name} is {value!r:.40}; expected {_WORDS[option.type]}")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def question_of(certificate: Any, name: str | None = None, *, each: str | None = None) -> Question:
@@ -157,34 +119,49 @@ class Column(NamedTuple):
     Attributes:
         heading: over it.
         text: (entry, answer) -> the entry in words or figures.
+        certified: the heading where it is what is certified.
     """
 
     heading: str
-    text: Callable[[Any, Any], str]
+    text: Callable[[Any, Any], str] = lambda value, _: floor_figures(value)
+    certified: str = ""
 
 
 _TEXTS = {
     "alpha": Column("worst share", lambda value, _: ceil_figures(value)),
-    "safety": Column("certified safety", lambda value, _: floor_to(value, 4)),
+    "threshold": Column("threshold", certified="certified performance"),
+    "safety": Column("safety", lambda value, _: floor_to(value, 4), certified="certified safety"),
     "safety_upper": Column("at most", lambda value, _: ceil_to(value, 4)),
-    "mean": Column("certified mean", lambda value, _: floor_figures(value)),
+    "mean": Column("mean", certified="certified mean"),
     "num_violations": Column("violations", lambda value, answer: f"{value} of {answer.num_tasks}"),
     "num_below": Column("surely below", lambda value, answer: f"{value} of {answer.num_tasks}"),
+    "num_valid": Column("valid", lambda value, _: f"{value}"),
     "beta": Column("beta", lambda value, _: level_figures(value)),
     "status": Column("status", lambda value, _: Status(value).name.lower().replace("_", " ")),
 }
-# Columns that follow from the others.
-_LEFT_OUT = ("epsilon", "num_valid")
 
 
-def texts_of(certificate: Any, question: Question) -> dict[str, list[str]]:
-    """The columns of an answer [t] as text, by their headings; the status last."""
-    names = [name for name in question.columns if name not in (*_LEFT_OUT, "status")]
-    fields = {name: question.columns[name] for name in names}
-    if np.ndim(getattr(certificate, "beta", 0)):
-        fields["beta"] = "beta"
-    fields["status"] = "status"
-    return {_column_of(name).heading: _texts(certificate, name, field) for name, field in fields.items()}
+def texts_of(
+    certificate: Any, question: Question, *, shown: Mapping[str, list[str]] = MappingProxyType({})
+) -> dict[str, list[str]]:
+    """The columns of an answer [t] as text, by their headings: what was fixed first, the status last.
+
+    ``shown``: the text of some columns, by their names, in place of the usual one.
+    """
+    fields = {**_fields(certificate, question), "status": "status"}
+    left_out = _left_out(certificate)
+    first = [question.each] if question.each else []
+    names = [name for name in dict.fromkeys([*first, *fields]) if name not in (*left_out, "status")]
+    return {
+        _heading(name, question): shown.get(name) or _texts(certificate, name, fields[name])
+        for name in (*names, "status")
+    }
+
+
+def _left_out(certificate: Any) -> tuple[str, ...]:
+    """Columns that follow from the others: the valid tasks do, unless the method chooses them."""
+    method = METHODS.get(getattr(certificate, "method", ""))
+    return ("epsilon",) if method is not None and method.chooses_valid else ("epsilon", "num_valid")
 
 
 def column_texts(certificate: Any, question: Question, name: str) -> list[str]:
@@ -193,7 +170,12 @@ def column_texts(certificate: Any, question: Question, name: str) -> list[str]:
 
 
 def _column_of(name: str) -> Column:
-    return _TEXTS.get(name) or Column(name.replace("_", " "), lambda value, _: floor_figures(value))
+    return _TEXTS.get(name) or Column(name.replace("_", " "))
+
+
+def _heading(name: str, question: Question) -> str:
+    column = _column_of(name)
+    return (name == question.certified and column.certified) or column.heading
 
 
 def _texts(certificate: Any, name: str, field: str) -> list[str]:

@@ -33,3 +33,5 @@ QUESTIONS: dict[str, Question] = {
         RANKING,
     )
 }
+# What is asked where no question is named: each of other numbers that are fixed beforehand.
+USUAL = (SAFETY, SAFETY_LEVEL)

@@ -9,6 +9,7 @@ import numpy as np
 
 from jaxcert._validation import kind_of
 from jaxcert.certificates import Certificate, Status
+from jaxcert.certificates._registry import counts_bounds
 from jaxcert.questions._answers import of_type, sampled
 
 
@@ -29,8 +30,9 @@ def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Ce
         A certificate whose thresholds are the distinct finite lower bounds, in increasing order.
 
     Raises:
-        ValueError: max_points is less than 2, the certificate is batched, no lower bound is finite, or beta was chosen
-            from the data: call `jaxcert.certify` with more thresholds then, as for weighted tasks. For a shift: call
+        ValueError: max_points is less than 2, the certificate is batched, no lower bound is finite, beta was chosen
+            from the data, or the method counts no lower bounds: call `jaxcert.certify` with more thresholds then, as
+            for weighted tasks. For a shift: call
             `jaxcert.certify_shift` with the curve. For a kind of certificate that is not known here.
 
     Example:
@@ -50,6 +52,9 @@ def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Ce
         raise ValueError(f"certificate has lower_bounds of shape {lower_bounds.shape}, expected [n]")
     if certificate.beta.ndim:
         raise ValueError("certificate has a beta for each threshold, expected one: certify more thresholds instead")
+    if not counts_bounds(certificate):
+        name = certificate.method
+        raise ValueError(f"certificate is by {name!r}, which counts no lower bounds: certify more thresholds instead")
     levels = thinned(np.unique(lower_bounds[np.isfinite(lower_bounds)]), max_points)
     if not levels.size:
         raise ValueError("certificate has no finite lower bound, expected at least one for a curve")

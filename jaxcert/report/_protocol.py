@@ -21,7 +21,7 @@ from jaxcert.certificates._level_choice import AUTO
 from jaxcert.certificates._question import COMMON, Question
 from jaxcert.certificates._registry import METHODS
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._answers import checked_options
+from jaxcert.questions._asked import checked_options, usual_questions
 
 _FORMAT_VERSION = 1
 _METHOD = "binomial"
@@ -104,7 +104,7 @@ class Protocol:
     @property
     def asked(self) -> str:
         """The name of the question."""
-        return self.question or ("safety" if self.thresholds else "safety_level")
+        return self.question or usual_questions(self._lists)[0].name
 
     @property
     def fixed(self) -> np.ndarray | None:
@@ -112,8 +112,12 @@ class Protocol:
         each = self._question.each
         if each is None:
             return None
-        numbers = {"threshold": self.thresholds, "safety": self.safeties}
-        return np.asarray(numbers[each] if each in numbers else self.options[each])
+        return np.asarray({**self.options, **self._lists}[each])
+
+    @property
+    def _lists(self) -> dict[str, tuple[float, ...]]:
+        """The numbers that have a place of their own, by what they are of."""
+        return {"threshold": self.thresholds, "safety": self.safeties}
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -142,7 +146,7 @@ class Protocol:
                 raise ValueError(f"{name} is given; the question {question.name!r} has none")
         if self.method != _METHOD and not question.takes("method"):
             raise ValueError(f"method is {self.method!r}; the question {question.name!r} has none")
-        for name, numbers in (("threshold", self.thresholds), ("safety", self.safeties)):
+        for name, numbers in self._lists.items():
             if bool(numbers) != (question.each == name):
                 expected = f"a {name} or more" if question.each == name else f"no {name}"
                 raise ValueError(f"question is {question.name!r}; expected {expected}")

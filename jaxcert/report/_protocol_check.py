@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert.questions import QUESTIONS
-from jaxcert.report._comparison import differing, told
+from jaxcert.report._compared_numbers import differing, told
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._readers import ReturnsFile
 from jaxcert.report._recompute import by_protocol, fixed_of, precision, support_of

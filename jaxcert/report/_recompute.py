@@ -13,7 +13,7 @@ from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._readers import ReturnsFile
-from jaxcert.returns import Returns, align_tasks
+from jaxcert.returns import Returns, align_tasks, paired
 
 
 def recompute(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Any:
@@ -45,22 +45,34 @@ def question_named(name: str) -> Question:
 
 
 def ask(question: Question, data: Sequence[Returns], fixed: Any, options: Mapping[str, Any]) -> Any:
-    """The answer to a question about files of returns, of which it wants as many as it has inputs, on the same tasks.
+    """The answer to a question about files of returns, one for each of its inputs, on the same tasks.
+
+    Two files for a question that takes one are pairs of two policies, where it takes these.
 
     Raises:
         ValueError: for another number of files, other tasks, or what the question's function refuses.
     """
-    if len(data) != len(question.inputs):
+    if len(data) not in question.numbers_of_policies:
         wanted = ", ".join(question.inputs)
         raise ValueError(f"the question {question.name!r} is of {wanted}; given is {len(data)} of them")
     if len(data) > 1:
         data = align_tasks(*data)
-    suffixes = [name.removeprefix("returns") for name in question.inputs]
-    masks = {f"where{suffix}": each.where for suffix, each in zip(suffixes, data, strict=True)}
-    arguments = {name: each.returns for name, each in zip(question.inputs, data, strict=True)}
+    arguments = _of_pairs(*data) if len(data) > len(question.inputs) else _of_inputs(question, data)
     if question.fixed is not None:
         arguments[question.fixed] = fixed
-    return question.function(**arguments, **masks, **options)
+    return question.function(**arguments, **options)
+
+
+def _of_inputs(question: Question, data: Sequence[Returns]) -> dict[str, Any]:
+    """Returns and mask of each policy, by the names of the parameters."""
+    arguments = {}
+    for name, each in zip(question.inputs, data, strict=True):
+        arguments |= {name: each.returns, f"where{name.removeprefix('returns')}": each.where}
+    return arguments
+
+
+def _of_pairs(a: Returns, b: Returns) -> dict[str, Any]:
+    return {"returns": paired(a.returns, b.returns, where_a=a.where, where_b=b.where)}
 
 
 def _value(value: Any, dtype: np.dtype) -> Any:

@@ -10,6 +10,8 @@ import numpy as np
 
 from jaxcert._files import write_whole
 from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._certificate import SAMPLED, is_difference
+from jaxcert.certificates._certify_shift import CHANGED
 from jaxcert.certificates._level_choice import AUTO
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._safety_level import allowed_together
@@ -20,8 +22,6 @@ from jaxcert.questions._answers import plain, sampled
 from jaxcert.report._document import REFERENCES, certificate_document, document_text
 from jaxcert.report._readers import ReturnsFile
 
-# What a row of a shift holds of the sampled tasks.
-_OF_SAMPLED = ("threshold", "margin", "safety", "epsilon", "status")
 # Fields of an answer that describe it, where it has them.
 _DESCRIBED = ("bound", "method", "simultaneous")
 _TOGETHER = "All rows hold together, so that one may be chosen after a look at them."
@@ -60,8 +60,9 @@ def certificate_record(
 
     Raises:
         ValueError: the certificate is batched, answers no question that is known or several, or has no rows, as a
-            ranking; without a support where one is needed. Some of several safety levels that hold together, if delta
-            was divided among all.
+            ranking; without a support where one is needed; it is about another number of policies than the question or
+            the files; it is a mean over weighted tasks. Some of several safety levels that hold together, if delta was
+            divided among all.
 
     Example:
         >>> import jax.numpy as jnp
@@ -76,6 +77,7 @@ def certificate_record(
         raise ValueError(f"support is not given; the question {asked.name!r} needs (a, b)")
     if support is not None and not asked.has_support:
         raise ValueError(f"support is given; the question {asked.name!r} has none")
+    _check_sample(certificate, asked, data, others)
     rows = _rows(jax.tree.map(np.asarray, certificate), asked)
     _check_whole(certificate, support, asked)
     together = getattr(certificate, "simultaneous", False)
@@ -123,6 +125,19 @@ def write_certificates(
     """
     document = certificate_document(records, protocol=protocol, checkpoint=checkpoint)
     write_whole(path, document_text(document).encode("utf-8", "backslashreplace"), replace=replace)
+
+
+def _check_sample(
+    certificate: Any, question: Question, data: ReturnsFile | None, others: Sequence[ReturnsFile]
+) -> None:
+    """Raise ValueError unless the answer is about as many policies as the question and the files."""
+    if getattr(certificate, "source", SAMPLED) != SAMPLED:
+        raise ValueError("certificate is about weighted tasks, and weights are no part of a file of returns")
+    num_policies = 2 if is_difference(getattr(certificate, "quantity", "")) else 1
+    if num_policies not in question.numbers_of_policies:
+        raise ValueError(f"certificate is about {num_policies} of the policies that {question.name!r} compares")
+    if data is not None and 1 + len(others) != num_policies:
+        raise ValueError(f"certificate is about {num_policies} policies; given are {1 + len(others)} files of returns")
 
 
 def _check_whole(certificate: Any, support: tuple[float, float] | None, question: Question) -> None:
@@ -195,7 +210,7 @@ def _rows(certificate: Any, question: Question) -> list[dict[str, Any]]:
     rows = rows_of(certificate, question)
     if certificate is sampled(certificate):
         return rows
-    names = [name for name in _OF_SAMPLED if name in rows[0]]
+    names = [name for name, field in question.columns.items() if field in CHANGED]
     before = [{name: row[name] for name in names} for row in rows_of(certificate.sampled, question)]
     return [{**row, "sampled": entry} for row, entry in zip(rows, before, strict=True)]
 

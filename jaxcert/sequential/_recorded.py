@@ -20,7 +20,7 @@ from jaxcert.certificates._question import Option, Question, same
 from jaxcert.certificates._soft import SOFT
 from jaxcert.returns._prepared import Prepared, Support, is_successes
 from jaxcert.returns.summaries import Summary
-from jaxcert.sequential._rule import Bets, Rule, Settings, prepare_rule, takes_table
+from jaxcert.sequential._rule import Bets, Rule, Settings, check_give_up, prepare_rule, takes_table
 from jaxcert.sequential._wealth import (
     SequentialCertificate,
     SequentialState,
@@ -160,8 +160,9 @@ SEQUENTIAL = Question(
     function=certify_sequential,
     certificate=SequentialCertificate,
     settings=same("delta", "beta", "method"),
-    options=(Option("give_up", float, "Give a task up when its evidence falls below this"),),
+    options=(Option("give_up", float, "Give a task up when its evidence falls below this", check=check_give_up),),
     advised=True,
     curve=curve_of_counts,
+    stops=True,
     unrepeated="its rollouts stopped by themselves, by a rule that a record does not hold",
 )

@@ -100,6 +100,12 @@ class Rule(NamedTuple):
     is_predictable: bool
 
 
+def check_give_up(name: str, value: Any) -> None:
+    """Raise ValueError unless tasks can be left at that wealth."""
+    if not (isinstance(value, int | float | np.floating | np.integer) and 0 <= value < 1):
+        raise ValueError(f"{name} is {value!r}; expected a number in [0, 1)")
+
+
 def prepare_rule(
     thresholds: jax.Array,
     beta: jax.Array,
@@ -117,8 +123,7 @@ def prepare_rule(
             without a number of rollouts, with predictable bets, another support, or traced arguments.
     """
     give_up = (_GIVE_UP_COINS if binary else _GIVE_UP) if give_up is None else give_up
-    if not (isinstance(give_up, int | float | np.floating | np.integer) and 0 <= give_up < 1):
-        raise ValueError(f"give_up is {give_up!r}; expected a number in [0, 1)")
+    check_give_up("give_up", give_up)
     if max_rollouts_per_task is not None:
         check_count("max_rollouts_per_task", max_rollouts_per_task)
     bets = (_BETS_ON_COINS if binary else BETS) if bets is None else _checked(bets)

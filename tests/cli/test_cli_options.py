@@ -9,7 +9,8 @@ from cli_harness import command, refused
 from rich.console import Console
 
 import jaxcert
-from jaxcert.cli._tables import by_threshold
+from jaxcert.cli._tables import answer_table
+from jaxcert.questions import QUESTIONS
 
 RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20))
 SETTINGS = ("--support", 0, 1, "--delta", 0.05)
@@ -104,6 +105,6 @@ def test_the_curve_has_a_page_too(file, tmp_path):
 def test_a_narrow_terminal_keeps_the_figures():
     certificate = jaxcert.certify(RETURNS.astype(np.float32), [0.25, 0.5], support=(0, 1), delta=0.05)
     console = Console(width=30, file=io.StringIO())
-    console.print(by_threshold(certificate, [0.25, 0.5]), soft_wrap=False, crop=False)
+    console.print(answer_table(certificate, QUESTIONS["safety"], [0.25, 0.5]), soft_wrap=False, crop=False)
     shown = console.file.getvalue()
     assert all(f"{k} of 40   certified" in shown for k in certificate.num_violations.tolist())

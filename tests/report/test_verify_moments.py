@@ -9,9 +9,9 @@ from test_verify import RETURNS, SETTINGS, altered, saved
 
 import jaxcert
 from jaxcert.certificates import _certify_anytime
+from jaxcert.certificates._anytime_counts import counted_as_stated
 from jaxcert.certificates._certify_anytime import certify_in_order
 from jaxcert.report import certificate_record, read_returns, step_curve, verify, write_certificates
-from jaxcert.report._counted_tasks import counted_as_stated
 
 ROUNDING = 32 * 2.0**-24
 SURE = np.isin(np.arange(9), [2, 6])

@@ -13,7 +13,7 @@ from jaxcert.certificates import Certificate, ceil_figures, certify_lower_bounds
 from jaxcert.certificates._figures import level_figures
 from jaxcert.certificates._level_choice import AUTO
 from jaxcert.certificates._question import Question
-from jaxcert.certificates._registry import COUNTING, METHODS
+from jaxcert.certificates._registry import COUNTING, counts_bounds
 from jaxcert.questions._answers import texts_of
 from jaxcert.report._curve import step_curve, thinned
 from jaxcert.report._readers import ReturnsFile
@@ -39,8 +39,7 @@ _VARIABLES = {"#000000": "currentColor", GRID: "var(--grid)", GREY: "var(--soft)
 
 def curves(certificate: Certificate, low: float) -> dict[str, Certificate]:
     """Certified safety by threshold: each one by itself, and all together, as far as there are such curves."""
-    by_steps = certificate.beta.ndim == 0 and certificate.method not in (METHODS.keys() - COUNTING.keys())
-    curve = step_curve(certificate, max_points=_MOST_POINTS) if by_steps else certificate
+    curve = step_curve(certificate, max_points=_MOST_POINTS) if counts_bounds(certificate) else certificate
     found = {TOGETHER if curve.simultaneous else ALONE: curve}
     if _has_band(certificate):
         settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "low": low}
@@ -77,8 +76,7 @@ def tasks_svg(certificate: Certificate, means: np.ndarray) -> str:
 
 
 def _has_band(certificate: Certificate) -> bool:
-    counts = certificate.method == "binomial" and not certificate.beta.ndim
-    return counts and not certificate.simultaneous
+    return certificate.method in COUNTING and counts_bounds(certificate) and not certificate.simultaneous
 
 
 @contextlib.contextmanager

@@ -9,7 +9,6 @@ import numpy as np
 from jaxcert._validation import kind_of
 from jaxcert.baselines import PlugInEstimate
 from jaxcert.certificates import Certificate, confidence
-from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import of_type
 from jaxcert.report.plots._axes import GREY, drawing, dress, name, styles
 from jaxcert.sweep import SweepResult
@@ -66,7 +65,7 @@ def plot_certificates(
         when = "all at once" if together else "each fixed beforehand"
         heading = f"{title}: {claim}" if title else claim.capitalize()
         certified = "certified " if any(map(_holds, named.values())) else ""
-        level = "margin c" if all("margin" in _columns(one) for one in named.values()) else "threshold B"
+        level = "margin c" if all(map(_compares, named.values())) else "threshold B"
         dress(ax, title=heading, xlabel=f"{level}, {when}", ylabel=f"{certified}safety 1−ε")
         ax.set_ylim(-0.02, 1.02)
     return ax
@@ -96,9 +95,9 @@ def _holds(certificate: Any) -> bool:
     return not isinstance(certificate, PlugInEstimate)
 
 
-def _columns(certificate: Any) -> Mapping[str, str]:
-    """What is drawn, and the fields that hold it."""
-    return QUESTIONS["safety"].columns if not _holds(certificate) else of_type(certificate)[0].columns
+def _compares(certificate: Any) -> bool:
+    """Whether it is of several policies."""
+    return _holds(certificate) and len(of_type(certificate)[0].inputs) > 1
 
 
 def _label(label: str, certificate: Any) -> str | None:

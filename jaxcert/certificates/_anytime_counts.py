@@ -1,8 +1,9 @@
 """Which of the tasks that are near a threshold its writer counted, for a certificate at every moment."""
 
+from typing import Any
+
 import numpy as np
 
-from jaxcert.certificates import AnytimeCertificate
 from jaxcert.certificates._anytime_epsilon import anytime_epsilon
 
 # Numbers of violations at all moments, each of which is a root to find.
@@ -10,7 +11,7 @@ _MOST = 100_000
 
 
 def counted_as_stated(
-    sampled: AnytimeCertificate, sure: np.ndarray, near: np.ndarray, below: int, stated: float, rounding: float
+    certificate: Any, sure: np.ndarray, near: np.ndarray, below: int, stated: float, rounding: float
 ) -> np.ndarray | None:
     """So many (``below``) of the tasks ``near`` that the smallest risk of all moments is the stated one, or None.
 
@@ -24,7 +25,11 @@ def counted_as_stated(
         return None
     places = np.arange(1, sure.size + 1)
     counts = np.minimum(np.cumsum(sure)[:, None] + choices, places[:, None])
-    levels = {"delta": sampled.delta, "beta": sampled.beta, "prior": (sampled.prior[0], sampled.prior[1])}
+    levels = {
+        "delta": certificate.delta,
+        "beta": certificate.beta,
+        "prior": (certificate.prior[0], certificate.prior[1]),
+    }
     risks = np.asarray(anytime_epsilon(counts, places[:, None], **levels), np.float64)
     room = rounding * risks
     is_near = np.isin(np.arange(sure.size), near)
