@@ -16,6 +16,7 @@ SURFACES: dict[str, Callable[[Question], bool]] = {
     "plot": lambda question: question.has_curve,
     "advice": lambda question: question.advised,
     "command line": lambda question: bool(question.columns) and not question.unrepeated,
+    "two policies": lambda question: 2 in question.numbers_of_policies,
     "sweep": lambda question: question.name == "safety",
 }
 

@@ -85,7 +85,7 @@ def certify_cvar(
         over the worst 10 and 20 % of tasks: [395. 502.]
 
     Reference: Rockafellar & Uryasev (2000), Theorem 1, for the maximum over c; the page on means and tails, equation
-    (2); the page on weighted tasks, equation (4).
+    (2); the page on weighted tasks, equation (3).
     """
     sample, of_weights = (returns.returns, returns) if isinstance(returns, Weighted) else (returns, None)
     kind = {"capped": True, "weighted": of_weights is not None}

@@ -68,7 +68,7 @@ def certify_mean(
         >>> print(f"at least {found.mean:.1f} on average over tasks")
         at least 776.4 on average over tasks
 
-    Reference: the page on means and tails, equation (1); the page on weighted tasks, equation (4).
+    Reference: the page on means and tails, equation (1); the page on weighted tasks, equation (3).
     """
     sample, of_weights = (returns.returns, returns) if isinstance(returns, Weighted) else (returns, None)
     chosen, prepared = prepare_averages(bound, sample, support, where, validate, weighted=of_weights is not None)

@@ -145,7 +145,7 @@ def weighted(returns: chex.Array | Summary | Paired, weights: chex.Array, *, max
         With confidence 0.99: over new tasks from the reweighted distribution,
         the expected return is at least 761.79... on average.
 
-    Reference: the page on weighted tasks, equations (2) and (4).
+    Reference: the page on weighted tasks, equations (2) and (3).
     """
     require_real("weights", weights)
     return Weighted(returns, weights, max_weight)

@@ -332,6 +332,43 @@ def test_a_mean_does_not_say_which_question_it_answers(answers):
         certificate_record(answers["mean"], support=(0.0, 1.0), question="cvar")
 
 
+PAIRED = [name for name, question in QUESTIONS.items() if question.paired]
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_two_files_ask_any_question_that_takes_pairs(files, name, tmp_path):
+    asked = {
+        "threshold": ("--threshold", "-0.5,0"),
+        "safety": ("--safety", "0.5,0.8"),
+        "alpha": ("--alpha", 0.5, "--cap", 0.3),
+        None: (),
+    }
+    declared = ("--complete",) if QUESTIONS[name].declared else ()
+    words = ("--question", name, *asked[QUESTIONS[name].each], *declared, "--support", 0, 1, "--delta", 0.1)
+    made = command("compare", files / "a.npz", files / "b.npz", *words, "--json", tmp_path / "c.json")
+    assert made.status == 0, made.err
+    held = read_certificate(tmp_path / "c.json")["certificates"][0]
+    assert all("of policy A minus that of policy B" in row["sentence"] for row in held["rows"])
+    assert len(held["others"]) == 1
+    checked = verify(tmp_path / "c.json", files / "a.npz", others=[files / "b.npz"])
+    assert checked.ok, str(checked)
+    assert not verify(tmp_path / "c.json", files / "a.npz").ok
+    assert not verify(tmp_path / "c.json", files / "b.npz", others=[files / "a.npz"]).ok
+    _check_alterations(tmp_path, files, held, [files / "b.npz"])
+
+
+def test_a_record_is_about_as_many_policies_as_its_question_and_files(answers):
+    support = {"support": (0.0, 1.0)}
+    with pytest.raises(ValueError, match="about 1 of the policies that 'mean_difference' compares"):
+        certificate_record(answers["mean"], question="mean_difference", **support)
+    x = np.full((20, 3), 0.5, np.float32)
+    pairs = jaxcert.certify(jaxcert.paired(x, x), 0.0, delta=0.1, **support)
+    assert certificate_record(pairs, **support)["question"] == "safety"
+    weighted = jaxcert.weighted(x, np.ones(20), max_weight=1.0)
+    with pytest.raises(ValueError, match="weights are no part of a file of returns"):
+        certificate_record(jaxcert.certify_mean(weighted, delta=0.1, **support), question="mean", **support)
+
+
 def test_an_end_of_the_support_is_needed_where_a_question_has_one(answers):
     with pytest.raises(ValueError, match="question 'mean' needs"):
         certificate_record(answers["mean"], question="mean")
