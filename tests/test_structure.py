@@ -65,7 +65,9 @@ def known_questions(file: Path) -> set[str]:
     kinds |= {name.upper() for name in QUESTIONS}
     found = set()
     for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.ImportFrom):
+        if isinstance(node, ast.ImportFrom) and re.match(
+            r"jaxcert(\.(certificates|questions|sequential)|$)", node.module or ""
+        ):
             found |= {alias.name for alias in node.names} & kinds
         elif isinstance(node, ast.Compare | ast.MatchValue) or (
             isinstance(node, ast.Subscript) and ast.unparse(node.value) == "QUESTIONS"

@@ -204,7 +204,6 @@ SAFETY = Question(
     name="safety",
     words="on what share of new tasks is the performance at least a threshold?",
     function=certify,
-    paired=True,
     certificate=Certificate,
     settings=same("delta", "beta", "bound", "method"),
     advised=True,

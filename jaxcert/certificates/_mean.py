@@ -124,7 +124,6 @@ MEAN = Question(
     name="mean",
     words="what is the mean performance over new tasks at least?",
     function=certify_mean,
-    paired=True,
     certificate=MeanCertificate,
     columns={"mean": "mean", "status": "status"},
     certified="mean",

@@ -65,7 +65,8 @@ class Question:
         options: of the settings those that few questions have.
         declared: parameters with one value that allows an answer at all; they are recorded with it.
         inputs: parameters that hold data, beside ``where``.
-        paired: whether pairs of two policies (``jaxcert.paired``) may stand in place of returns.
+        paired: whether it is asked of two policies, too, by pairs in place of returns (``jaxcert.paired``); False where
+            that is a question of its own.
         advised: whether `jaxcert.planning.advise` explains why an answer says less than wanted.
         curve: (answer, lower bounds [n], thresholds [t]) -> the answer there, by its settings; None if there is none.
         counted: (answer, tasks that are surely violations [n], those near the threshold, how many of them are, the risk
@@ -104,7 +105,7 @@ class Question:
     @property
     def numbers_of_policies(self) -> tuple[int, ...]:
         """Of how many policies it may be asked: as many files of returns."""
-        return (1, 2) if self.paired else (len(self.inputs),)
+        return (1, 2) if self.paired else (sum(name.startswith("returns") for name in self.inputs),)
 
     @property
     def has_support(self) -> bool:

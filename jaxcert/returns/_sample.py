@@ -102,7 +102,7 @@ def paired(
         >>> pairs = jaxcert.paired(better, 0.9 * better[:, ::-1])
         >>> print(jaxcert.certify_safety_level(pairs, 0.9, support=(0, 1000), delta=0.01))
         With confidence 0.99: on a new task from the same distribution,
-        the expected return of policy A minus that of policy B is at least 22.75... with probability at least 0.9000.
+        the expected return of policy A minus that of policy B is at least 27.49... with probability at least 0.9000.
 
     Reference: the page on two policies, section on other questions.
     """

@@ -259,7 +259,7 @@ def test_what_needs_lower_bounds_is_refused():
         lambda: jax.jit(lambda x: certify_safety_level(x, 0.9, **SETTINGS))(RETURNS),
         lambda: step_curve(soft),
     ):
-        with pytest.raises(ValueError, match="soft adds up evidence from the returns and counts no lower bounds"):
+        with pytest.raises(ValueError, match=r"soft.* counts no lower bounds"):
             call()
     with pytest.raises(ValueError, match="methods of the grid holds 'soft'; expected binomial, scenario"):
         Grid(thresholds=0.5, methods="soft")
