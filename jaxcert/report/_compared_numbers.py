@@ -27,8 +27,8 @@ def of_row(
     lines = _of_sampled(row.get("sampled"), computed.get("sampled"), question, u, slack)
     for name in (name for name in {**computed, **row} if name not in _APART):
         stated, found = row.get(name), computed.get(name)
-        are_numbers = isinstance(stated, float) and isinstance(found, float)
-        if are_numbers and abs(float(stated) - float(found)) <= _room(name, computed, question, u, slack):
+        gap = abs(stated - found) if isinstance(stated, float) and isinstance(found, float) else np.inf
+        if gap <= _room(name, computed, question, u, slack):
             continue
         lines.extend(told(differing(name, stated, found), "the returns give"))
     return lines
