@@ -47,7 +47,7 @@ def certify_mean(
     Args:
         returns: float[..., n, m], m rollouts of a fixed policy on each of n i.i.d. tasks, or a summary of them; two
             policies (``paired``) or tasks with weights (``weighted``); as in ``certify``.
-        support: (a, b), as in ``certify``; b may be infinite for "betting".
+        support: (a, b), as in ``certify``; b may be infinite for "betting", unless tasks have weights.
         delta: failure probability, in (0, 1); a scalar.
         bound: "betting" or "hoeffding", over tasks whose averages may be of unequal numbers of rollouts. Or
             "clopper_pearson", which is exact, for one trial per task that succeeds or not. It is the default for an

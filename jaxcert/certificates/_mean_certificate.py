@@ -137,14 +137,16 @@ def prepare_averages(
     """The bound over tasks with that name, and returns or a summary of them, checked, on the device.
 
     One trial of each task may have the exact bound, which is the default of successes, of type bool, unless the tasks
-    are ``weighted``. ``capped``: whether averages count up to a cap alone, so that no bound needs b.
+    are ``weighted``; the mean over these needs b, since weights multiply what is missing to it. ``capped``: whether
+    averages count up to a cap alone, so that no bound needs b.
     """
     of_trials = is_one_trial_each(returns) and not weighted
     name = name or default_bound(None, returns if of_trials else ())
     if of_trials and name == CLOPPER_PEARSON.name:
         return CLOPPER_PEARSON, prepare(CLOPPER_PEARSON, returns, support, where, validate, certificate=True)
     bound = choose("bound", name, OVER_TASKS)
-    average = Bound(name, mean_down, needs_width=bound.needs_width and not capped, from_moments=True)
+    needs_width = (bound.needs_width or weighted) and not capped
+    average = Bound(name, mean_down, needs_width=needs_width, from_moments=True)
     return bound, prepare(average, returns, support, where, validate, certificate=True)
 
 

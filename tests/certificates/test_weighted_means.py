@@ -120,4 +120,9 @@ def test_what_is_invalid_certifies_nothing():
         assert certify_mean(sample, support=(0, 1), delta=bad, validate=False).mean == -np.inf
         assert certify_cvar(sample, 0.5, cap=0.5, support=(0, 1), delta=bad, validate=False).mean[0] == -np.inf
     assert certify_cvar(sample, 0.5, cap=-1.0, validate=False, **GOOD).mean[0] == -np.inf
+    with pytest.raises(ValueError, match="needs a finite upper end"):
+        certify_mean(sample, support=(0, np.inf), delta=0.1)
+    open_ended = jax.jit(lambda high: certify_mean(sample, support=(0.0, high), delta=0.1).mean)
+    assert open_ended(np.inf) == -np.inf
+    assert certify_cvar(sample, 0.5, cap=0.5, support=(0, np.inf), delta=0.1).mean[0] > -np.inf
     assert "nothing is certified" in str(certify_mean(too_large, validate=False, **GOOD))
