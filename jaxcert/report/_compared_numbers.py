@@ -27,11 +27,15 @@ def of_row(
     lines = _of_sampled(row.get("sampled"), computed.get("sampled"), question, u, slack)
     for name in (name for name in {**computed, **row} if name not in _APART):
         stated, found = row.get(name), computed.get(name)
-        gap = abs(stated - found) if isinstance(stated, float) and isinstance(found, float) else np.inf
-        if gap <= _room(name, computed, question, u, slack):
-            continue
-        lines.extend(told(differing(name, stated, found), "the returns give"))
+        gap = _gap(stated, found)
+        if gap is None or not gap <= _room(name, computed, question, u, slack):
+            lines.extend(told(differing(name, stated, found), "the returns give"))
     return lines
+
+
+def _gap(stated: Any, found: Any) -> float | None:
+    """How far apart two numbers are; None unless both are floats."""
+    return abs(stated - found) if isinstance(stated, float) and isinstance(found, float) else None
 
 
 def _of_sampled(stated: Any, computed: Any, question: Question, u: float, slack: float) -> list[str]:
