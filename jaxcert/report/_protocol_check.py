@@ -18,8 +18,8 @@ from jaxcert.returns._rows import Columns
 _ORIGIN = ("environment", "policy_sha256", "seed", "deterministic")
 # Units of rounding by which releases and machines may differ in the largest beta that costs nothing.
 _ROUNDING = 32
-# What a protocol settles; its numbers are compared with the numbers in the recorded settings.
-_SETTLED = ("settings", "fixed_beforehand", "note")
+# What a protocol settles beside the settings.
+_SETTLED = ("fixed_beforehand", "note")
 
 
 def of_protocol(document: Mapping[str, Any], locked: Protocol, data: list[list[ReturnsFile]]) -> Iterator[str]:
@@ -64,14 +64,25 @@ def _of_settings(record: Mapping[str, Any], locked: Protocol, data: ReturnsFile)
     try:
         with warnings.catch_warnings(), precision(dtype):
             warnings.simplefilter("ignore")
-            found = by_protocol(locked, data, dtype)
-            again = certificate_record(found, support=locked.support, data=data, question=locked.asked)
+            answer = by_protocol(locked, data, dtype)
+            again = certificate_record(answer, support=locked.support, data=data, question=locked.asked)
     except (ValueError, OverflowError) as error:
         yield f"cannot be computed from these returns: {error}"
         return
     rounding = _ROUNDING * float(np.finfo(dtype).eps) / 2
-    stated, expected = ({name: each[name] for name in _SETTLED} for each in (record, again))
-    yield from told(differing("", stated, expected, rounding), "the protocol gives")
+    # Options are rounded to nearest, so that they are as locked; a beta that is left open is computed.
+    given = {field for name, field in QUESTIONS[locked.asked].settings.items() if name in locked.options}
+    (exact, stated), (exactly, expected) = (_parts(each, given) for each in (record, again))
+    found = (*differing("settings", exact, exactly), *differing("", stated, expected, rounding))
+    yield from told(iter(found), "the protocol gives")
+
+
+def _parts(record: Mapping[str, Any], given: set[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings that are given, and what else a protocol settles."""
+    settings = record["settings"]
+    rest = {name: value for name, value in settings.items() if name not in given}
+    others = {name: record[name] for name in _SETTLED}
+    return {name: settings.get(name) for name in given}, {"settings": rest, **others}
 
 
 def _settled(record: Mapping[str, Any], locked: Protocol) -> dict[str, Any]:

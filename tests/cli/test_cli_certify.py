@@ -225,6 +225,15 @@ def test_the_data_may_choose_the_level(samples, tmp_path):
     assert "beta is 'auto'; expected a number, or None" in refused(*arguments, "--safety", 0.9)
 
 
+def test_a_plot_of_soft_counts_has_their_thresholds(samples, tmp_path):
+    """They count no lower bounds, of which there would be a curve."""
+    soft = ("certify", samples / "small.npz", "--support", -5, 3, "--delta", 0.1, "--method", "soft")
+    drawn = command(*soft, "--threshold", "-4.5,-2", "--plot", tmp_path / "p.png")
+    assert (drawn.status, drawn.err) == (0, "")
+    assert (tmp_path / "p.png").exists()
+    assert "counts no lower bounds: certify more thresholds instead" in command(*soft).err
+
+
 def test_quiet_prints_the_result(samples):
     arguments = ["certify", samples / "small.npz", "--support", -5, 3, "--delta", 0.1, "--threshold", -4.5]
     assert command(*arguments, "--quiet") == command(*arguments)

@@ -13,6 +13,7 @@ from jaxcert.certificates import Certificate
 from jaxcert.planning import advise
 from jaxcert.questions import QUESTIONS, question_of, rows_of
 from jaxcert.questions._answers import of_type
+from jaxcert.questions._asked import checked_options
 from jaxcert.report import (
     Protocol,
     certificate_document,
@@ -98,6 +99,9 @@ def test_an_answer_has_the_type_and_the_fields_that_are_described(answers, name)
     assert not question.fixed or question.takes(question.fixed)
     assert question.each is None or question.each in question.columns
     assert not question.columns or question.certified in question.columns
+    assert bool(question.claims) == bool(question.columns)
+    assert set(question.claims) <= set(question.columns)
+    assert question.share is None or question.share in question.columns
     options = {option.name for option in question.options} - {question.each}
     assert all(question.takes(each) for each in options)
 
@@ -439,6 +443,35 @@ def test_successes_are_compared_without_a_support_and_with_columns_of_their_own(
     for name in ("mean", "band"):
         words = ("--question", name, "--delta", 0.1, "--strict", *(("--threshold", 0.5) if name == "band" else ()))
         assert command("certify", tmp_path / "a.csv", *words).status == 0
+
+
+OUT_OF_RANGE = [
+    ("cvar", {"alpha": [2.0], "cap": [0.5]}, r"alpha\[0\] is 2; expected a share in \(0, 1\]"),
+    ("cvar", {"alpha": [0.5, 0.0], "cap": [0.5]}, r"alpha\[1\] is 0; expected a share"),
+    ("episode", {"num_episodes": 0}, "num_episodes is 0; expected a whole number of at least 1"),
+    ("episode", {"rollouts": "some"}, "rollouts is 'some'; expected 'all' or 'first'"),
+    ("interval", {"complete": True, "beta_upper": 1.0}, "beta_upper is 1; expected a probability"),
+    ("band", {"kind": "nonsense"}, "kind is 'nonsense'; expected one of"),
+    ("band", {"num_smallest": 0}, "num_smallest is 0; expected a whole number"),
+    ("anytime", {"prior": [1.0]}, r"prior is \[1.0\]; expected a pair"),
+    ("anytime", {"prior": [1.0, 0.0]}, r"prior\[1\] is 0; expected"),
+    ("weighted", {"max_weight": 0.5}, "max_weight is 0.5; expected a finite number of at least 1"),
+    ("sequential", {"give_up": 1.0}, r"give_up is 1.0; expected a number in \[0, 1\)"),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "words"), OUT_OF_RANGE)
+def test_an_option_out_of_range_is_refused_by_every_surface(name, options, words, tmp_path):
+    question = QUESTIONS[name]
+    with pytest.raises(ValueError, match=words):
+        checked_options(question, options)
+    if question.unrepeated:
+        return
+    thresholds = {"thresholds": (0.5,)} if question.each == "threshold" else {}
+    support = {"support": (0.0, 1.0)} if question.has_support else {}
+    head = {"delta": 0.1, "num_tasks": 9, "num_rollouts": 5, "question": name}
+    with pytest.raises(ValueError, match=words):
+        Protocol(**head, **thresholds, **support, options=options)
 
 
 def test_a_damaged_protocol_is_refused_in_words(tmp_path):

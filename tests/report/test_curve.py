@@ -90,6 +90,13 @@ def test_what_has_no_curve():
         step_curve(batched)
 
 
+@pytest.mark.parametrize("options", [{"method": "soft"}, {"method": "attained", "beta": 0.05}])
+def test_what_counts_no_lower_bounds_has_none(options):
+    found = jaxcert.certify(np.ones((40, 4), bool), 0.5, delta=DELTA, **options)
+    with pytest.raises(ValueError, match="counts no lower bounds: certify more thresholds instead"):
+        step_curve(found)
+
+
 @pytest.mark.parametrize("most", [2, 7, 27, 39, 40, 1000])
 def test_a_thinned_curve_is_part_of_the_complete_one(most):
     """What holds between two of its points is at most what the complete curve says there."""
