@@ -196,8 +196,13 @@ def quantity_of(bound: str, returns: Any = None) -> str:
     if isinstance(returns, Weighted):
         return quantity_of(bound, returns.returns)
     if isinstance(returns, Paired):
-        return DIFFERENCE_OF_SUCCESSES if returns.are_successes else DIFFERENCE
+        return difference_of(returns.returns_a, returns.returns_b)
     return PROBABILITY_OF_SUCCESS if bound == CLOPPER_PEARSON.name or is_successes(returns) else EXPECTED_RETURN
+
+
+def difference_of(returns_a: Any, returns_b: Any) -> str:
+    """What a comparison of two policies is about, in words."""
+    return DIFFERENCE_OF_SUCCESSES if is_successes(returns_a) and is_successes(returns_b) else DIFFERENCE
 
 
 Certified = TypeVar("Certified", bound=Certificate)

@@ -12,7 +12,7 @@ from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._pairs import check_pairs, paired_differences, prepare_both
 from jaxcert.certificates._arguments import choose, choose_bound, warned
 from jaxcert.certificates._both_policies import of_each, side_by_side
-from jaxcert.certificates._certificate import DIFFERENCE, Certificate
+from jaxcert.certificates._certificate import Certificate, difference_of
 from jaxcert.certificates._certify import certify_prepared, curve_of_counts
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._question import COUNTED, Option, Question, same
@@ -120,7 +120,7 @@ def certify_improvement(
         prepared, per_task = side_by_side(both), of_each(per_task, m_a)
     found = certify_prepared(per_task, chosen, prepared, margins, beta, delta, validate)
     found = warned(found) if validate else found
-    return _as_improvement(found)
+    return _as_improvement(found, difference_of(returns_a, returns_b))
 
 
 def _chosen(method: str, bound: str) -> tuple[Method, Bound]:
@@ -131,13 +131,13 @@ def _chosen(method: str, bound: str) -> tuple[Method, Bound]:
     return chosen, per_task
 
 
-def _as_improvement(found: Certificate) -> ImprovementCertificate:
+def _as_improvement(found: Certificate, quantity: str) -> ImprovementCertificate:
     fields = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
-    return ImprovementCertificate(**{**fields, "quantity": DIFFERENCE})
+    return ImprovementCertificate(**{**fields, "quantity": quantity})
 
 
 def _curve(certificate: ImprovementCertificate, lower_bounds: chex.Array, levels: np.ndarray) -> ImprovementCertificate:
-    return _as_improvement(curve_of_counts(certificate, lower_bounds, levels))
+    return _as_improvement(curve_of_counts(certificate, lower_bounds, levels), certificate.quantity)
 
 
 IMPROVEMENT = Question(

@@ -15,7 +15,7 @@ from jaxcert.bounds._prepare import prepare
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._access import Plain, holds_values, listed
 from jaxcert.certificates._arguments import choose, default_bound
-from jaxcert.certificates._certificate import SAMPLED, Status, new_tasks_from
+from jaxcert.certificates._certificate import SAMPLED, Status, is_difference, new_tasks_from
 from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures
 from jaxcert.certificates._task_weights import parts_of_largest, weighted_loss
 from jaxcert.numerics._elementary import quotient
@@ -85,11 +85,16 @@ class MeanCertificate(Plain):
         start = f"With confidence {confidence(float(self.delta))}"
         if not np.isfinite(mean):
             return f"{start}: nothing is certified about the mean of the {self.quantity} ({Status(status).advice})."
-        tasks = "" if alpha >= 1 else f" over the worst {_percent(alpha)} % of tasks"
+        tasks = "" if alpha >= 1 else f" over the {self._worst(_percent(alpha))}"
         return (
             f"{start}: over {new_tasks_from(self.source)}, the {self.quantity} is at least "
             f"{floor_figures(mean)} on average{tasks}.{_NOTES.get(Status(status), '')}"
         )
+
+    def _worst(self, percent: str) -> str:
+        """Which tasks a mean over a share of them is over; those worst for a difference are not the hardest ones."""
+        difference = is_difference(self.quantity)
+        return f"{percent} % of tasks on which it is smallest" if difference else f"worst {percent} % of tasks"
 
 
 _NOTES = {Status.VACUOUS: " (the least that is possible: sample more tasks or rollouts)"}
@@ -180,7 +185,7 @@ def weighted_capped_mean(bound: Bound, prepared: Prepared, weights, largest, roo
     It is room (1 - l) with l >= E_D'[1 - s] for the shares s = min(average - a, room) / room.
     """
     excess, _, valid = task_averages(prepared)
-    positive, u = room > 0, unit_roundoff(room.dtype)
+    positive, u = (room > 0) & jnp.isfinite(room), unit_roundoff(room.dtype)
     unit = jnp.broadcast_to(jnp.where(positive, room, 1), (*excess.shape, room.shape[-1]))
     share = quotient(jnp.minimum(excess[..., None], unit), unit) * (1 - 8 * u)
     parts = parts_of_largest(jnp.broadcast_to(weights, excess.shape), largest)

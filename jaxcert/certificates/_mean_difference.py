@@ -10,10 +10,10 @@ from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._pairs import BothPolicies, prepare_both
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._both_policies import average_differences
-from jaxcert.certificates._certificate import DIFFERENCE, DIFFERENCE_OF_SUCCESSES
+from jaxcert.certificates._certificate import difference_of
 from jaxcert.certificates._mean_certificate import OVER_TASKS, MeanCertificate, mean_over_tasks, mean_status
 from jaxcert.certificates._question import Question, same
-from jaxcert.returns._prepared import Support, is_successes, probability
+from jaxcert.returns._prepared import Support, probability
 
 
 def certify_mean_difference(
@@ -72,7 +72,7 @@ def certify_mean_difference(
     both = prepare_both(returns_a, returns_b, support, where_a, where_b, validate)
     delta = probability("delta", delta, both.a.low.dtype, "down", validate=validate, scalar=True)
     fields, n = _mean_difference(chosen, both, delta), both.a.returns.shape[-2]
-    quantity = DIFFERENCE_OF_SUCCESSES if is_successes(returns_a) and is_successes(returns_b) else DIFFERENCE
+    quantity = difference_of(returns_a, returns_b)
     return MeanCertificate(**fields, delta=delta, num_tasks=n, bound=bound, quantity=quantity)
 
 

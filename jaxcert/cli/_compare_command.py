@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from jaxcert._files import check_output
@@ -24,6 +25,7 @@ from jaxcert.cli._settled import Force, check_distinct, check_new, completed
 from jaxcert.report import certificate_record, check_figure_path, plot_certificates, read_returns, write_certificates
 from jaxcert.report._recompute import ask
 from jaxcert.report.plots._axes import drawing
+from jaxcert.returns._prepared import is_successes
 
 _ASKED = askable(num_inputs=2)
 
@@ -81,11 +83,14 @@ def compare_files(
     if plot and not wanted.has_curve:
         raise ValueError(f"--plot draws certified safety by margin; the question {wanted.name!r} has none")
     columns = columns_of(task_column, episode_column, value_column)
-    stated = {"support": support, "delta": delta, "beta": beta, "bound": bound, "method": method}
+    stated = {"delta": delta, "beta": beta, "bound": bound, "method": method}
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show(f"reading {file_a} and {file_b}")
         data = [read_returns(file, strict=strict, **columns) for file in (file_a, file_b)]
-        settings = completed(wanted, stated, data[0].returns)
+        if support is None and all(is_successes(each.returns) for each in data):
+            support = (0.0, 1.0)
+        # A difference is no success, whatever the returns are.
+        settings = completed(wanted, {**stated, "support": support}, np.zeros(1))
         show(f"comparing on {len(data[0].returns)} tasks")
         own = {name: value for name, value in options.items() if name != wanted.each}
         found = ask(wanted, data, numbers, {**settings, **own})
@@ -106,7 +111,13 @@ def compare_files(
 def _usual(given: dict[str, Any], options: dict[str, Any]) -> str:
     """The name of the question that is asked where none is named: by what was fixed beforehand."""
     fixed = {**given, "margin": options.get("margin")}
-    at_numbers = [name for name, question in _ASKED.items() if question.each and fixed.get(question.each)]
+    numbers = [name for name in fixed if fixed[name]]
+    if len(numbers) > 1:
+        raise ValueError(f"{' and '.join(f'--{name}' for name in numbers)} are given; expected one of them")
+    at_numbers = [name for name, question in _ASKED.items() if question.each in numbers]
+    if len(at_numbers) > 1:
+        expected = f"--question, one of {', '.join(at_numbers)}, or --margin for the share on which A is better"
+        raise ValueError(f"--{numbers[0]} is given; expected {expected}")
     of_means = [name for name, question in _ASKED.items() if question.each is None and len(question.inputs) > 1]
     return (at_numbers or of_means)[0]
 

@@ -12,6 +12,7 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate, Status
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._attained import ATTAINED
+from jaxcert.certificates._certificate import is_difference
 from jaxcert.certificates._registry import COUNTING, counts_bounds
 from jaxcert.planning._most import advice_before, advice_on_level, advice_on_most, advice_on_successes
 from jaxcert.planning._reasons import Advice, Setting, advice_on, impossible, with_free_beta
@@ -132,7 +133,7 @@ def _setting(certificate: Certificate, support: tuple[float, float], num_rollout
     """What the certified end of the certificate was computed with."""
     low, high = support
     question, *_ = of_type(certificate)
-    difference = len(question.inputs) > 1
+    difference = is_difference(certificate.quantity)
     return Setting(
         COUNTING[certificate.method],
         certificate.num_tasks,

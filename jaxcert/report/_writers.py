@@ -135,7 +135,9 @@ def _check_sample(
         raise ValueError("certificate is about weighted tasks, and weights are no part of a file of returns")
     num_policies = 2 if is_difference(getattr(certificate, "quantity", "")) else 1
     if num_policies not in question.numbers_of_policies:
-        raise ValueError(f"certificate is about {num_policies} policies, as is no answer to {question.name!r}")
+        instead = "certify_improvement and certify_mean_difference have records, or fixed='safety' for a level"
+        count = "two policies" if num_policies > 1 else "one policy"
+        raise ValueError(f"certificate is about {count}, the question {question.name!r} is not ({instead})")
     if data is not None and 1 + len(others) != num_policies:
         raise ValueError(f"certificate is about {num_policies} policies; given are {1 + len(others)} files of returns")
 

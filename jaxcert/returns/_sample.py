@@ -8,7 +8,6 @@ import jax
 import numpy as np
 
 from jaxcert._validation import require_real
-from jaxcert.returns._prepared import is_successes
 from jaxcert.returns.summaries import Summary
 
 
@@ -30,11 +29,6 @@ class Paired:
     where_b: Any = None
 
     _in_words: ClassVar[str] = "pairs of two policies"
-
-    @property
-    def are_successes(self) -> bool:
-        """Whether both are of type bool."""
-        return is_successes(self.returns_a) and is_successes(self.returns_b)
 
     @property
     def swapped(self) -> "Paired":
@@ -78,8 +72,8 @@ def paired(
     differences, too. Swap the arguments for the other direction.
 
     ``certify``, ``certify_safety_level``, ``certify_band``, ``certify_interval``, ``certify_anytime``,
-    ``certify_mean``, ``certify_cvar`` and ``certify_weighted`` take it; others refuse it by name. Their ``support`` is
-    that of the returns, with both ends finite, and ``where`` stays None. ``certify_improvement`` and
+    ``certify_mean``, ``certify_cvar``, ``certify_weighted`` and the bounds per task take it; others refuse it by name.
+    Their ``support`` is the support of the returns, with both ends finite, and ``where`` stays None. ``certify_improvement`` and
     ``certify_mean_difference`` take policies with other numbers of rollouts as well.
 
     Args:
@@ -134,7 +128,9 @@ def weighted(returns: chex.Array | Summary | Paired, weights: chex.Array, *, max
         The weighted returns, a pytree of these arrays.
 
     Raises:
-        ValueError: for weights that are no real numbers. Their values are checked where they are used.
+        ValueError: for weights that are no real numbers. Their values are checked where they are used, as by
+            ``certify_weighted``: traced ones fail closed if they are out of range, but whether their mean can be 1, as
+            that of a density ratio, is tested only if they are concrete.
 
     Example:
         >>> import jaxcert

@@ -124,5 +124,8 @@ def test_what_is_invalid_certifies_nothing():
         certify_mean(sample, support=(0, np.inf), delta=0.1)
     open_ended = jax.jit(lambda high: certify_mean(sample, support=(0.0, high), delta=0.1).mean)
     assert open_ended(np.inf) == -np.inf
+    light = weighted(np.ones((60, 1), np.float32), np.full(60, 0.3), max_weight=10.0)  # so that little is lost
+    light_ended = jax.jit(lambda high: certify_mean(light, support=(0.0, high), delta=0.05, validate=False).mean)
+    assert light_ended(np.inf) == -np.inf
     assert certify_cvar(sample, 0.5, cap=0.5, support=(0, np.inf), delta=0.1).mean[0] > -np.inf
     assert "nothing is certified" in str(certify_mean(too_large, validate=False, **GOOD))

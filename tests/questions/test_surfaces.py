@@ -363,11 +363,11 @@ def test_two_files_ask_any_question_that_takes_pairs(files, name, tmp_path):
 
 def test_a_record_is_about_as_many_policies_as_its_question_and_files(answers):
     support = {"support": (0.0, 1.0)}
-    with pytest.raises(ValueError, match="about 1 policies, as is no answer to 'mean_difference'"):
+    with pytest.raises(ValueError, match="about one policy, the question 'mean_difference' is not"):
         certificate_record(answers["mean"], question="mean_difference", **support)
     x = np.full((20, 3), 0.5, np.float32)
     pairs = jaxcert.certify(jaxcert.paired(x, x), 0.0, delta=0.1, **support)
-    with pytest.raises(ValueError, match="about 2 policies, as is no answer to 'safety'"):
+    with pytest.raises(ValueError, match="about two policies, the question 'safety' is not"):
         certificate_record(pairs, **support)
     weighted = jaxcert.weighted(x, np.ones(20), max_weight=1.0)
     with pytest.raises(ValueError, match="weights are no part of a file of returns"):

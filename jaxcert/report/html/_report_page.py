@@ -13,6 +13,7 @@ from jaxcert._files import check_suffix, write_whole
 from jaxcert._validation import kind_of
 from jaxcert._version import __version__
 from jaxcert.certificates import confidence
+from jaxcert.certificates._certificate import SAMPLED, is_difference
 from jaxcert.certificates._question import Question
 from jaxcert.diagnostics import Finding
 from jaxcert.questions import question_of, rows_of
@@ -94,7 +95,10 @@ def write_report(
     """
     check_suffix(path, [".html"])
     asked = question_of(certificate, question, each="threshold")
-    if len(asked.inputs) > 1 or sampled(certificate) is not certificate or not asked.columns:
+    of_one = (
+        not is_difference(getattr(certificate, "quantity", "")) and getattr(certificate, "source", SAMPLED) == SAMPLED
+    )
+    if len(asked.inputs) > 1 or sampled(certificate) is not certificate or not asked.columns or not of_one:
         instead = "a page shows what one policy does, on tasks like the sampled ones (to_json writes any)"
         raise ValueError(f"certificate is {kind_of(certificate)}; {instead}")
     values = np.where(True if where is None else np.asarray(where), np.asarray(returns, np.float64), np.nan)
