@@ -73,8 +73,8 @@ def paired(
 
     ``certify``, ``certify_safety_level``, ``certify_band``, ``certify_interval``, ``certify_anytime``,
     ``certify_mean``, ``certify_cvar``, ``certify_weighted`` and the bounds per task take it; others refuse it by name.
-    Their ``support`` is the support of the returns, with both ends finite, and ``where`` stays None. ``certify_improvement`` and
-    ``certify_mean_difference`` take policies with other numbers of rollouts as well.
+    Their ``support`` holds the returns of both, with two finite ends, and ``where`` stays None. ``certify_improvement``
+    and ``certify_mean_difference`` take policies with other numbers of rollouts as well.
 
     Args:
         returns_a: float[..., n, m] or bool, rollouts of policy A, as in ``certify``. Those of whole episodes: a
