@@ -14,7 +14,7 @@ from jaxcert.numerics._rounding import convert, next_down
 from jaxcert.numerics._summation import Sum, add, lower_end
 from jaxcert.returns._checks import describe_index, possible, refutes
 from jaxcert.returns._prepared import Prepared
-from jaxcert.returns.summaries import Summary
+from jaxcert.returns._sample import refuse_summary
 
 # What the returns of one of two policies have to fulfil.
 DIFFERENCE_BOUND = Bound("a difference", mean_down, needs_width=True)
@@ -53,11 +53,6 @@ def _prepare_one(name: str, returns: Any, support: Any, where: Any, validate: bo
         return prepare_array(difference, returns, support, where, validate, certificate=True)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
-
-
-def refuse_summary(name: str, returns: Any) -> None:
-    if isinstance(returns, Summary):
-        raise ValueError(f"{name} are a summary, whose values are rounded down; a difference needs an array")
 
 
 def _of_one_type(a: Prepared, b: Prepared) -> tuple[Prepared, Prepared]:

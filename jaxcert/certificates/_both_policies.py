@@ -12,11 +12,12 @@ import numpy as np
 from jaxcert._validation import require_real
 from jaxcert.bounds._bound import Bound, Rollouts, mean_down, mean_up, width_up
 from jaxcert.bounds._evaluate import data_of, evaluate
-from jaxcert.bounds._pairs import DIFFERENCE_BOUND, BothPolicies, refuse_summary
+from jaxcert.bounds._pairs import DIFFERENCE_BOUND, BothPolicies
 from jaxcert.bounds._prepare_array import prepare_array
 from jaxcert.numerics._rounding import convert, next_down, next_up
 from jaxcert.returns._checks import possible
 from jaxcert.returns._prepared import Prepared
+from jaxcert.returns._sample import refuse_summary
 
 
 def prepare_policies(returns: Any, support: Any, where: Any, validate: bool, *, binary: bool) -> BothPolicies:

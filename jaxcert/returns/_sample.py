@@ -101,8 +101,7 @@ def paired(
     Reference: the page on two policies, section on other questions.
     """
     for name, returns in (("returns_a", returns_a), ("returns_b", returns_b)):
-        if isinstance(returns, Summary):
-            raise ValueError(f"{name} are a summary, whose values are rounded down; a difference needs an array")
+        refuse_summary(name, returns)
         require_real(name, returns)
     shapes = np.shape(returns_a), np.shape(returns_b)
     if shapes[0] != shapes[1]:
@@ -111,6 +110,12 @@ def paired(
             "rollouts of both (certify_improvement and certify_mean_difference take other numbers of rollouts)"
         )
     return Paired(returns_a, returns_b, where_a, where_b)
+
+
+def refuse_summary(name: str, returns: Any) -> None:
+    """Raise ValueError for a summary, of which there is no difference."""
+    if isinstance(returns, Summary):
+        raise ValueError(f"{name} are a summary, whose values are rounded down; a difference needs an array")
 
 
 def weighted(returns: chex.Array | Summary | Paired, weights: chex.Array, *, max_weight: chex.Numeric) -> Weighted:
