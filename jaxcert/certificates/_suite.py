@@ -1,0 +1,265 @@
+"""How many tasks of a fixed list are good: a suite, whose tasks are all run, in place of a sample of tasks."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._validation import check_open_unit
+from jaxcert.bounds._prepare import prepare
+from jaxcert.bounds._prepare_array import task_shape
+from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._access import ByThreshold, holds_values, listed
+from jaxcert.certificates._arguments import as_row, choose, default_bound, prepare_thresholds, warn_outside
+from jaxcert.certificates._batch_axes import along
+from jaxcert.certificates._certificate import LISTED, Status, quantity_of, with_article
+from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures
+from jaxcert.certificates._headline import Headline, nothing, of_tasks, reach
+from jaxcert.certificates._question import Option, Question, same
+from jaxcert.certificates._suite_counts import USUAL_LEVELS, Passes, bad_tasks, passes
+from jaxcert.certificates._witness_rows import of_lists
+from jaxcert.numerics._rounding import next_down
+from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._sample import Paired
+from jaxcert.returns.summaries import Summary
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class SuiteCertificate(ByThreshold):
+    """How many tasks of a fixed list are good at each threshold; a pytree of arrays.
+
+    With probability at least 1 - delta over the rollouts, at each threshold B that was fixed beforehand: at least
+    ``num_good`` of these tasks have J >= B and, at the same time, of every part of the list at least as many as
+    ``among`` says. It says nothing about tasks that are not in the list.
+
+    Attributes:
+        thresholds: B, float[t].
+        num_good: at least how many of the tasks have J >= B, int32[..., t].
+        num_violations: k at the level that says most, the tasks that do not pass, int32[..., t].
+        best_level: that level; for successes the largest that a task attains there, float[..., t].
+        status: codes of ``Status``, int32[..., t].
+        violations: tasks that do not pass, at each of the levels, bool[..., levels, n, t].
+        allowance: how many of the others may be bad, at each of the levels, int32[..., levels, t].
+        betas: the levels, float[levels].
+        delta: failure probability at each threshold, a scalar.
+        num_tasks: n (static).
+        bound: name of the bound per task (static).
+        quantity: what the thresholds are thresholds of, in words (static).
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxcert import certify_suite
+        >>> passed = np.arange(10) < np.tile([10, 10, 9, 10, 2], 8)[:, None]  # ten trials of each of 40 tasks
+        >>> print(certify_suite(passed, 0.5, delta=0.05))
+        With confidence 0.95: on at least 31 of these 40 tasks, the probability of success is at least 0.5.
+    """
+
+    thresholds: jax.Array = dataclasses.field(metadata=along("threshold", column="threshold"))
+    num_good: jax.Array = dataclasses.field(metadata=along("threshold"))
+    num_violations: jax.Array = dataclasses.field(metadata=along("threshold"))
+    best_level: jax.Array = dataclasses.field(metadata=along("threshold"))
+    status: jax.Array = dataclasses.field(metadata=along("threshold"))
+    violations: jax.Array = dataclasses.field(metadata=along("level", "task", "threshold"))
+    allowance: jax.Array = dataclasses.field(metadata=along("level", "threshold"))
+    betas: jax.Array = dataclasses.field(metadata=along("level", column="level"))
+    delta: jax.Array
+    num_tasks: int = dataclasses.field(metadata={"static": True})
+    bound: str = dataclasses.field(metadata={"static": True})
+    quantity: str = dataclasses.field(metadata={"static": True})
+
+    source = LISTED
+    _decimals: ClassVar = {**ByThreshold._decimals, "betas": lambda value: f"{value:.6g}"}
+
+    @property
+    def share(self) -> jax.Array:
+        """``num_good`` of ``num_tasks``, rounded down, float[..., t]."""
+        good = self.num_good.astype(self.betas.dtype)
+        return jnp.where(good == self.num_tasks, 1, jnp.maximum(next_down(good / self.num_tasks), 0))
+
+    def among(self, tasks: chex.Array | Sequence[int]) -> jax.Array:
+        """At least how many of some tasks have J >= B, int32[..., t]; for all parts of the list in one event.
+
+        So the part may be chosen after a look at the results. With k_R tasks of it that do not pass and x tasks of the
+        list that pass and may be bad, at most k_R + x of it are bad, at the level where this is least.
+
+        Args:
+            tasks: their places in the list, int[r], or which of them they are, bool[n].
+
+        Raises:
+            ValueError: no places, a place that occurs twice, or one that is not in the list.
+
+        Example:
+            >>> import numpy as np
+            >>> from jaxcert import certify_suite
+            >>> passed = np.arange(10) < np.tile([10, 10, 9, 10, 2], 8)[:, None]
+            >>> print(certify_suite(passed, 0.5, delta=0.05).among(range(0, 40, 5)))  # eight with ten of ten
+            [7]
+        """
+        chosen = _chosen(tasks, self.num_tasks)
+        inside = jnp.sum(self.violations[..., np.flatnonzero(chosen), :], axis=-2, dtype=np.int32)
+        return jnp.max(jnp.maximum(int(chosen.sum()) - inside - self.allowance, 0), axis=-2)
+
+    def __str__(self) -> str:
+        return listed(self._sentence, len(self)) if self._is_single() else repr(self)
+
+    def __repr__(self) -> str:
+        settings = f"num_tasks={self.num_tasks}, bound={self.bound!r}"
+        if not self._is_single():
+            return f"{type(self).__name__}(num_good of shape {getattr(self.num_good, 'shape', None)}, {settings})"
+        good, delta = np.asarray(self.num_good).tolist(), ceil_figures(float(self.delta))
+        return (
+            f"{type(self).__name__}(thresholds={figures_row(self.thresholds)}, num_good={good}, {delta=!s}, {settings})"
+        )
+
+    def _is_single(self) -> bool:
+        """Whether it can be read, and has no batch axes."""
+        return holds_values(self) and self.num_good.ndim == 1
+
+    def _sentence(self, index: int) -> str:
+        good, n = int(self.num_good[index]), self.num_tasks
+        shown, status = floor_figures(float(self.thresholds[index])), Status(int(self.status[index]))
+        note = f" ({status.advice})" if status is Status.INVALID_INPUT else ""
+        start = f"With confidence {confidence(float(self.delta))}"
+        if not good:
+            what = f"{with_article(self.quantity)} of at least {shown}"
+            return f"{start}: nothing is certified about how many of these {n} tasks have {what}.{note}"
+        tasks = f"at least {good} of these {n} tasks" if good < n else f"all of these {n} tasks"
+        return f"{start}: on {tasks}, the {self.quantity} is at least {shown}.{note}"
+
+    def _headline(self, index: int) -> Headline:
+        good, n = int(self.num_good[index]), self.num_tasks
+        what = f"{with_article(self.quantity)} of {floor_figures(float(self.thresholds[index]))}"
+        sure = f"with confidence {confidence(float(self.delta))}"
+        if not good:
+            return nothing(f"about how many of these {n} tasks reach {what}, {sure}")
+        return Headline(of_tasks(good, n), f"{reach(good)} {what}, {sure}")
+
+
+def _chosen(tasks: Any, num_tasks: int) -> np.ndarray:
+    """Which tasks these places are, bool[n]."""
+    places = np.asarray(list(tasks) if isinstance(tasks, range) else tasks)
+    if places.dtype == bool and places.shape == (num_tasks,):
+        return places
+    right = places.ndim == 1 and places.size and np.issubdtype(places.dtype, np.integer)
+    if not right or places.min() < 0 or places.max() >= num_tasks or len(np.unique(places)) < places.size:
+        raise ValueError(f"tasks are {tasks!s:.60}; expected different places from 0 to {num_tasks - 1}, or bool[n]")
+    return np.isin(np.arange(num_tasks), places)
+
+
+def certify_suite(
+    returns: chex.Array | Summary | Paired,
+    thresholds: chex.Numeric | Sequence[chex.Numeric],
+    *,
+    support: Support | None = None,
+    delta: chex.Numeric,
+    betas: chex.Numeric | Sequence[chex.Numeric] | None = None,
+    bound: str | None = None,
+    where: chex.Array | None = None,
+    validate: bool = True,
+) -> SuiteCertificate:
+    r"""Certify on how many tasks of a fixed list a policy performs well.
+
+    A benchmark is a list: all of its n tasks are run, and no task is drawn from a distribution. Random are the rollouts
+    alone, independent within and between tasks. At each threshold B, fixed before the data are seen:
+
+    .. math:: P\big[\, \#\{i : J_i \ge B\} \ge n - k - x \,\big] \ge 1 - \delta,
+
+    one-sided, where k tasks have a lower bound below B and x is the largest number for which k violations or fewer are
+    not too unlikely, if the k and x others are bad: each passes with a probability of at most its level. The
+    bounds are taken at a few levels, each of which has an equal share of delta, and the best of them counts. For
+    successes a task passes with enough of them, as in ``certify``; its level is the probability of so many at J = B.
+
+    Args:
+        returns: float[..., n, m] or bool, m rollouts of a fixed policy on each of the n tasks, as in ``certify``; or a
+            summary; or two policies on one list (``paired``), whose differences are counted.
+        thresholds: float[t], or a scalar for one; wanted expected returns B, or margins for pairs.
+        support: (a, b), as in ``certify``.
+        delta: failure probability at each threshold, in (0, 1); a scalar.
+        betas: levels of the bounds, in (0, 1), a scalar or float[levels]: 0.01, 0.05, 0.2 and 0.5 by default. For
+            successes the numbers of successes with levels near these are taken, and their own levels count.
+        bound: the name of one of ``jaxcert.bounds``, as in ``certify``. "clopper_pearson", the default for an array of
+            bool, counts successes.
+        where: as in ``certify``. Tasks may have different numbers of rollouts.
+        validate: as in ``certify``. A task with a return that is NaN counts as one that does not pass.
+
+    Returns:
+        A ``SuiteCertificate`` with arrays [..., t].
+
+    Raises:
+        ValueError: as ``certify``; for levels outside (0, 1).
+
+    Example:
+        >>> import numpy as np
+        >>> counts = np.r_[np.full(38, 47), 30, 31]  # successes of 50 trials of each task
+        >>> found = certify_suite(np.arange(50) < counts[:, None], [0.7, 0.8], delta=0.05)
+        >>> print(found)
+        With confidence 0.95: on at least 37 of these 40 tasks, the probability of success is at least 0.7.
+        With confidence 0.95: on at least 37 of these 40 tasks, the probability of success is at least 0.8.
+
+    Reference: the theory page, section 22; its equations (22.1) and (22.2).
+    """
+    bound = default_bound(bound, returns)
+    per_task = choose("bound", bound, BOUNDS)
+    prepared = prepare(per_task, returns, support, where, validate, certificate=True)
+    dtype = prepared.low.dtype
+    thresholds = prepare_thresholds(thresholds, dtype, validate)
+    warn_outside("thresholds", thresholds, (prepared.low, prepared.high), validate)
+    delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
+    given = np.asarray(USUAL_LEVELS) if betas is None else betas
+    betas = as_row("betas", probability("betas", given, dtype, "nearest", validate=validate))
+    fields = _counted(passes(per_task, prepared, thresholds, betas), thresholds, delta)
+    settings = {"num_tasks": task_shape(prepared)[-1], "bound": bound, "quantity": quantity_of(bound, returns)}
+    return SuiteCertificate(thresholds=thresholds, **fields, betas=betas, delta=delta, **settings)
+
+
+@jax.jit
+def _counted(found: Passes, thresholds: jax.Array, delta: jax.Array) -> dict[str, jax.Array]:
+    violations, allowance = bad_tasks(found, delta)
+    k, n = jnp.sum(violations, axis=-2, dtype=np.int32), violations.shape[-2]
+    bad = k + allowance
+    best = jnp.argmin(bad, axis=-2)[..., None, :]
+    level = jnp.broadcast_to(jnp.max(found.levels, axis=-2), bad.shape)
+    good, k, level = (jnp.take_along_axis(each, best, axis=-2)[..., 0, :] for each in (n - bad, k, level))
+    status = jnp.where(good > 0, Status.CERTIFIED.value, Status.VACUOUS.value)
+    known = jnp.all(found.valid, axis=-1, keepdims=True) & (delta > 0) & (delta < 1)
+    known = known & jnp.expand_dims(jnp.isfinite(thresholds), range(known.ndim - 1))
+    status = jnp.where(known, status, Status.INVALID_INPUT.value).astype(np.int32)
+    fields = {"num_good": good, "num_violations": k, "best_level": level, "status": status}
+    return fields | {"violations": violations, "allowance": allowance}
+
+
+def _missing(found: SuiteCertificate, index: int, *_: Any) -> np.ndarray:
+    """The tasks that do not pass at the level that says most."""
+    violations = np.asarray(found.violations)[..., index]
+    bad = violations.sum(axis=-1) + np.asarray(found.allowance)[..., index]
+    return violations[np.argmin(bad)]
+
+
+SUITE = Question(
+    name="suite",
+    words="on how many tasks of this fixed list is the performance at least a threshold?",
+    function=certify_suite,
+    certificate=SuiteCertificate,
+    columns={
+        "threshold": "thresholds",
+        "num_good": "num_good",
+        "num_violations": "num_violations",
+        "status": "status",
+    },
+    certified="num_good",
+    claims={"num_good": min, "threshold": min},
+    risks={},
+    settings=same("delta", "betas", "bound"),
+    options=(Option("betas", list, "Levels of the bounds, each with an equal share of delta", check=check_open_unit),),
+    shortcut="",
+    listed=True,
+    missing=_missing,
+    paired=True,
+    not_about="tasks that are not in the list, or a single episode",
+    witness=of_lists,
+)

@@ -1,0 +1,123 @@
+"""Which tasks of a list are good or bad: by enumeration, and Holm's procedure by p-values."""
+
+import jax
+import numpy as np
+import pytest
+from lists import OUTCOMES, THRESHOLDS, UNEQUAL, M, N, data_set, performances, probabilities
+from scipy import stats
+
+import jaxcert
+from jaxcert import Status, certify_each_task, paired
+
+
+@pytest.mark.parametrize("mask", [False, True])
+@pytest.mark.parametrize("complete", [False, True])
+@pytest.mark.parametrize("delta", [0.3, 0.05])
+def test_no_task_is_named_wrongly_too_often(mask, complete, delta):
+    """Exactly, by all that can happen."""
+    where = np.broadcast_to(np.arange(M) < UNEQUAL[:, None], (len(OUTCOMES), N, M)) if mask else None
+    settings = {"delta": delta, "complete": complete, "where": where, "validate": False}
+    found = certify_each_task(data_set(OUTCOMES, M), THRESHOLDS, **settings)
+    good, bad = np.asarray(found.good), np.asarray(found.bad)
+    assert bad.any() == complete
+    worst = 0.0
+    for t, threshold in enumerate(THRESHOLDS.tolist()):
+        for num_bad in range(N + 1):
+            for performance in performances(threshold, num_bad):
+                is_good = performance >= threshold
+                failed = np.any(np.where(is_good, bad[..., t], good[..., t]), axis=-1)
+                chance = probabilities(performance, UNEQUAL if mask else np.full(N, M))[failed].sum()
+                assert chance <= delta * (1 + 1e-6)
+                worst = max(worst, chance)
+    assert worst > 0 or delta < 0.1
+
+
+@pytest.mark.parametrize("num_tasks", [12, 300])
+def test_it_names_the_tasks_of_holms_procedure(num_tasks):
+    rng, m, delta = np.random.default_rng(0), 40, 0.05
+    counts = rng.binomial(m, rng.beta(9, 1, num_tasks))
+    thresholds = np.asarray([0.6, 0.8], np.float32)
+    found = certify_each_task(data_set(counts, m), thresholds, delta=delta)
+    for threshold, good in zip(thresholds.tolist(), np.asarray(found.good).T, strict=True):
+        p = stats.binom.sf(counts - 1, m, threshold)
+        named = np.zeros(num_tasks, bool)
+        for r, i in enumerate(np.argsort(p)):
+            if p[i] > delta / (num_tasks - r):
+                break
+            named[i] = True
+        assert not np.any(good & ~named)
+        # Beyond 256 tasks the levels between those evaluated are rounded down.
+        assert good.sum() >= named.sum() - (0 if num_tasks < 256 else 3)
+        assert np.sum(p <= delta / num_tasks) <= good.sum()
+
+
+@pytest.mark.filterwarnings("ignore:thresholds hold .* above the support:UserWarning")
+@pytest.mark.parametrize("complete", [False, True])
+def test_no_task_reaches_a_threshold_above_one(complete):
+    thresholds = np.asarray([np.nextafter(np.float32(1), np.float32(2)), 1.5], np.float32)
+    for successes in (np.ones((5, 30), bool), np.zeros((5, 30), bool)):
+        found = certify_each_task(successes, thresholds, delta=0.05, complete=complete)
+        assert not np.any(found.good)
+        traced = jax.jit(lambda x, t: certify_each_task(x, t, delta=0.05).num_good)
+        assert not np.any(traced(successes, thresholds))
+        assert not np.any(jaxcert.certify_suite(successes, thresholds, delta=0.05).num_good)
+
+
+def test_names_and_places_in_words():
+    passed = data_set([30, 29, 22, 9, 30], 30)
+    names = ["pick", "place", "pour", "fold", "push"]
+    both = certify_each_task(passed, [0.6, 0.99], delta=0.05, complete=True, tasks=names)
+    start = "With confidence 0.95: the probability of success is"
+    assert str(both).splitlines() == [
+        f"{start} at least 0.6 on pick, place, push (3 of 5), and below 0.6 on fold (1 of 5).",
+        f"{start} below 0.99 on pour, fold (2 of 5).",
+    ]
+    one = certify_each_task(passed[3:], 0.6, delta=0.05)
+    assert str(one) == f"{start} at least 0.6 on task 1 (1 of 2)."
+    none = certify_each_task(passed[3:4], 0.6, delta=0.05)
+    assert "no task is known to have a probability of success of at least 0.6" in str(none)
+    many = str(certify_each_task(np.ones((30, 40), bool), 0.5, delta=0.05))
+    assert "28, 29 (30 of 30)" in many
+
+
+def test_batches_pairs_and_traces(precision):
+    rng = np.random.default_rng(0)
+    returns = rng.uniform(0.4, 1, (2, 12, 10)).astype(precision)
+    settings = {"support": (0.0, 1.0), "delta": 0.1}
+    for complete in (False, True):
+        found = certify_each_task(returns, [0.2, 0.4], complete=complete, **settings)
+        for i, each in enumerate(returns):
+            single = certify_each_task(each, [0.2, 0.4], complete=complete, **settings)
+            np.testing.assert_array_equal(single.good, found.good[i])
+    pairs = certify_each_task(paired(returns[0], 0.2 * returns[1]), 0.0, **settings)
+    assert "of policy A minus that of policy B" in str(pairs)
+    traced = jax.jit(lambda x, delta: certify_each_task(x, 0.2, support=(0, 1), delta=delta))
+    for bad in ((returns, -0.1), (returns, np.nan), (np.where(returns == returns.max(), 7.0, returns), 0.1)):
+        one = traced(*bad)
+        assert int(one.num_good.sum()) == 0 or bad[1] == 0.1
+        assert Status.INVALID_INPUT.value in np.asarray(one.status)
+
+
+def test_holm_holds_for_tasks_that_depend_on_each_other():
+    """One coin for all tasks, the worst case of the union bound's opposite: simulated."""
+    rng, delta = np.random.default_rng(0), 0.2
+    shared = (rng.random((2000, 1, 6)) < 0.6 - 1e-6).repeat(4, axis=1)
+    found = certify_each_task(shared, 0.6, delta=delta, validate=False)
+    failures = int(np.sum(np.asarray(found.num_good) > 0))
+    assert stats.binomtest(failures, 2000, delta, alternative="greater").pvalue > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"delta": 1.0}, "delta"),
+        ({"complete": 1}, "complete is 1; expected True"),
+        ({"tasks": ["a"]}, "1 names; expected one for each of 8 tasks"),
+        ({"complete": True, "support": (0, np.inf)}, "finite upper end"),
+        ({"bound": "best"}, "bound is 'best'"),
+    ],
+)
+def test_bad_input_is_named(change, words):
+    given = {"returns": np.full((8, 6), 0.5), "thresholds": 0.4, "support": (0, 1), "delta": 0.1} | change
+    with pytest.raises(ValueError, match=words):
+        certify_each_task(**given)

@@ -1,0 +1,231 @@
+"""Certificates of fixed lists: exact failure probabilities by enumeration, parts of the list, and every shape."""
+
+import itertools
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from conftest import x64_context
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lists import OUTCOMES, THRESHOLDS, UNEQUAL, M, N, data_set, performances, probabilities
+from scipy import stats
+
+from jaxcert import Status, certify_suite, paired, weighted
+from jaxcert.bounds import hoeffding
+from jaxcert.numerics._coins import coins_allowed
+from jaxcert.rollouts.summaries import Histogram
+
+# --- coins --------------------------------------------------------------------------------------------------------
+
+
+def exactly_allowed(heads: list[Fraction], k: int, level: Fraction) -> tuple[int, bool]:
+    """The largest x by rational numbers, and whether some probability is close to the level."""
+    law, close, best = [Fraction(1)], False, 0
+    for taken, p in enumerate(heads, start=1):
+        law = [a * (1 - p) + b * p for a, b in zip([*law, Fraction(0)], [Fraction(0), *law], strict=True)]
+        below = sum(law[: k + 1])
+        close |= abs(below - level) < level / 1000
+        if taken > k and below > level:
+            best = taken - k
+    return best, close
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(0, 64), min_size=9, max_size=9),
+    st.integers(0, 9),
+    st.integers(1, 255),
+    st.sampled_from(["float32", "float64"]),
+)
+def test_no_fewer_coins_are_allowed_than_by_rational_numbers(parts, k, level, dtype):
+    heads = [Fraction(part, 64) for part in sorted(parts)]
+    exact, close = exactly_allowed(heads, k, Fraction(level, 256))
+    with x64_context(dtype == "float64"):
+        arrays = jnp.asarray([float(p) for p in heads], dtype), jnp.int32(k), jnp.asarray(level / 256, dtype)
+        found = int(coins_allowed(*arrays))
+    assert found >= exact
+    assert found == exact or close
+
+
+# --- the exact failure probability --------------------------------------------------------------------------------
+
+
+def every_outcome(mask: bool, **options):
+    where = np.broadcast_to(np.arange(M) < UNEQUAL[:, None], (len(OUTCOMES), N, M)) if mask else None
+    return certify_suite(data_set(OUTCOMES, M), THRESHOLDS, where=where, validate=False, **options)
+
+
+@pytest.mark.parametrize("mask", [False, True])
+@pytest.mark.parametrize("delta", [0.3, 0.05])
+@pytest.mark.parametrize("betas", [None, 0.3])
+def test_no_list_and_no_part_of_it_has_fewer_good_tasks_too_often(mask, delta, betas):
+    """Exactly, by all that can happen; the worst part of the list counts in each outcome."""
+    found = every_outcome(mask, delta=delta, betas=betas)
+    parts = [list(part) for size in range(1, N + 1) for part in itertools.combinations(range(N), size)]
+    claimed = np.stack([np.asarray(found.among(part)) for part in parts])
+    np.testing.assert_array_equal(claimed[-1], found.num_good)
+    worst = 0.0
+    for t, threshold in enumerate(THRESHOLDS.tolist()):
+        for num_bad in range(1, N + 1):
+            for performance in performances(threshold, num_bad):
+                good = np.asarray([sum(performance[part] >= threshold) for part in parts])
+                failed = np.any(claimed[:, :, t] > good[:, None], axis=0)
+                chance = probabilities(performance, UNEQUAL if mask else np.full(N, M))[failed].sum()
+                assert chance <= delta * (1 + 1e-6)
+                worst = max(worst, chance)
+    assert worst > 0.02 * delta  # some of delta is spent, so that the test could fail
+
+
+def test_a_single_trial_of_each_task_spends_nearly_all_of_delta():
+    """Five of five tasks succeed: with all of them just below B, the chance is B^5."""
+    threshold = 0.5
+    found = certify_suite(data_set(np.ones(N), 1), threshold, delta=0.5**5 * 1.001)
+    assert int(found.num_good[0]) == 1
+    assert int(certify_suite(data_set(np.ones(N), 1), threshold, delta=0.5**5 * 0.999).num_good[0]) == 0
+
+
+def test_bounds_fail_no_more_often_than_delta():
+    """By simulation, with all tasks just below B: those that pass are claimed wrongly."""
+    rng, delta, n, threshold = np.random.default_rng(0), 0.2, 8, 0.6
+    returns = (rng.random((4000, n, 6)) < threshold - 1e-6).astype(np.float32)
+    found = certify_suite(returns, threshold, support=(0, 1), delta=delta, bound="hoeffding", betas=[0.3, 0.6])
+    failures = int(np.sum(np.asarray(found.num_good) > 0))
+    assert stats.binomtest(failures, 4000, delta, alternative="greater").pvalue > 1e-3
+
+
+# --- what it says -------------------------------------------------------------------------------------------------
+
+
+def test_at_least_37_of_40():
+    counts = np.r_[np.full(38, 47), 30, 31]
+    found = certify_suite(data_set(counts, 50), 0.8, delta=0.05)
+    assert int(found.num_good[0]) == 37
+    assert str(found) == (
+        "With confidence 0.95: on at least 37 of these 40 tasks, the probability of success is at least 0.8."
+    )
+    assert float(found.share[0]) == pytest.approx(0.925, abs=1e-6)
+
+
+def test_four_trials_of_fifty_tasks_say_something():
+    counts = np.tile([4, 4, 3, 4, 2], 10)
+    good = np.asarray(certify_suite(data_set(counts, 4), [0.3, 0.5, 0.7], delta=0.05).num_good)
+    assert np.all(good > 0)
+    assert np.all(np.diff(good) < 0)
+
+
+def test_what_failed_counts_where_levels_are_unequal():
+    """20 tasks with a level of 0.376 and 20 with 0.048: of 4 that do not pass, those with 0.048 leave more doubt."""
+    for first, bad in ((4, 11), (2, 9), (0, 7)):
+        levels = np.r_[np.full(first, 0.376), np.full(4 - first, 0.048)]
+        others = np.r_[np.full(20 - first, 0.376), np.full(16 + first, 0.048)]
+        heads = jnp.asarray(1 - np.r_[levels, others], np.float32)
+        assert 4 + int(coins_allowed(heads, jnp.int32(4), jnp.float32(0.05))) == bad
+
+
+def test_all_tasks_and_nothing():
+    many = data_set(np.full(10, 50), 50)
+    assert "on all of these 10 tasks" in str(certify_suite(many, 0.5, delta=0.05))
+    few = certify_suite(data_set(np.zeros(10), 50), 0.5, delta=0.05)
+    assert Status(int(few.status[0])) is Status.VACUOUS
+    assert "nothing is certified about how many of these 10 tasks have a probability of success" in str(few)
+
+
+def test_two_policies_on_one_list():
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(0.7, 1, (2, 12, 40)).astype(np.float32)
+    found = certify_suite(paired(x, y - 0.6), [0.0, 0.4], support=(0, 1), delta=0.05, validate=False)
+    assert found.quantity == "expected return of policy A minus that of policy B"
+    found = certify_suite(paired(x, 0.2 * y), [0.0, 0.4], support=(0, 1), delta=0.05)
+    assert int(found.num_good[0]) == 12
+    assert "of policy A minus that of policy B" in str(found)
+
+
+def test_more_successes_never_say_less():
+    found = every_outcome(False, delta=0.2)
+    good = dict(zip(map(tuple, OUTCOMES.tolist()), np.asarray(found.num_good), strict=True))
+    for outcome, said in good.items():
+        for i in range(N):
+            if outcome[i] < M:
+                assert np.all(good[(*outcome[:i], outcome[i] + 1, *outcome[i + 1 :])] >= said)
+
+
+# --- shapes, types, bad input -------------------------------------------------------------------------------------
+
+
+def test_batches_jit_masks_and_summaries_agree(precision):
+    rng = np.random.default_rng(0)
+    returns = rng.integers(0, 3, (2, 12, 10)) / np.asarray(2, precision)
+    settings = {"support": (0.0, 1.0), "delta": 0.1}
+    found = certify_suite(returns, [0.2, 0.4], **settings)
+    for i, each in enumerate(returns):
+        np.testing.assert_array_equal(certify_suite(each, [0.2, 0.4], **settings).num_good, found.num_good[i])
+    traced = jax.jit(lambda x, delta: certify_suite(x, [0.2, 0.4], support=(0, 1), delta=delta).num_good)
+    np.testing.assert_array_equal(traced(returns, 0.1), found.num_good)
+    masked = np.concatenate([returns, np.full_like(returns, np.nan)], axis=-1)
+    where = np.broadcast_to(np.arange(20) < 10, masked.shape)
+    np.testing.assert_array_equal(certify_suite(masked, [0.2, 0.4], where=where, **settings).num_good, found.num_good)
+    summary = Histogram.empty(12, support=(0, 1), num_bins=2, dtype=precision).update(returns[0])
+    np.testing.assert_array_equal(certify_suite(summary, [0.2, 0.4], delta=0.1).num_good, found.num_good[0])
+
+
+def test_it_counts_what_the_bounds_say():
+    rng = np.random.default_rng(1)
+    returns = rng.uniform(0, 1, (12, 10)).astype(np.float32)
+    found = certify_suite(returns, [0.2, 0.3], support=(0, 1), delta=0.1, bound="hoeffding", betas=[0.2, 0.5])
+    for level, beta in enumerate((0.2, 0.5)):
+        lower = np.asarray(hoeffding(returns, beta, support=(0, 1)))
+        np.testing.assert_array_equal(found.violations[level], lower[:, None] < np.asarray([0.2, 0.3], np.float32))
+
+
+def test_under_a_trace_bad_input_certifies_nothing():
+    x = np.full((8, 6), 0.9, np.float32)
+
+    def good(x, delta, betas, threshold):
+        found = certify_suite(x, threshold, support=(0, 1), delta=delta, betas=betas)
+        return found.num_good[0], found.status[0]
+
+    traced = jax.jit(good)
+    assert int(traced(x, 0.2, 0.3, 0.2)[0]) > 0
+    for bad in (
+        (x, -0.1, 0.3, 0.2),
+        (x, 1.5, 0.3, 0.2),
+        (x, np.nan, 0.3, 0.2),
+        (x, 0.2, 0.0, 0.2),
+        (x, 0.2, 1.0, 0.2),
+        (x, 0.2, 0.3, np.nan),
+        (np.where(np.eye(8, 6) > 0, np.nan, x), 0.2, 0.3, 0.99),
+        (np.where(np.eye(8, 6) > 0, 7.0, x), 0.2, 0.3, 0.2),
+    ):
+        count, status = traced(*bad)
+        assert (int(count), Status(int(status))) == (0, Status.INVALID_INPUT)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"delta": 0.0}, "delta"),
+        ({"betas": [0.1, 1.0]}, r"betas\[1\] is 1"),
+        ({"betas": []}, "betas have shape"),
+        ({"bound": "best"}, "bound is 'best'; expected one of"),
+        ({"thresholds": np.inf}, "thresholds"),
+        ({"returns": np.full((8, 6), 2.0)}, "support"),
+        ({"returns": weighted(np.ones((8, 6)), np.ones(8), max_weight=1.0)}, "weighted"),
+    ],
+)
+def test_bad_input_is_named(change, words):
+    given = {"returns": np.full((8, 6), 0.5), "thresholds": 0.4, "support": (0, 1), "delta": 0.1} | change
+    with pytest.raises(ValueError, match=words):
+        certify_suite(**given)
+
+
+def test_a_part_of_the_list_has_places_in_it():
+    found = certify_suite(data_set(np.full(10, 20), 20), 0.5, delta=0.05)
+    np.testing.assert_array_equal(found.among([0, 3]), found.among(np.isin(np.arange(10), [0, 3])))
+    for wrong in ([], [0, 0], [10], [-1], [0.5], "0"):
+        with pytest.raises(ValueError, match="expected different places from 0 to 9"):
+            found.among(wrong)
+    assert len(found[:1]) == 1
+    np.testing.assert_array_equal(found[0].among([1]), [1])

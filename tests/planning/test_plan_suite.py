@@ -1,0 +1,109 @@
+"""Plans for fixed lists of tasks: against brute force, and with ``certify_suite`` as the judge."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from jaxcert import certify_suite
+from jaxcert.planning import Assumptions, plan_suite
+from jaxcert.planning._suite_trials import sums
+
+SKILL = np.r_[np.full(36, 0.95), np.full(4, 0.5)]
+
+
+def test_sums_of_unequal_coins_by_every_outcome():
+    heads = np.asarray([[0.1, 0.7, 0.35, 0.0], [1.0, 0.2, 0.9, 0.5]])
+    wanted = np.zeros((2, 5))
+    for outcome in itertools.product([0, 1], repeat=4):
+        wanted[:, sum(outcome) :] += np.prod(np.where(outcome, heads, 1 - heads), axis=1)[:, None]
+    np.testing.assert_allclose(sums(heads), wanted, rtol=0, atol=1e-15)
+
+
+def power_by_hand(skill: float, n: int, m: int, num_good: int, delta: float) -> float:
+    """Of one level of 0.3 at B = 0.5, for equal tasks: the number of successes with the nearest level, and its tail."""
+    c = np.arange(1, m + 1)
+    levels = stats.binom.sf(c - 1, m, 0.5)
+    powers = []
+    for enough, level in zip(c, levels, strict=True):
+        k = np.arange(n)
+        most = np.sum(stats.binom.cdf(k, n - num_good + 1, 1 - level) <= delta) - 1
+        powers.append(stats.binom.cdf(most, n, stats.binom.cdf(enough - 1, m, skill)))
+    return powers[int(np.argmin(abs(levels - 0.3)))]
+
+
+@pytest.mark.parametrize(("skill", "num_good"), [(0.8, 6), (0.9, 9), (0.9, 10)])
+def test_the_power_and_the_least_number_of_trials_by_hand(skill, num_good):
+    found = plan_suite(np.full(12, skill), num_good, 0.5, delta=0.05, betas=0.3, max_rollouts=50)
+    powers = [power_by_hand(skill, 12, m, num_good, 0.05) for m in (5, 10, 20, 50)]
+    np.testing.assert_allclose(found.powers[np.isin(found.num_rollouts, (5, 10, 20, 50))], powers, atol=2e-5)
+    enough = [m for m in range(1, 51) if power_by_hand(skill, 12, m, num_good, 0.05) >= 0.9]
+    assert found.least == min(enough, default=0)
+
+
+def test_so_many_trials_certify_the_list_in_nine_of_ten_cases():
+    found, rng = plan_suite(SKILL, 33, 0.8, delta=0.05), np.random.default_rng(0)
+    trials = rng.random((400, 40, found.least)) < SKILL[:, None]
+    share = np.mean(np.asarray(certify_suite(trials, 0.8, delta=0.05).num_good) >= 33)
+    power = found.powers[found.num_rollouts.index(found.least)]
+    assert power - 0.04 <= share <= power + 0.06  # the best level of each case counts
+    assert (found.num_above, found.limit) == (36, 35)
+    assert found.certified[found.num_rollouts.index(found.least)] >= 33
+    assert np.all(found.certified <= found.num_above)
+
+
+def test_what_no_number_of_trials_certifies():
+    found = plan_suite(SKILL, 37, 0.8, delta=0.05, max_rollouts=30)
+    assert found.least == 0
+    assert found.powers.max() < 0.01
+    assert "no number of trials up to 30 suffices" in str(found)
+    assert "36 tasks are better than 0.8, and ever more trials certify 35" in str(found)
+
+
+def test_a_pilot_of_successes_says_less_of_a_task_than_its_average():
+    """A task with five of five is not sure to succeed always."""
+    passed = np.arange(5) < np.r_[np.full(32, 5), np.full(8, 4)][:, None]
+    sure = plan_suite(passed.mean(axis=1), 30, 0.7, delta=0.05, max_rollouts=32)
+    found = plan_suite(passed, 30, 0.7, delta=0.05, max_rollouts=32)
+    same = plan_suite(passed.astype(float), 30, 0.7, support=(0, 1), delta=0.05, max_rollouts=32)
+    assert found.least == same.least > sure.least > 0
+
+
+@pytest.mark.slow
+def test_returns_are_resampled_from_each_task():
+    rng = np.random.default_rng(0)
+    pilot = np.clip(rng.beta(30, 6, (20, 1)) + rng.uniform(-0.2, 0.2, (20, 30)), 0, 1)
+    found = plan_suite(10 * pilot, 12, 7.0, support=(0, 10), delta=0.05, max_rollouts=50)
+    drawn = pilot[np.arange(20)[:, None], rng.integers(30, size=(200, 20, found.least))]
+    share = np.mean(np.asarray(certify_suite(drawn, 0.7, support=(0, 1), delta=0.05).num_good) >= 12)
+    assert 0.85 <= share <= 0.99
+    assert found.num_above == 20
+    assert found.certified[0] == 0
+    frame = found.to_frame()
+    assert frame["num_rollouts"].tolist() == list(found.num_rollouts)
+    assert frame["certified"].tolist() == found.certified.tolist()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"num_good": 0}, "num_good is 0; expected a whole number from 1 to the 40 tasks"),
+        ({"num_good": 41}, "num_good is 41"),
+        ({"threshold": 1.0}, r"threshold is 1; expected one inside the support \(0, 1\)"),
+        ({"delta": 0.0}, "delta is 0.0; expected a probability"),
+        ({"power": 1}, "power is 1; expected a probability"),
+        ({"betas": [0.1, 1.0]}, r"betas\[1\] is 1"),
+        ({"max_rollouts": 2000}, "max_rollouts is 2000; expected a whole number from 1 to 1,024"),
+        ({"pilot": 1.5 * SKILL}, r"pilot\[0\] is 1.425; expected a success probability"),
+        ({"pilot": np.full((40, 3), 0.5)}, "support is None"),
+        ({"support": (0, 10)}, r"support is \(0, 10\); expected none beside success probabilities"),
+        ({"pilot": []}, r"pilot has shape \(0,\); expected the success probabilities"),
+        ({"pilot": SKILL[:, None], "support": (0, 1)}, r"pilot has shape \(40, 1\)"),
+        ({"pilot": Assumptions(0.9, 0.1, None)}, "pilot is Assumptions about new tasks"),
+    ],
+)
+def test_what_is_refused(change, message):
+    given = {"pilot": SKILL, "num_good": 30, "threshold": 0.8, "delta": 0.05, **change}
+    with pytest.raises(ValueError, match=message):
+        plan_suite(given.pop("pilot"), given.pop("num_good"), given.pop("threshold"), **given)
