@@ -1,0 +1,53 @@
+"""`eval_info.json` of LeRobot: lists of episodes for each task of a group."""
+
+from jaxcert.report.formats._content import Content
+from jaxcert.report.formats._fields import Place
+from jaxcert.report.formats._found_rollouts import Format, Rollouts
+from jaxcert.returns._rows import Columns
+
+_USUAL = "successes"
+_METRICS = {_USUAL: Place.truth, "sum_rewards": Place.number, "max_rewards": Place.number}
+
+
+def _recognises(content: Content) -> bool:
+    value = content.json
+    return isinstance(value, dict) and ("per_task" in value or {"per_episode", "aggregated"} <= value.keys())
+
+
+def _read(content: Content) -> Rollouts:
+    tasks = Place(content.json).field("per_task").items()
+    labels = [_label(task) for task in tasks]
+    if again := next((label for i, label in enumerate(labels) if label in labels[:i]), None):
+        raise ValueError(f"per_task has {again!r:.60} twice; expected each task once")
+    metrics = [task.field("metrics") for task in tasks]
+    lengths = [_length(each) for each in metrics]
+    values = {
+        name: [read(entry) for each in metrics for entry in each.field(name).items()] for name, read in _METRICS.items()
+    }
+    episodes = [i for length in lengths for i in range(length)]
+    return Rollouts(
+        columns=Columns("task", "episode", _USUAL),
+        tasks=[label for label, length in zip(labels, lengths, strict=True) for _ in range(length)],
+        episodes=episodes,
+        values=values,
+        told=f"{len(tasks)} tasks, {len(episodes)} episodes",
+        ended=[""] * len(episodes),
+    )
+
+
+def _label(task: Place) -> str:
+    return f"{task.field('task_group').text()}/{task.field('task_id').label()}"
+
+
+def _length(metrics: Place) -> int:
+    """The number of episodes of a task, which each of its lists has."""
+    lengths = {name: len(metrics.field(name).items()) for name in _METRICS}
+    if not any(lengths.values()):
+        raise ValueError(f"{metrics.name} has no episode; expected one or more of each task")
+    if len({*lengths.values()}) > 1:
+        told = ", ".join(f"{length} {name}" for name, length in lengths.items())
+        raise ValueError(f"{metrics.name} has {told}; expected as many of each, one per episode")
+    return lengths[_USUAL]
+
+
+LEROBOT = Format("a LeRobot evaluation", _recognises, _read)

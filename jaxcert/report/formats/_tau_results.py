@@ -1,0 +1,93 @@
+"""Results of tau-bench, a list of runs, and of tau2-bench, an object with simulations."""
+
+from collections import Counter
+
+from jaxcert.report.formats._content import Content
+from jaxcert.report.formats._fields import Place
+from jaxcert.report.formats._found_rollouts import Format, Rollouts, asked_for
+from jaxcert.returns._rows import Columns
+
+_COLUMNS = Columns("task_id", "trial", "reward")
+_SUPPORTS = {_COLUMNS.value: (0.0, 1.0)}
+# The simulation ended by itself; after any other reason the reward is 0.
+_BY_THEMSELVES = ("user_stop", "agent_stop")
+# The simulation did not take place, and no reward is kept.
+_LOST = "infrastructure_error"
+
+
+def _recognises_list(content: Content) -> bool:
+    """Whether it is a list of runs; an empty one is what a run that was stopped at once leaves."""
+    value = content.json
+    if not isinstance(value, list):
+        return False
+    return not value or (isinstance(value[0], dict) and {"task_id", "trial"} <= value[0].keys())
+
+
+def _read_list(content: Content) -> Rollouts:
+    runs = Place(content.json, "results").items()
+    if not runs:
+        raise ValueError("is an empty list; expected runs with task_id, trial and reward")
+    failed = sum(run.field("info").maybe("error") is not None for run in runs)
+    return Rollouts(
+        columns=_COLUMNS,
+        tasks=[run.field("task_id").label() for run in runs],
+        episodes=[run.field("trial").integer() for run in runs],
+        values={_COLUMNS.value: [_reward(run) for run in runs]},
+        told=f"{len(runs)} runs",
+        ended=[""] * len(runs),
+        supports=_SUPPORTS,
+        remark=f"{failed} ended by an error, with the reward 0" if failed else "",
+    )
+
+
+def _recognises_object(content: Content) -> bool:
+    value = content.json
+    return isinstance(value, dict) and "tasks" in value and bool({"simulations", "info"} & value.keys())
+
+
+def _read_object(content: Content) -> Rollouts:
+    whole = Place(content.json)
+    if "simulations" not in content.json and whole.maybe("simulation_index"):
+        raise ValueError("has its simulations in other files (simulation_index); expected them in this file")
+    runs = whole.field("simulations").items()
+    pairs = [(run.field("task_id").label(), run.field("trial").integer()) for run in runs]
+    reasons = [run.field("termination_reason").text() for run in runs]
+    absent = _absent(whole, pairs)
+    rewards = [_kept_reward(run) for run in runs]
+    early = Counter(reason for reason in reasons if reason not in (*_BY_THEMSELVES, _LOST))
+    listed = ", ".join(f"{reason} ({count})" for reason, count in early.most_common())
+    return Rollouts(
+        columns=_COLUMNS,
+        tasks=[task for task, _ in (*pairs, *absent)],
+        episodes=[trial for _, trial in (*pairs, *absent)],
+        values={_COLUMNS.value: [*rewards, *[None] * len(absent)]},
+        told=f"{len(runs)} simulations",
+        ended=["lost to the infrastructure" if reason == _LOST else "" for reason in reasons]
+        + ["not in the file"] * len(absent),
+        supports=_SUPPORTS,
+        remark=f"{early.total()} ended early, {listed}" if early else "",
+    )
+
+
+def _kept_reward(run: Place) -> float | None:
+    return None if (info := run.maybe("reward_info")) is None else _reward(info)
+
+
+def _absent(whole: Place, pairs: list[tuple[int | str, int]]) -> list[tuple[int | str, int]]:
+    """The tasks and trials that were to be run and have no simulation."""
+    tasks = [task.field("id").label() for task in whole.field("tasks").items()]
+    wanted, found = asked_for(tasks, whole.field("info").field("num_trials").integer(), first=0), set(pairs)
+    if unknown := {task for task, _ in found} - set(tasks):
+        raise ValueError(f"holds a simulation of the task {next(iter(unknown))!r:.60}, which tasks does not list")
+    return [pair for pair in wanted if pair not in found]
+
+
+def _reward(place: Place) -> float:
+    reward = place.field("reward")
+    if not 0 <= reward.number() <= 1:
+        raise ValueError(f"{reward.name} is {reward.number():g}, expected a number from 0 to 1")
+    return reward.number()
+
+
+TAU = Format("tau-bench results", _recognises_list, _read_list)
+TAU2 = Format("tau2-bench results", _recognises_object, _read_object)
