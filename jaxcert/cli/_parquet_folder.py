@@ -1,0 +1,89 @@
+"""A folder of Parquet files in place of a file of returns: its options, and how it is read."""
+
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import typer
+
+from jaxcert.cli._options import columns_of
+from jaxcert.cli._reading import column_option, read_file
+from jaxcert.report import ReturnsFile, read_summary
+from jaxcert.report.folders._parts import holds_parquet
+from jaxcert.report.folders._read_summary import type_in_folder
+from jaxcert.report.formats import PLACE
+
+NumBins = Annotated[
+    int | None,
+    typer.Option(
+        "--num-bins",
+        metavar="N",
+        help="Of a folder: returns are rounded down to one of N + 1 values, by default 100; 1 for returns of 0 and 1.",
+    ),
+]
+Across = Annotated[
+    list[str] | None,
+    typer.Option("--across", metavar="NAME", help="Of a folder: a partition that does not tell tasks apart."),
+]
+Processes = Annotated[
+    int | None,
+    typer.Option("--processes", metavar="N", help="Of a folder: how many processes read it, by default 1."),
+]
+
+
+class FolderOptions(NamedTuple):
+    """What is said of a folder; None where nothing is."""
+
+    num_bins: int | None
+    across: list[str] | None
+    processes: int | None
+
+    def check(self, path: Path, report: Path | None) -> None:
+        """Raise ValueError beforehand for options of a folder given for a file, or a page of a folder."""
+        if holds_parquet(path) and report is not None:
+            raise ValueError("--report shows single rollouts, which are not kept of a folder")
+        given = [name for name, value in self._asdict().items() if value not in (None, [])]
+        if given and path.exists() and not holds_parquet(path):
+            options = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+            raise ValueError(f"{options} given for {path}; expected a folder of Parquet files for it")
+
+    def read(
+        self,
+        path: Path,
+        complete: Callable[[np.ndarray], dict[str, Any]],
+        *,
+        strict: bool,
+        unfinished: float | None,
+        **columns: Any,
+    ) -> ReturnsFile:
+        """The returns of a file, or of files of one task each; or the summary of a folder of Parquet files.
+
+        ``complete`` says which settings the returns have, by an array of their type: of a folder before it is read,
+        since that may take long.
+        """
+        if not holds_parquet(path) or PLACE in columns["task"]:
+            return read_file(path, strict=strict, unfinished=unfinished, **columns)
+        if unfinished is not None:
+            raise ValueError(f"--unfinished is given for {path}; Parquet files mark no rollout as unfinished")
+        options: dict[str, Any] = {"task": columns["task"], "value": columns["value"], "across": self.across or ()}
+        support = complete(np.empty(0, type_in_folder(path, **options))).get("support")
+        ends = None if support is None else (float(support[0]), float(support[1]))
+        options |= {name: value for name in ("num_bins", "processes") if (value := getattr(self, name)) is not None}
+        return read_summary(path, support=ends, strict=strict, **options)
+
+
+def refuse_parquet_folder(path: Path, columns: Mapping[str, str | None]) -> None:
+    """Raise ValueError for a folder of Parquet files where single rollouts are looked at, with a command that works."""
+    if not holds_parquet(path) or PLACE in (columns["task"] or ""):
+        return
+    read = {name: columns_of(**columns)[name] for name in ("task", "value")}
+    named = {name: column for name in read if (column := columns[name]) is not None}
+    support = [] if type_in_folder(path, **read, across=()) is bool else ["--support", "LOW", "HIGH"]
+    chosen = [word for name, column in named.items() for word in (column_option(name, column), column)]
+    words = ["jaxcert", "certify", str(path), *chosen, "--threshold", "X", *support, "--delta", "0.05"]
+    raise ValueError(
+        f"{path}: is a folder of Parquet files, whose single rollouts are not kept; expected a file, or a question at "
+        f"once, for example: {shlex.join(words)} (--mean or --safety S in place of --threshold X)"
+    )
