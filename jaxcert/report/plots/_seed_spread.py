@@ -1,0 +1,111 @@
+"""The spread of a batch of certificates, over seeds say: the median, a band around it, and their words.
+
+A band describes how certificates vary. It certifies nothing: neither does a median of certified numbers.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxcert.certificates._batch_axes import same_for_all
+from jaxcert.report.plots._axes import GREY
+
+Quantiles = tuple[float, float]
+_FAINT = {"alpha": 0.2, "linewidth": 0}
+_BAR = 4
+
+
+class Spread(NamedTuple):
+    """Two quantiles over the first axis of an array, and the median between them."""
+
+    low: np.ndarray
+    middle: np.ndarray
+    high: np.ndarray
+
+
+def spread_of(values: Any, quantiles: Quantiles) -> Spread:
+    """The spread of [seeds, ...]; quantiles of 0 and 1 are the least and the largest."""
+    return Spread(*np.quantile(np.asarray(values), (quantiles[0], 0.5, quantiles[1]), axis=0))
+
+
+def check_quantiles(quantiles: Any, what: str = "seed") -> None:
+    """Raise ValueError for what are no two quantiles."""
+    if not (np.shape(quantiles) == (2,) and 0 <= quantiles[0] <= quantiles[1] <= 1):
+        raise ValueError(f"quantiles is {quantiles!r}, expected two shares of the {what}s in increasing order")
+
+
+def shade(ax: Any, x: Any, spread: Spread, style: dict[str, Any], *, step: str | None = None) -> None:
+    """Draw the band in the colour of its curve; a bar where all x are the same, which has no area by itself."""
+    edge = {"linewidth": _BAR} if np.ptp(x) == 0 else {}
+    ax.fill_between(x, spread.low, spread.high, step=step, color=style["color"], **(_FAINT | edge))
+
+
+def explain_band(ax: Any, over: str, quantiles: Quantiles) -> None:
+    """The last entry of the legend: what the bands show, whatever their colour."""
+    ax.fill([], [], color=GREY, label=band_words(over, quantiles), **_FAINT)
+
+
+def singular(word: str) -> str:
+    """What a batch runs over, of one; who says "seeds" means it, too.
+
+    Example:
+        >>> singular("seeds"), singular("policies"), singular("class")
+        ('seed', 'policy', 'class')
+    """
+    if word.endswith("ies"):
+        return f"{word[:-3]}y"
+    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us")) else word
+
+
+def _several(word: str, count: int = 2) -> str:
+    """A word of so many: seed or seeds, policies, classes."""
+    if count == 1:
+        return word
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return f"{word[:-1]}ies"
+    return f"{word}es" if word.endswith(("s", "x")) else f"{word}s"
+
+
+def band_words(over: str, quantiles: Quantiles) -> str:
+    """What a band shows, for the legend.
+
+    Example:
+        >>> band_words("seed", (0, 1))
+        'from the lowest to the highest seed; no confidence band'
+    """
+    if tuple(quantiles) == (0, 1):
+        return f"from the lowest to the highest {over}; no confidence band"
+    low, high = (f"{100 * quantile:.3g} %" for quantile in quantiles)
+    return f"from {low} to {high} of the {_several(over)}; no confidence band"
+
+
+def median_words(label: str, over: str, count: int) -> str:
+    """The entry of a median in the legend.
+
+    Example:
+        >>> median_words("ours", "seed", 5)
+        'ours, median of 5 seeds'
+        >>> median_words("", "policy", 1)
+        'median of 1 policy'
+    """
+    return ", ".join(filter(None, [label, f"median of {count} {_several(over, count)}"]))
+
+
+def check_batch(certificate: Any, expected: tuple[str, ...], instead: str, *, name: str = "certificate") -> None:
+    """Raise ValueError unless a certificate has just these axes of a batch and, along them, the same thresholds."""
+    shape = certificate.batch_shape
+    if len(shape) != len(expected):
+        axes = f"a batch over {', '.join(expected)}" if expected else "one certificate"
+        held = f"a batch of {' × '.join(map(str, shape))}" if shape else "a single one"
+        raise ValueError(f"{name} is {held}; expected {axes}: {instead}")
+    if 0 in shape:
+        raise ValueError(f"{name} is a batch of {' × '.join(map(str, shape))}; expected at least one")
+    thresholds_of(certificate)
+
+
+def thresholds_of(certificate: Any) -> np.ndarray:
+    """The thresholds that all of a batch share, [t]."""
+    shared = same_for_all(certificate.thresholds, certificate._own("thresholds"))
+    if shared is None:
+        raise ValueError("certificate is a batch with different thresholds; expected the same for all of it")
+    return shared

@@ -1,0 +1,134 @@
+"""A plot by training step: of one run, of several, or of a batch of certificates."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import chex
+import numpy as np
+
+from jaxcert._validation import kind_of
+from jaxcert.certificates import floor_figures
+from jaxcert.report.plots._axes import MARKERS, drawing, dress, styles
+from jaxcert.report.plots._seed_spread import (
+    Quantiles,
+    check_batch,
+    check_quantiles,
+    explain_band,
+    median_words,
+    shade,
+    singular,
+    spread_of,
+    thresholds_of,
+)
+
+if TYPE_CHECKING:
+    from jaxcert.certificates import Certificate
+    from jaxcert.training import Checkpoint
+
+
+def plot_training(
+    checkpoints: "Sequence[Checkpoint] | Sequence[Sequence[Checkpoint]] | Certificate",
+    *,
+    steps: Sequence[int] | chex.Array | None = None,
+    band: str = "",
+    quantiles: Quantiles = (0, 1),
+    title: str = "",
+    ax: Any = None,
+) -> Any:
+    """Draw the certified safety at every checkpoint of a training run, one line per threshold.
+
+    With the probability that the run's budget leaves, the certificates of all checkpoints hold at once.
+
+    Args:
+        checkpoints: of a `jaxcert.training.CertificationHook`, with thresholds; with `band` a list of those of each
+            seed, at the same steps. Or a batch of certificates, with an axis of checkpoints, from returns
+            [checkpoints, n, m]; with `band` one of [seeds, checkpoints, n, m].
+        steps: of each checkpoint of a batch, [checkpoints]; by default they are numbered as they are indexed, from 0.
+        band: what the first axis of a batch runs over, in a word, such as "seed". Then a line is the median over it,
+            and the band shows how the certificates vary; it is no confidence band, and the median is no certificate.
+        quantiles: lower and upper end of the band, shares of the batch; by default from the least to the largest.
+        title: of the axes.
+        ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper.
+
+    Returns:
+        The axes; `save_figure` writes their figure.
+
+    Raises:
+        ValueError: no checkpoint, or one without a certificate at thresholds; seeds with other steps or thresholds
+            than the first; a batch with other axes, or steps that do not fit it.
+        ImportError: matplotlib is missing (`pip install 'jaxcert[plot]'`).
+
+    Example:
+        >>> plot_training(hook.checkpoints)  # doctest: +SKIP
+        >>> import numpy as np
+        >>> import jaxcert
+        >>> lower_bounds = np.random.default_rng(0).uniform(size=(5, 8, 50))  # 5 seeds, 8 checkpoints, 50 tasks
+        >>> found = jaxcert.certify_lower_bounds(lower_bounds, [0.2, 0.4], delta=0.01, beta=0.05)
+        >>> axes = plot_training(found, steps=range(1000, 9000, 1000), band="seed")
+        >>> [line.get_label() for line in axes.lines]
+        ['at least 0.2, median of 5 seeds', 'at least 0.4, median of 5 seeds']
+    """
+    band = singular(band)
+    check_quantiles(quantiles, band or "seed")
+    steps, xlabel, thresholds, safety = _recorded(checkpoints, steps, band)
+    with drawing(ax) as ax:
+        for place, (threshold, style) in enumerate(zip(thresholds.tolist(), styles(), strict=False)):
+            label, spread = f"at least {floor_figures(threshold)}", spread_of(safety[..., place], quantiles)
+            text = median_words(label, band, len(safety)) if band else label
+            ax.plot(steps, spread.middle, marker=MARKERS[place % len(MARKERS)], markersize=3, label=text, **style)
+            if band:
+                shade(ax, steps, spread, style)
+        if band:
+            explain_band(ax, band, quantiles)
+        dress(ax, title=title, xlabel=xlabel, ylabel="certified safety 1−ε")
+        ax.set_ylim(-0.02, 1.02)
+    return ax
+
+
+def _recorded(checkpoints: Any, steps: Any, band: str) -> tuple[np.ndarray, str, np.ndarray, np.ndarray]:
+    """The steps and their name, the thresholds [t] and the safety [seeds, checkpoints, t], of one seed without band."""
+    if not isinstance(checkpoints, Sequence):
+        return _of_batch(checkpoints, steps, band)
+    if steps is not None:
+        raise ValueError("checkpoints of training have steps of their own; expected no steps")
+    if not checkpoints:
+        raise ValueError(_NO_CHECKPOINTS)
+    if bool(band) != all(isinstance(one, Sequence) and not hasattr(one, "step") for one in checkpoints):
+        wanted = f"a list of those of each {band}" if band else "band='seed' with the checkpoints of several runs"
+        raise ValueError(f"checkpoints are of {'one run' if band else 'several runs'} of training; expected {wanted}")
+    runs = [_of_run(run) for run in (checkpoints if band else [checkpoints])]
+    first, *others = runs
+    if any(not np.array_equal(one, its) for run in others for one, its in zip(first[:2], run[:2], strict=True)):
+        raise ValueError(f"checkpoints of some {band} have other steps or thresholds than the first; expected the same")
+    return first[0], _STEPS, first[1], np.stack([safety for *_, safety in runs])
+
+
+def _of_run(checkpoints: "Sequence[Checkpoint]") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The steps [checkpoints], the thresholds [t] and the safety [checkpoints, t] of a run of training."""
+    if not checkpoints or any(one.safety is None for one in checkpoints):
+        raise ValueError(_NO_CHECKPOINTS)
+    found = [one.safety for one in checkpoints if one.safety is not None]
+    safety = np.stack([np.asarray(each.safety) for each in found])
+    return np.asarray([one.step for one in checkpoints]), np.asarray(found[0].thresholds), safety
+
+
+def _of_batch(certificate: Any, steps: Any, band: str) -> tuple[np.ndarray, str, np.ndarray, np.ndarray]:
+    if not hasattr(certificate, "safety"):
+        raise ValueError(f"checkpoints are {kind_of(certificate)}; expected certificates of a share of new tasks")
+    axes = (f"{band}s", "checkpoints") if band else ("checkpoints",)
+    check_batch(certificate, axes, "returns [checkpoints, n, m], or band='seed' for [seeds, checkpoints, n, m]")
+    count = certificate.batch_shape[-1]
+    if steps is not None and np.shape(steps) != (count,):
+        raise ValueError(f"steps has shape {np.shape(steps)}; expected one of each of the {count} checkpoints")
+    safety = np.asarray(certificate.safety)
+    numbers = np.arange(count) if steps is None else np.asarray(steps)
+    return (
+        numbers,
+        _STEPS if steps is not None else "checkpoint",
+        thresholds_of(certificate),
+        safety.reshape((-1, *safety.shape[-2:])),
+    )
+
+
+_NO_CHECKPOINTS = "expected checkpoints with certificates at thresholds, at least one"
+_STEPS = "environment steps"

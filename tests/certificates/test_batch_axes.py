@@ -1,0 +1,289 @@
+"""Batches of certificates: their elements by index, and tables and data sets with the names of their axes."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.tree_util import keystr, tree_leaves_with_path
+
+import jaxcert
+from jaxcert.certificates._batch_axes import Batched
+
+BATCH, N = (2, 3), 20
+RETURNS = np.random.default_rng(0).uniform(0, 1, (*BATCH, N, 4)).astype(np.float32)
+TASKS = [f"task {i}" for i in range(N)]
+THRESHOLDS, SETTINGS = [0.1, 0.3], {"support": (0, 1), "delta": 0.1}
+# Each type of answer, from returns [..., n, m].
+ASK = {
+    "plain": lambda x: jaxcert.certify(x, THRESHOLDS, **SETTINGS),
+    "auto": lambda x: jaxcert.certify(x, THRESHOLDS, beta="auto", **SETTINGS),
+    "levels": lambda x: jaxcert.certify_safety_level(x, [0.3, 0.5], **SETTINGS),
+    "band": lambda x: jaxcert.certify_band(x, THRESHOLDS, **SETTINGS),
+    "curve": lambda x: jaxcert.certify_band(x, None, **SETTINGS),
+    "successes": lambda x: jaxcert.certify_band(x > 0.1, THRESHOLDS, delta=0.1),
+    "interval": lambda x: jaxcert.certify_interval(x, THRESHOLDS, complete=True, **SETTINGS),
+    "improvement": lambda x: jaxcert.certify_improvement(x, x / 2, THRESHOLDS, **SETTINGS),
+    "shift": lambda x: jaxcert.certify_shift(ASK["plain"](x), divergence="kl", radius=0.02),
+    "anytime": lambda x: jaxcert.certify_anytime(x, THRESHOLDS, **SETTINGS),
+    "weighted": lambda x: jaxcert.certify_weighted(x, THRESHOLDS, np.ones(N), max_weight=1.0, **SETTINGS),
+    "sequential": lambda x: jaxcert.certify_sequential(x, THRESHOLDS, **SETTINGS),
+    "episode": lambda x: jaxcert.certify_episode(x, THRESHOLDS, delta=0.1),
+    "suite": lambda x: jaxcert.certify_suite(x, THRESHOLDS, **SETTINGS),
+    "tasks": lambda x: jaxcert.certify_each_task(x, THRESHOLDS, tasks=TASKS, **SETTINGS),
+    "mean": lambda x: jaxcert.certify_mean(x, **SETTINGS),
+    "cvar": lambda x: jaxcert.certify_cvar(x, [0.5, 1.0], cap=1.0, **SETTINGS),
+    "ranking": lambda x: jaxcert.certify_ranking(jnp.stack([jnp.asarray(x), x / 4], axis=-3), **SETTINGS),
+    "tail": lambda x: jaxcert.certify_tail(jaxcert.certify_band(x, None, **SETTINGS), [0.3, 0.5]),
+}
+# The names of the axes of each element's rows, and how many they are.
+ROWS = {"mean": {}, "cvar": {"alpha": 2}, "ranking": {"policy": 2, "other": 2}, "tail": {"share": 2}}
+SIZES = {"task": N, "threshold": 2, "share": 2, "alpha": 2, "policy": 2, "other": 2, "parameter": 2}
+# Of leading axes of returns; each takes two seconds or more to compile.
+QUICK = ("band",)
+EACH = pytest.mark.parametrize("name", ASK)
+
+
+@pytest.fixture(scope="module")
+def single():
+    """One element of each type."""
+    return {name: ask(RETURNS[1, 2]) for name, ask in ASK.items()}
+
+
+def stacked(certificate):
+    """As `vmap` gives it: all arrays have the axes of the batch. Element [i, j] has 10 i + j added to its numbers."""
+
+    def of(leaf):
+        leaf = np.asarray(leaf)
+        moved = [leaf + leaf.dtype.type(10 * i + j) if _moves(leaf) else leaf for i, j in np.ndindex(BATCH)]
+        return jnp.asarray(np.stack(moved).reshape(*BATCH, *leaf.shape))
+
+    return jax.tree.map(of, certificate)
+
+
+def _moves(leaf: np.ndarray) -> bool:
+    return leaf.dtype == np.float32  # codes of the status, counts and truth values stay
+
+
+def check_equal(one, other, rtol: float = 0):
+    for (path, a), (_, b) in zip(tree_leaves_with_path(one), tree_leaves_with_path(other), strict=True):
+        assert a.shape == b.shape, keystr(path)
+        np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=rtol, err_msg=keystr(path))
+    assert jax.tree.structure(one) == jax.tree.structure(other)
+
+
+@EACH
+def test_an_element_of_what_vmap_gives(single, name):
+    many = stacked(single[name])
+    assert single[name].batch_shape == ()
+    assert many.batch_shape == BATCH
+    for place in ((0, 0), (1, 2), (-1, -1)):
+        check_equal(many[place], jax.tree.map(lambda leaf, at=place: leaf[at], many))
+    check_equal(many[0], jax.tree.map(lambda leaf: leaf[0], many))
+    check_equal(many[1, 2], many[1][2])
+    check_equal(many[:, 1], jax.tree.map(lambda leaf: leaf[:, 1], many))
+    check_equal(many[..., 0:2, 1, slice(None)] if rows_are_indexed(name) else many[0:2, 1], many[:2][:, 1])
+    check_equal(many[...], many)
+    check_equal(many[::-1, 2], jax.tree.map(lambda leaf: leaf[::-1, 2], many))
+
+
+def rows_are_indexed(name: str) -> bool:
+    return name not in ("mean", "ranking")
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in ASK])
+def test_an_element_says_what_its_returns_alone_say(single, name):
+    """Settings that are no part of the batch have no axes of it."""
+    many = ASK[name](RETURNS)
+    assert many.batch_shape == BATCH
+    check_equal(many[1, 2], single[name], rtol=1e-5)
+    assert str(many[1, 2]) == str(single[name])
+    assert np.ndim(many.delta) == 0
+
+
+def test_thresholds_of_a_batch(single):
+    many = stacked(single["plain"])
+    check_equal(many[0, 2, 1], many[0, 2][1])
+    check_equal(many[..., 1], jax.tree.map(lambda leaf: leaf[..., 1:] if leaf.shape == (*BATCH, 2) else leaf, many))
+    check_equal(many[1, ..., ::-1], many[1][:, ::-1])
+    assert len(many) == 2
+    assert len(many[0]) == 3
+    assert [part.batch_shape for part in many] == [(3,), (3,)]
+    cvar = single["cvar"]
+    assert str(cvar[1]) == str(cvar).splitlines()[1]
+
+
+def test_beta_is_chosen_for_each_threshold_or_given(single):
+    auto, given = stacked(single["auto"]), stacked(single["plain"])
+    assert auto[1, 2, 0].beta.shape == (1,)
+    assert given[1, 2, 0].beta.shape == ()
+
+
+def test_a_setting_for_some_of_the_axes_alone(single):
+    """An axis of size 1 stands for all."""
+    many = stacked(single["plain"])
+    delta = jnp.asarray([[0.1], [0.2]], jnp.float32)
+    some = dataclasses.replace(many, delta=delta)
+    assert some[1, 2].delta == delta[1, 0]
+    assert some[1].delta.tolist() == [delta[1, 0]] * 3
+    assert some.to_xarray().delta.shape == BATCH
+
+
+def test_parts_of_a_batch_under_transformations(single):
+    many = stacked(single["plain"])
+    check_equal(jax.jit(lambda all_: all_[1, 2])(many), many[1, 2])
+    check_equal(jax.vmap(lambda row: row[2])(many), many[:, 2])
+    check_equal(jax.vmap(jax.vmap(lambda one: one[1]))(many), many[..., 1])
+
+
+@pytest.mark.parametrize(
+    ("index", "error", "words"),
+    [
+        ((0, 3), IndexError, "index is 3; the certificate has 3 along axis 1 of the batch"),
+        ((0, 0, 2), IndexError, "index is 2; the certificate has 2 thresholds"),
+        ((0, 0, 0, 0), IndexError, "has 4 entries; the certificate has 2 along axis 0 of the batch, 3 along"),
+        ((..., 0, ...), IndexError, "expected ... at most once"),
+        (0.5, TypeError, "index is 0.5; expected an integer or a slice$"),
+        ((0, 0, 0.5), TypeError, r"expected an integer or a slice \(a threshold: at\)"),
+        (True, TypeError, "index is True; expected an integer or a slice"),
+        (np.array([True, False]), TypeError, "expected an integer or a slice"),
+        (None, TypeError, "index is None; expected an integer or a slice"),
+    ],
+)
+def test_what_is_no_index(single, index, error, words):
+    with pytest.raises(error, match=words):
+        stacked(single["plain"])[index]
+
+
+def test_no_index_into_what_has_no_axes(single):
+    for name in ("mean", "ranking"):
+        check_equal(single[name][...], single[name])
+        with pytest.raises(TypeError, match="the certificate is a single one, without axes"):
+            single[name][0]
+    with pytest.raises(IndexError, match="has 2 entries; the certificate has 2 thresholds"):
+        single["plain"][0, 1]
+
+
+@EACH
+def test_a_row_for_each_element(single, name):
+    many, rows = stacked(single[name]), ROWS.get(name, {"threshold": len(single[name]) if name not in ROWS else 0})
+    frame = many.to_frame(dims=("seed", "checkpoint"), coords={"checkpoint": [10, 20, 30]})
+    values = many.to_dict()
+    shape = (*BATCH, *rows.values())
+    assert len(frame) == np.prod(shape)
+    assert list(frame.columns[:2]) == ["seed", "checkpoint"]
+    for i, place in enumerate(np.ndindex(shape)):
+        row = frame.iloc[i]
+        assert (row.seed, row.checkpoint) == (place[0], 10 * (place[1] + 1))
+        assert row.delta == values["delta"][place[0]][place[1]]
+        assert row.status == np.asarray(values["status"])[place[: np.ndim(values["status"])]]
+        for field, column in {"safety": "safety", "quantiles": "quantile", "mean": "mean", "order": "order"}.items():
+            if field in values:
+                assert row[column] == np.asarray(values[field])[place]
+    assert not {"lower_bounds", "history", "sampled"} & set(frame.columns)
+
+
+@EACH
+def test_a_data_set_with_named_axes(single, name):
+    many = stacked(single[name])
+    data = many.to_xarray(dims=("seed", "checkpoint"), coords={"seed": [7, 8]})
+    assert data.seed.values.tolist() == [7, 8]
+    size = SIZES | ({"threshold": N} if name == "curve" else {})
+    if name == "suite":
+        size = size | {"level": single[name].betas.size}
+    for field in dataclasses.fields(many):
+        held = getattr(many, field.name)
+        if field.name in data and not field.metadata.get("static"):
+            variable = data[field.name]
+            assert {axis: variable.sizes[axis] for axis in variable.dims[2:]} == {a: size[a] for a in variable.dims[2:]}
+            assert variable.dims[:2] == ("seed", "checkpoint")
+            expected = many.to_dict()[field.name]
+            np.testing.assert_array_equal(variable.values, expected)
+        elif field.metadata.get("static") and held is not None and field.name != "tasks":
+            assert data.attrs[field.name] == held
+    assert data.sel(seed=8).isel(checkpoint=2).status.values.tolist() == many[1, 2].to_dict()["status"]
+
+
+def test_thresholds_label_their_axis_where_they_are_the_same():
+    found = ASK["band"](RETURNS)
+    data = found.to_xarray()
+    assert data.safety.dims == ("axis_0", "axis_1", "threshold")
+    assert data.threshold.values.tolist() == THRESHOLDS
+    assert "thresholds" not in data
+    assert data.delta.dims == ()
+    one = data.safety.sel(threshold=0.3).values
+    np.testing.assert_array_equal(one, found.safety[..., 1])
+    assert list(found.to_frame().columns[:3]) == ["axis_0", "axis_1", "threshold"]
+    assert found.to_frame().threshold.unique().tolist() == THRESHOLDS
+    own = jaxcert.certify_band(RETURNS, None, **SETTINGS).to_xarray()
+    assert own.thresholds.dims == ("axis_0", "axis_1", "threshold")
+    names = ASK["tasks"](RETURNS[0, 0])
+    assert names.to_xarray().good.sel(task="task 7", threshold=0.3).item() == names.good[7, 1]
+    assert "task" not in names.to_frame()
+    alone = ASK["cvar"](RETURNS[0, 0])
+    assert alone.to_xarray()["mean"].sel(alpha=1.0).item() == alone.mean[1]
+    shares = dataclasses.replace(stacked(alone), alpha=jnp.asarray(np.random.default_rng(1).uniform(size=(*BATCH, 2))))
+    assert shares.to_xarray().alpha_by_element.shape == (*BATCH, 2)
+
+
+def test_a_data_set_goes_through_a_file(single, tmp_path):
+    xarray = pytest.importorskip("xarray")
+    data = stacked(single["plain"]).to_xarray(("seed", "checkpoint"))
+    data.to_netcdf(tmp_path / "found.nc", engine="scipy")
+    with xarray.open_dataset(tmp_path / "found.nc", engine="scipy") as read:
+        np.testing.assert_array_equal(read.safety, data.safety)
+        assert read.attrs["simultaneous"] == 0
+
+
+def test_tables_in_both_precisions(precision):
+    returns = RETURNS[0].astype(precision)
+    many = jaxcert.certify_mean(returns, support=(0, 1), delta=0.1)
+    frame, data = many.to_frame("seed"), many.to_xarray("seed")
+    assert frame["mean"].tolist() == data["mean"].values.tolist() == many.to_dict()["mean"]
+    assert frame["mean"].dtype == data["mean"].dtype == precision
+    assert frame.delta.unique().tolist() == [data.delta.item()] == [many.to_dict()["delta"]] == [0.1]
+    assert frame.seed.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"dims": ("seed",)}, r"dims is \('seed',\); expected 2 different names, for a batch of shape \(2, 3\)"),
+        ({"dims": ("seed", "seed")}, "expected 2 different names"),
+        ({"dims": "seed"}, "expected 2 different names"),
+        ({"dims": (0, 1)}, "expected 2 different names"),
+        ({"dims": ("seed", "safety")}, "dims has 'safety', which is a name of the certificate's own"),
+        ({"dims": ("seed", "threshold")}, "dims has 'threshold'"),
+        ({"coords": {"seed": [1, 2]}}, "coords has 'seed'; expected some of 'axis_0', 'axis_1'"),
+        ({"coords": {"axis_1": [1, 2]}}, r"coords has values of shape \(2,\) for 'axis_1'; expected \[3\]"),
+        ({"coords": {"threshold": [1, 2]}}, "coords has 'threshold'; expected some of"),
+    ],
+)
+@pytest.mark.parametrize("way", ["to_frame", "to_xarray"])
+def test_names_that_do_not_fit(single, way, settings, words):
+    alike = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (*BATCH, *leaf.shape)), single["plain"])
+    with pytest.raises(ValueError, match=words):
+        getattr(alike, way)(**settings)
+
+
+def test_no_table_of_traced_values(single):
+    with pytest.raises(ValueError, match="expected it outside of jit and vmap"):
+        jax.vmap(lambda one: one.to_xarray())(stacked(single["plain"]))
+
+
+def test_results_of_rollouts_pass_axes_on(single):
+    many = stacked(single["plain"])
+    held = jaxcert.rollouts._certify_policy.PolicyCertificate(many, jnp.zeros((*BATCH, N, 4)), None, None)
+    assert held.batch_shape == BATCH
+    check_equal(held[1, 2], many[1, 2])
+    assert held.to_frame(("seed", "checkpoint")).equals(many.to_frame(("seed", "checkpoint")))
+    assert held.to_xarray().equals(many.to_xarray())
+
+
+def test_every_type_of_answer_is_tested(single):
+    def below(kind):
+        return {kind}.union(*map(below, kind.__subclasses__()))
+
+    concrete = {kind for kind in below(Batched) if dataclasses.is_dataclass(kind)}
+    assert {type(one) for one in single.values()} == {k for k in concrete if k.__name__ != "PlugInEstimate"}
