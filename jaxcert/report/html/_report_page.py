@@ -6,32 +6,36 @@ from os import PathLike
 from typing import Any
 
 import chex
-import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert._files import check_suffix, write_whole
-from jaxcert._validation import kind_of
+from jaxcert._validation import check_open_unit
 from jaxcert._version import __version__
 from jaxcert.certificates import confidence
-from jaxcert.certificates._certificate import SAMPLED, is_difference
 from jaxcert.certificates._question import Question
 from jaxcert.diagnostics import Finding
 from jaxcert.questions import question_of, rows_of
-from jaxcert.questions._answers import sampled
-from jaxcert.report._document import ASSUMPTIONS
+from jaxcert.report._document import assumptions_of
 from jaxcert.report._readers import ReturnsFile
+from jaxcert.report.html._report_check import check_of
+from jaxcert.report.html._report_sample import Sample, check_policies, sample_of
 from jaxcert.report.html._report_tables import (
-    ALONE,
     TOGETHER,
+    alone,
     certified_table,
     curve_svg,
     curves,
     facts_table,
+    level_of,
+    returns_of,
     settings_table,
     tasks_svg,
 )
+from jaxcert.report.html._report_words import headlines_of, misses_of, reasons_of
+from jaxcert.returns import Returns
 
 _MOST_SENTENCES = 5
+_NO_CHECK = "a certificate of two policies has no witnesses"
 
 
 def write_report(
@@ -42,8 +46,12 @@ def write_report(
     support: tuple[float, float] | None = None,
     question: str | None = None,
     where: chex.Array | None = None,
-    title: str = "Certificate",
+    tasks: Sequence[Any] | None = None,
+    wanted: float | None = None,
+    title: str | None = None,
     data: ReturnsFile | None = None,
+    against: Returns | None = None,
+    policies: tuple[str, str] | None = None,
     findings: Sequence[Finding] | None = None,
     protocol: str | None = None,
     facts: Mapping[str, Any] | None = None,
@@ -54,19 +62,29 @@ def write_report(
 ) -> None:
     """Write a certificate as one page of HTML, which needs no other file and no network.
 
-    The page has the statement in words, the curve of certified safety and the bounds of all tasks where the certificate
-    counts them, assumptions, likely mistakes, settings, where the returns come from and how to check the page, as far
-    as it is given, and how to cite. Every figure is rounded to the safe side.
+    The page has the statement as a headline and in full, the curve of certified safety and the bounds of all tasks
+    where the certificate counts them, the tasks that are not shown to reach the threshold by name, why no more is
+    certified and what would help, assumptions, likely mistakes, settings, where the returns come from and how to check
+    the page, as far as it is given, and how to cite. What is certified is rounded to the safe side: a share to whole
+    tasks of a hundred, downwards. Of several thresholds the first three, as they were given, have a headline: the
+    largest or the best would be a choice after a look at the data.
 
     Args:
         path: the file, `.html`.
-        certificate: for one set of tasks, of one policy: the answer to a question of `jaxcert.questions`.
-        returns: float[n, m], from which it was computed.
+        certificate: for one set of tasks, of one policy or two: the answer to a question of `jaxcert.questions`. Of a
+            batch it is one element, `certificate[0, 7]`, with its returns, `returns[0, 7]`.
+        returns: float[n, m], from which it was computed; of two policies those of A.
         support: (a, b), as declared; None for a question that needs none.
         question: its name, needed where several have answers of this type, as means have.
         where: bool[n, m], which rollouts count; all by default.
-        title: heading of the page, such as the name of policy and tasks.
+        tasks: the names of the tasks, [n]; by default the labels in the file, or their places, from 0.
+        wanted: a safety, of which the page says why it is not certified; by default the next of a few usual ones.
+        title: heading of the page, such as the name of policy and tasks; by default the name of the file. The window is
+            called by it and the headline.
         data: the file that the returns were read from.
+        against: the returns of policy B, if the certificate is about two, with tasks in the order of A's: see
+            `jaxcert.align_tasks`.
+        policies: what A and B are called; by default by the names of their files.
         findings: of `jaxcert.diagnostics.diagnose`; None if it was not called.
         protocol: the digest of the protocol that was locked beforehand.
         facts: what is known of the origin of the returns, such as policy and seed: of `returns_facts`, or your own.
@@ -78,8 +96,9 @@ def write_report(
 
     Raises:
         FileExistsError: with `replace=False`, for a file that exists.
-        ValueError: a batched certificate, one of another kind (of two policies, from both sides, of other tasks),
-            returns of other tasks, another suffix, or no file can be written there.
+        ValueError: a batch of certificates, one of another kind (a ranking, of other tasks), of two policies without
+            the returns or the names of both, returns of other tasks, another number of names, a safety outside (0, 1),
+            another suffix, or no file can be written there.
         ImportError: without jinja2 or matplotlib (`pip install 'jaxcert[cli]'`).
 
     Example:
@@ -95,51 +114,79 @@ def write_report(
     """
     check_suffix(path, [".html"])
     asked = question_of(certificate, question, each="threshold")
-    of_one = (
-        not is_difference(getattr(certificate, "quantity", "")) and getattr(certificate, "source", SAMPLED) == SAMPLED
-    )
-    if len(asked.inputs) > 1 or sampled(certificate) is not certificate or not asked.columns or not of_one:
-        instead = "a page shows what one policy does, on tasks like the sampled ones (to_json writes any)"
-        raise ValueError(f"certificate is {kind_of(certificate)}; {instead}")
-    values = np.where(True if where is None else np.asarray(where), np.asarray(returns, np.float64), np.nan)
+    check_policies(certificate, asked, against)
     rows = [row["sentence"] for row in rows_of(certificate, asked)]
-    if values.ndim != 2 or len(values) != certificate.num_tasks:
-        raise ValueError(f"certificate is of {certificate.num_tasks} tasks, returns have shape {values.shape}")
-    together = getattr(certificate, "simultaneous", False)
+    if wanted is not None:
+        check_open_unit("wanted", wanted)
+    named = getattr(certificate, "tasks", None) if data is None else data.tasks
+    called = named if tasks is None else tasks
+    sample = sample_of(certificate.num_tasks, returns, where, support, called, against, policies, data)
     locked = {} if protocol is None else {"protocol, locked beforehand": protocol}
+    fixed = 0 if is_curve and not _holds_together(certificate) else len(rows)
     page = _template().render(
-        title=title,
+        **_statement(certificate, asked, sample, rows, fixed, wanted),
+        figures=_figures(certificate, asked, sample, is_curve=is_curve),
+        **_description(certificate, asked),
+        title=title or ("Certificate" if data is None else data.path.name),
         date=date,
-        sentences=[] if is_curve and not together else rows[:_MOST_SENTENCES],
-        confidence=confidence(float(certificate.delta)),
-        rows=certified_table(certificate, asked),
-        num_rows=len(rows),
-        question=asked.words,
-        not_about=asked.not_about,
-        settings=settings_table(certificate, asked, np.sum(~np.isnan(values), axis=1), support, data) | locked,
+        settings=settings_table(certificate, asked, sample, [data, against]) | locked,
         facts=facts_table(facts or {}),
         verify_command=verify_command,
-        figures=_figures(certificate, asked, np.nanmean(values, axis=1), support, is_curve=is_curve),
-        assumptions=ASSUMPTIONS,
+        check=_NO_CHECK if against is not None else check_of(certificate, asked, support, data, fixed),
         findings=findings,
-        version=__version__,
     )
     write_whole(path, page.encode("utf-8", "backslashreplace"), replace=replace)
 
 
-def _figures(
-    certificate: Any, question: Question, means: np.ndarray, support: tuple[float, float] | None, *, is_curve: bool
-) -> dict[str, Any] | None:
+def _holds_together(certificate: Any) -> bool:
+    return getattr(certificate, "simultaneous", False)
+
+
+def _statement(
+    certificate: Any, asked: Question, sample: Sample, rows: Sequence[str], fixed: int, wanted: float | None
+) -> dict[str, Any]:
+    """What is certified, row by row, which tasks miss, and why not more; ``fixed``: the rows that have a sentence."""
+    return {
+        "headlines": headlines_of(certificate, fixed),
+        "sentences": rows[: min(fixed, _MOST_SENTENCES)],
+        "rows": certified_table(certificate, asked),
+        "num_rows": len(rows),
+        "returned": returns_of(sample),
+        "policies": sample.policies,
+        "misses": misses_of(certificate, asked, sample, fixed),
+        "reasons": reasons_of(certificate, asked, sample, fixed, wanted),
+    }
+
+
+def _description(certificate: Any, asked: Question) -> dict[str, Any]:
+    """What kind of statement it is, about what, and on what it rests."""
+    return {
+        "kind": "Certificate for a fixed list of tasks" if asked.listed else "Certificate for new tasks",
+        "listed": asked.listed,
+        "question": asked.words,
+        "each": asked.each,
+        "by_itself": asked.each is not None and not _holds_together(certificate),
+        "num_tasks": certificate.num_tasks,
+        "confidence": confidence(float(certificate.delta)),
+        "not_about": asked.not_about,
+        "assumptions": assumptions_of([asked.name]),
+        "version": __version__,
+    }
+
+
+def _figures(certificate: Any, question: Question, sample: Sample, *, is_curve: bool) -> dict[str, Any] | None:
     """The curve and the bounds of all tasks, and what their captions say; None for an answer that counts no tasks."""
-    if question.curve is None or support is None:
+    if question.curve is None or sample.support is None:
         return None
-    shown = curves(certificate, float(support[0]))
+    shown = curves(certificate, question, sample.least)
     return {
         "quantity": certificate.quantity,
-        "alone": ALONE in shown,
+        "each": question.each,
+        "alone": alone(question) in shown,
         "together": TOGETHER in shown,
-        "curve": curve_svg(shown, None if is_curve else certificate, means),
-        "tasks": tasks_svg(certificate, means),
+        "curve": curve_svg(shown, None if is_curve else certificate, sample),
+        "tasks": tasks_svg(certificate, sample),
+        "level": level_of(certificate),
     }
 
 

@@ -3,7 +3,7 @@
 import contextlib
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,14 @@ from jaxcert.certificates import Certificate, ceil_figures, certify_lower_bounds
 from jaxcert.certificates._figures import level_figures
 from jaxcert.certificates._level_choice import AUTO
 from jaxcert.certificates._question import Question
-from jaxcert.certificates._registry import COUNTING, counts_bounds
+from jaxcert.certificates._registry import COUNTING, METHODS, counts_bounds
 from jaxcert.questions._answers import texts_of
 from jaxcert.report._curve import step_curve, thinned
 from jaxcert.report._readers import ReturnsFile
+from jaxcert.report.html._report_sample import Sample
 from jaxcert.report.plots import plot_bounds, plot_certificates
 from jaxcert.report.plots._axes import COLOURS, GREY, GRID, place_legend
+from jaxcert.returns import Returns
 
 # Small, so that text is of the size of the page's on a phone, and beside another figure on paper.
 _SIZE = (4.6, 3.1)
@@ -30,17 +32,22 @@ _MOST_REQUESTED = 20
 _MOST_EQUAL = 10_000
 # Text stays text, which can be searched and read aloud; identifiers are the same in every run.
 _SVG = {"svg.fonttype": "none", "svg.hashsalt": "jaxcert", "font.size": 9, "font.family": "sans-serif"}
-ALONE, TOGETHER = "each threshold by itself", "all thresholds at once"
+TOGETHER = "all thresholds at once"
 # The page's style sheet gives them other values on a dark screen.
 _VARIABLES = {"#000000": "currentColor", GRID: "var(--grid)", GREY: "var(--soft)"} | {
     colour: f"var(--curve-{i + 1})" for i, colour in enumerate(COLOURS[:2])
 }
 
 
-def curves(certificate: Certificate, low: float) -> dict[str, Certificate]:
+def alone(question: Question) -> str:
+    """The name of a curve of which each point holds for a number that was fixed beforehand."""
+    return f"each {question.each} by itself"
+
+
+def curves(certificate: Certificate, question: Question, low: float) -> dict[str, Certificate]:
     """Certified safety by threshold: each one by itself, and all together, as far as there are such curves."""
     curve = step_curve(certificate, max_points=_MOST_POINTS) if counts_bounds(certificate) else certificate
-    found = {TOGETHER if curve.simultaneous else ALONE: curve}
+    found = {TOGETHER if curve.simultaneous else alone(question): curve}
     if _has_band(certificate):
         settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "low": low}
         settings["kind"] = "equal_local_levels" if certificate.num_tasks <= _MOST_EQUAL else "dkw"
@@ -49,28 +56,56 @@ def curves(certificate: Certificate, low: float) -> dict[str, Certificate]:
     return found
 
 
-def curve_svg(shown: dict[str, Certificate], asked: Certificate | None, means: np.ndarray) -> str:
-    """The curves, the requested points if they are too few to hide them, and the share of the sampled tasks."""
-    points = []
-    if asked is not None and len(asked) <= _MOST_REQUESTED:
+def returns_of(sample: Sample) -> str:
+    """What the mean of a task is of."""
+    return "difference" if sample.policies else "return"
+
+
+def curve_svg(shown: dict[str, Certificate], asked: Certificate | None, sample: Sample) -> str:
+    """The curves, the requested points if they are too few to hide them, and the share of the sampled tasks.
+
+    What was requested is all of a curve without any other point; then nothing has to be told apart by a legend.
+    """
+    points, is_all = [], len(shown) == 1 and asked is not None and all(len(each) == 1 for each in shown.values())
+    if asked is not None and len(asked) <= _MOST_REQUESTED and not is_all:
         points = list(zip(asked.thresholds.tolist(), asked.safety.tolist(), strict=True))
     with _axes() as ax:
-        plot_certificates(shown, points=points, ax=ax)
-        shares = thinned(1 - np.arange(len(means)) / len(means), _MOST_POINTS)
-        ax.plot(thinned(np.sort(means), _MOST_POINTS), shares, ":", color=GREY, label="sampled tasks")
-        ax.set(xlabel="threshold", ylabel="share of tasks", title="")
-        place_legend(ax)
+        plot_certificates(next(iter(shown.values())) if is_all else shown, points=points, ax=ax)
+        ax.plot(*_shares(sample.means), ":", color=GREY, label="sampled tasks", drawstyle="steps-pre")
+        ax.set(xlabel="difference" if sample.policies else "threshold", ylabel="share of tasks", title="")
+        if not is_all:
+            place_legend(ax)
         return _svg(ax)
 
 
-def tasks_svg(certificate: Certificate, means: np.ndarray) -> str:
-    """The lower bound and the mean return of each task."""
+def _shares(means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where the share of the tasks with at least such a mean steps, and its value up to there; 0 beyond the largest."""
+    some = thinned(np.sort(means), _MOST_POINTS)
+    values = thinned(1 - np.arange(len(means)) / len(means), _MOST_POINTS)
+    return np.append(some, some[-1]), np.append(values, 0)
+
+
+def level_of(certificate: Certificate) -> str:
+    """With which probability a drawn lower bound may be too high, at most; empty where none was computed.
+
+    Where each threshold has a level of its own, the bounds are at the smallest that it may have.
+    """
+    counts = counts_bounds(certificate) or (
+        certificate.method in METHODS and METHODS[certificate.method].counts_successes
+    )
+    return level_figures(np.min(np.asarray(certificate.beta))) if counts else ""
+
+
+def tasks_svg(certificate: Certificate, sample: Sample) -> str:
+    """The lower bound and the mean return of each task, or of its difference."""
+    means = sample.means
     some = thinned(np.argsort(means, kind="stable"), _MOST_POINTS)
     with _axes() as ax:
         plot_bounds({"lower bound": np.asarray(certificate.lower_bounds)[some]}, performances=means[some], ax=ax)
         if len(some) < len(means):
             ax.set_xlabel(f"{len(some):,} of {len(means):,} tasks, from the worst")
-        ax.lines[0].set_label("mean return")
+        ax.lines[0].set_label(f"mean {returns_of(sample)}")
+        ax.set_ylabel(returns_of(sample))
         place_legend(ax)
         return _svg(ax)
 
@@ -118,34 +153,41 @@ def certified_table(certificate: Any, question: Question) -> list[dict[str, str]
 
 
 def settings_table(
-    certificate: Any,
-    question: Question,
-    counts: np.ndarray,
-    support: tuple[float, float] | None,
-    data: ReturnsFile | None,
+    certificate: Any, question: Question, sample: Sample, files: Sequence[Returns | None]
 ) -> dict[str, str]:
-    """What was computed, and from which file."""
-    fewest, most = counts.min(), counts.max()
+    """What was computed, and from which files."""
+    support, of_tasks = sample.support, question.curve is not None or question.missing is not None
     shown = {
         "tasks": str(certificate.num_tasks),
-        "rollouts per task": str(most) if fewest == most else f"{fewest} to {most}, {counts.sum()} in all",
+        **{f"rollouts per task{of}": _rollouts(count) for of, count in _by_policy(sample.counts)},
         "support of the returns": f"[{support[0]:.9g}, {support[1]:.9g}]" if support else "",
         "confidence": f"{confidence(float(certificate.delta))} (delta {ceil_figures(float(certificate.delta))})",
-        "bound of a task": getattr(certificate, "bound", ""),
+        "bound of a task" if of_tasks else "bound": getattr(certificate, "bound", ""),
         "method": getattr(certificate, "method", ""),
         "beta": _level(getattr(certificate, "beta", None)),
         **{name.replace("_", " "): _setting(getattr(certificate, field)) for name, field in _others(question)},
         "precision": str(certificate.delta.dtype),
     }
-    shown = {name: text for name, text in shown.items() if text}
-    if data is not None:
-        shown |= {"file": data.path.name, "SHA-256": data.sha256}
-    return shown
+    for of, file in _by_policy(files[: len(sample.counts)]):
+        if isinstance(file, ReturnsFile):
+            shown |= {f"file{of}": file.path.name, f"SHA-256{of}": file.sha256, f"content{of}": file.told}
+    return {name: text for name, text in shown.items() if text}
+
+
+def _by_policy(values: Sequence[Any]) -> list[tuple[str, Any]]:
+    """What there is for each policy, after the words that say of which one; none where there is one."""
+    words = [""] if len(values) == 1 else [" of A", " of B"]
+    return list(zip(words, values, strict=True))
+
+
+def _rollouts(counts: np.ndarray) -> str:
+    fewest, most = counts.min(), counts.max()
+    return str(most) if fewest == most else f"{fewest} to {most}, {counts.sum()} in all"
 
 
 def _others(question: Question) -> list[tuple[str, str]]:
-    """Settings of the question that have no row of their own, nor a column."""
-    shown = {"bound", "method", "beta", "delta", *question.columns.values()}
+    """Settings of the question that have no row of their own, nor a column. The row of tasks says how many."""
+    shown = {"tasks", "bound", "method", "beta", "delta", *question.columns.values()}
     return [(name, field) for name, field in question.settings.items() if field not in shown]
 
 

@@ -1,0 +1,149 @@
+"""Random runs of tasks that stop by themselves, with witnesses: the exact checker accepts each.
+
+    python -m benchmarks.run_witnesses --count 1000
+
+prints the table of `benchmarks.witnesses` for logs of single trials, some of them withdrawn, and for adaptive runs in
+both precisions, of successes and of other returns.
+"""
+
+import argparse
+import contextlib
+import functools
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from benchmarks.witnesses import Made, as_row, tally_of
+from jaxcert.report import run_record, write_certificates
+from jaxcert.report._recompute import precision
+from jaxcert.rollouts import AdaptiveCertificate, Trials, save_adaptive
+from jaxcert.rollouts._declared import declare
+from jaxcert.rollouts._trial_log import first_line, read_log, trial_line, with_line, withdrawal_line
+from jaxcert.sequential import certificate, init, update
+from jaxcert.sequential._wealth import about_successes
+
+_TASKS, _MOST = 30, 60
+
+
+class Kind(NamedTuple):
+    """Whether the returns are successes, and whether they are trials in a log."""
+
+    successes: bool
+    trials: bool
+
+
+KINDS: Mapping[tuple[str, str], Kind] = {
+    ("trials of successes", "float64"): Kind(True, True),
+    ("trials with scores", "float64"): Kind(False, True),
+    **{("adaptive, successes", dtype): Kind(True, False) for dtype in ("float32", "float64")},
+    **{("adaptive", dtype): Kind(False, False) for dtype in ("float32", "float64")},
+}
+
+
+def made_run(kind: Kind, dtype: str, seed: int, folder: Path) -> Made:
+    """A random run of that kind in its file, and its certificate file with witnesses."""
+    rng = np.random.default_rng(seed)
+    with precision(dtype), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        write = _trials if kind.trials else _adaptive
+        run, path, options = write(rng, kind.successes, folder)
+        record = run_record(run, rollouts={"source": "random"}, log=path, **options)
+    write_certificates(folder / "c.json", [record])
+    return Made(folder / "c.json", path, [str(each.message) for each in caught if "no witness" in str(each.message)])
+
+
+def _settings(rng: np.random.Generator, successes: bool) -> tuple[dict[str, Any], np.ndarray]:
+    """What is declared, and the returns [n, m] that the tasks have; few numbers decide the shapes."""
+    low, high = (0.0, 1.0) if successes else (-2.0, float(rng.choice([6.0, np.inf])))
+    means = rng.beta(6, 1, (_TASKS, 1))
+    x = rng.random((_TASKS, _MOST)) < means if successes else _scores(rng, means, low)
+    thresholds = low + (1.0 if successes else 8.0) * np.round(np.sort(rng.uniform(0.2, 0.8, 2)), 2)
+    settings = {
+        "thresholds": thresholds.tolist(),
+        "support": (low, high),
+        "delta": float(rng.choice([0.01, 0.05, 0.1])),
+    }
+    return settings | {"give_up": float(rng.choice([0.0, 0.1, 0.5])), "beta": float(rng.choice([0.05, 0.1]))}, x
+
+
+def _scores(rng: np.random.Generator, means: np.ndarray, low: float) -> np.ndarray:
+    x = low + 8 * rng.beta(20 * means, 20 * (1 - means) + 0.01, (_TASKS, _MOST))
+    return np.round(np.where(rng.random(x.shape) < 0.02, low, x), 4)
+
+
+def _trials(
+    rng: np.random.Generator, successes: bool, folder: Path
+) -> tuple[AdaptiveCertificate, Path, dict[str, Any]]:
+    """A log in which tasks were tried in random order, some trials withdrawn, and some made after it."""
+    settings, x = _settings(rng, successes)
+    labels = [f"p{i}" for i in range(_TASKS)]
+    declared = declare(labels, successes=successes, max_trials=_MOST, schedule="closest", **settings)
+    lines = [first_line(declared)]
+    log = read_log(f"{lines[0]}\n".encode())
+    for task in rng.permutation(np.repeat(np.arange(_TASKS), 25))[: rng.integers(300, 700)].tolist():
+        made = sum(each.task == task for each in log.trials)
+        lines.append(trial_line(log, task, bool(x[task, made]) if successes else float(x[task, made])))
+        log = with_line(log, lines[-1])
+        if rng.random() < 0.01:
+            lines.append(withdrawal_line(log, "mistyped"))
+            log = with_line(log, lines[-1])
+    path = folder / "run.jsonl"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    trials = Trials(path)
+    with path.open("a") as file:
+        file.write(f"{trial_line(log, 0, bool(x[0, -1]) if successes else float(x[0, -1]))}\n")
+    return trials.run(count_withdrawn=True), path, {"sha256": trials.sha256}
+
+
+def _adaptive(
+    rng: np.random.Generator, successes: bool, folder: Path
+) -> tuple[AdaptiveCertificate, Path, dict[str, Any]]:
+    """A run in which every task is rolled out until it is decided, or a deadline ends it."""
+    settings, x = _settings(rng, successes)
+    delta = settings.pop("delta")
+    state = init(_TASKS, binary=successes, max_rollouts_per_task=_MOST, **settings)
+    tasks, returns = [], []
+    for x_t in x.T[: rng.integers(10, _MOST)].astype(state.wealth.dtype):
+        chosen = np.flatnonzero(np.asarray(state.is_open).any(axis=-1))
+        state = update(state, np.where(np.isin(np.arange(_TASKS), chosen), x_t, 0), _only(chosen))
+        tasks, returns = [*tasks, *chosen], [*returns, *x_t[chosen]]
+    run = AdaptiveCertificate(
+        certificate=about_successes(certificate(state, delta), successes),
+        state=state,
+        tasks=None,
+        num_started=jnp.asarray(len(tasks), jnp.int32),
+        num_unfinished=jnp.asarray(0, jnp.int32),
+        passed_after=jnp.where(state.passed, len(tasks), 0).astype(jnp.int32),
+        rollout_task=jnp.asarray(tasks, jnp.int32),
+        rollout_return=jnp.asarray(returns, state.wealth.dtype),
+        deterministic=None,
+    )
+    save_adaptive(folder / "run.npz", run)
+    return run, folder / "run.npz", {}
+
+
+def _only(chosen: np.ndarray) -> np.ndarray:
+    """Each of these tasks, -1 for the others."""
+    return np.where(np.isin(np.arange(_TASKS), chosen), np.arange(_TASKS), -1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=1000, help="runs in all")
+    parser.add_argument("--every", type=int, default=50, help="one in so many has its risk lowered")
+    arguments = parser.parse_args()
+    parts = {each: 1 if kind.trials else 2 for each, kind in KINDS.items()}  # trials take longer
+    with contextlib.suppress(KeyboardInterrupt):
+        for (name, dtype), kind in KINDS.items():
+            make = functools.partial(made_run, kind, dtype)
+            seeds = range(-(-arguments.count * parts[name, dtype] // sum(parts.values())))
+            for line in as_row(name, dtype, *tally_of(make, seeds, every=arguments.every)):
+                print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,260 @@
+"""Random certificates with witnesses: the exact checker accepts each, and none with a risk below what it allows.
+
+    python -m benchmarks.witnesses --count 10000
+
+prints, for each kind of certificate and precision, how many were made and how many of their rows claim something, were
+accepted, were written without a witness, and were refused with a risk one float below the smallest one that is allowed.
+"""
+
+import argparse
+import contextlib
+import functools
+import inspect
+import json
+import math
+import tempfile
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import jaxcert
+from jaxcert.report import (
+    certificate_record,
+    check_exactly,
+    document_digest,
+    document_text,
+    read_returns,
+    write_certificates,
+)
+from jaxcert.report._recompute import precision
+
+SHAPES = (30, 6), (30, 20), (80, 12)  # few, since each is compiled
+
+
+class Kind(NamedTuple):
+    """A question and its options, and whether it is asked of successes."""
+
+    question: str
+    function: Callable[..., Any]
+    fixed: str
+    options: Mapping[str, Any] = MappingProxyType({})
+    successes: bool = False
+    masked: bool = False
+
+
+KINDS = {
+    "betting": Kind("safety", jaxcert.certify, "threshold"),
+    "betting, masked": Kind("safety", jaxcert.certify, "threshold", masked=True),
+    "scenario": Kind("safety", jaxcert.certify, "threshold", {"method": "scenario", "beta": 0.0003}),
+    "level": Kind("safety_level", jaxcert.certify_safety_level, "safety"),
+    "interval": Kind("interval", jaxcert.certify_interval, "threshold", {"complete": True}),
+    "suite": Kind("suite", jaxcert.certify_suite, "threshold"),
+    "attained": Kind("safety", jaxcert.certify, "threshold", successes=True),
+    "attained, masked": Kind("safety", jaxcert.certify, "threshold", masked=True, successes=True),
+    "attained at a beta": Kind("safety", jaxcert.certify, "threshold", {"beta": 0.2}, successes=True),
+    "one level": Kind("safety", jaxcert.certify, "threshold", {"method": "binomial"}, successes=True),
+    "level of successes": Kind("safety_level", jaxcert.certify_safety_level, "safety", successes=True),
+    "level, masked": Kind("safety_level", jaxcert.certify_safety_level, "safety", masked=True, successes=True),
+    "interval of successes": Kind(
+        "interval", jaxcert.certify_interval, "threshold", {"complete": True}, successes=True
+    ),
+    "suite of successes": Kind("suite", jaxcert.certify_suite, "threshold", successes=True),
+    "suite, masked": Kind("suite", jaxcert.certify_suite, "threshold", masked=True, successes=True),
+}
+
+
+class Made(NamedTuple):
+    """A certificate file, its file of returns, and the warnings of rows without a witness."""
+
+    certificate: Path
+    returns: Path
+    warned: list[str]
+
+
+def made(kind: Kind, dtype: str, seed: int, folder: Path) -> Made:
+    """A random certificate of that kind, written with its witnesses; half of the files of returns are tables."""
+    rng = np.random.default_rng(seed)
+    n, m = SHAPES[seed % len(SHAPES)]
+    low, high = (0.0, 1.0) if kind.successes else sorted(np.round(rng.normal(0, 10.0 ** rng.integers(-1, 4), 2), 3))
+    if not low < high:
+        high = low + 1.0
+    x = _returns(rng, n, m, low, high, kind.successes).astype(_TYPES[kind.successes, dtype])
+    where = rng.random((n, m)) < 0.8 if kind.masked else np.ones((n, m), bool)
+    where[:, 0] = True
+    path = _written(folder, x, where, as_table=bool(rng.integers(2)))
+    with precision(dtype), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        data, support = read_returns(path), (float(low), float(high))
+        mask = {} if data.where is None else {"where": data.where}
+        fixed = _fixed(rng, kind, data.returns, low, high)
+        delta, options = float(rng.choice([0.001, 0.01, 0.05, 0.1])), {**_spelled(kind, data.returns), **mask}
+        found = kind.function(data.returns, fixed, support=support, delta=delta, **options)
+        record = certificate_record(found, support=support, data=data, question=kind.question, witness=True)
+    write_certificates(folder / "c.json", [record])
+    return Made(folder / "c.json", path, [str(each.message) for each in caught if "no witness" in str(each.message)])
+
+
+# Successes have single precision as bool, and double precision as floats.
+_TYPES = {
+    (False, "float32"): "float32",
+    (False, "float64"): "float64",
+    (True, "float32"): "bool",
+    (True, "float64"): "float64",
+}
+
+
+def _spelled(kind: Kind, returns: np.ndarray) -> dict[str, Any]:
+    """The options, with those that are the default for bool where successes are floats."""
+    if not kind.successes or returns.dtype == bool:
+        return dict(kind.options)
+    takes_method = "method" in inspect.signature(kind.function).parameters
+    return {"bound": "clopper_pearson", **({"method": "attained"} if takes_method else {}), **kind.options}
+
+
+def _returns(rng: np.random.Generator, n: int, m: int, low: float, high: float, successes: bool) -> np.ndarray:
+    """Of tasks that are easy or hard, some with returns at the lower end."""
+    a, b = rng.uniform(0.5, 12, 2)
+    means = rng.beta(a, b / 4, (n, 1))
+    if successes:
+        return rng.random((n, m)) < means
+    x = low + (high - low) * rng.beta(20 * means, 20 * (1 - means) + 0.01, (n, m)) * 0.999
+    x = np.where(rng.random((n, m)) < 0.002, low, x)
+    # Within the support as it is written, in single precision, too.
+    return np.clip(
+        x, np.nextafter(np.float32(low), np.float32(np.inf)), np.nextafter(np.float32(high), np.float32(-np.inf))
+    )
+
+
+def _written(folder: Path, x: np.ndarray, where: np.ndarray, *, as_table: bool) -> Path:
+    path = folder / ("returns.csv" if as_table else "returns.npz")
+    if not as_table:
+        arrays: dict[str, Any] = {"returns": x} | ({} if where.all() else {"where": where})
+        np.savez(path, **arrays)
+        return path
+    rows = [f"{i},{j},{str(x[i, j]).lower()}" for i, j in np.argwhere(where)]
+    path.write_text("\n".join(["task_id,episode_id,total_return", *rows, ""]))
+    return path
+
+
+def _fixed(rng: np.random.Generator, kind: Kind, x: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Safeties; or thresholds, one of them a lower bound of a task, where rounding decides."""
+    if kind.fixed == "safety":
+        return np.asarray([0.5, 0.8])
+    averages = np.nan_to_num(np.nanmean(np.where(np.isfinite(x), x, np.nan), axis=1), nan=low)
+    thresholds = np.append(np.quantile(averages, rng.random(2)) * 0.98 + 0.02 * low, low + 0.3 * (high - low))
+    if kind.question == "safety" and not kind.successes and not kind.masked and "method" not in kind.options:
+        bounds = np.asarray(jaxcert.bounds.betting(x, 0.05, support=(low, high)))
+        thresholds[-1] = bounds[rng.integers(len(bounds))]
+    return np.maximum(thresholds, low)
+
+
+# --- risks one float below what is allowed ------------------------------------------------------------------------
+
+
+def verdicts(certificate: Path, returns: Path) -> list[tuple[bool, str]]:
+    """Of each row whether it is accepted, and its sentence or the reason."""
+    return [(holds, words) for holds, words in check_exactly(certificate, returns) if holds is not None]
+
+
+def altered(certificate: Path, change: Callable[[dict[str, Any]], object]) -> Path:
+    """The certificate file with a change of its first record, and a digest that fits."""
+    document = json.loads(certificate.read_text())
+    change(document["certificates"][0])
+    document["digest"] = document_digest(document)
+    path = certificate.with_name("altered.json")
+    path.write_text(document_text(document))
+    return path
+
+
+def with_risk(row: dict[str, Any], risk: float) -> None:
+    """A row with another risk, and the safety that follows from its decimal."""
+    row["epsilon"], row["safety"] = risk, 1 - risk
+    while not _adds_up(row):
+        row["safety"] = math.nextafter(row["safety"], 0)
+
+
+def _adds_up(row: dict[str, Any]) -> bool:
+    return Fraction(repr(row["epsilon"])) + Fraction(repr(row["safety"])) <= 1
+
+
+def smallest_risk(case: Made, index: int) -> tuple[float, bool, bool]:
+    """The smallest float that is accepted as the risk of a row; whether it is, and the one below it is not."""
+
+    def accepted(risk: float) -> bool:
+        path = altered(case.certificate, lambda record: with_risk(record["rows"][index], risk))
+        return verdicts(path, case.returns)[index][0]
+
+    low, high = 0.0, json.loads(case.certificate.read_text())["certificates"][0]["rows"][index]["epsilon"]
+    while math.nextafter(low, 1) < high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if accepted(middle) else (middle, high)
+    return high, accepted(high), not accepted(math.nextafter(high, 0))
+
+
+# --- the table ----------------------------------------------------------------------------------------------------
+
+
+def tally(kind: Kind, dtype: str, seeds: range, *, every: int) -> tuple[Counter[str], list[str]]:
+    """Counts over these certificates, of which one in ``every`` has its risk lowered; and what was refused."""
+    lowers = every if kind.fixed == "threshold" else None
+    return tally_of(functools.partial(made, kind, dtype), seeds, every=lowers)
+
+
+def tally_of(make: Callable[[int, Path], Made], seeds: range, *, every: int | None) -> tuple[Counter[str], list[str]]:
+    """The same of certificates that are made from a seed, in a folder; ``every`` None lowers no risk."""
+    counts, refused = Counter(), []
+    for seed in seeds:
+        with tempfile.TemporaryDirectory() as name:
+            case = make(seed, Path(name))
+            counts["made"] += 1
+            rows = json.loads(case.certificate.read_text())["certificates"][0]["rows"]
+            counts["without"] += sum("witness" in row and row["witness"] is None for row in rows)
+            refused += [f"seed {seed}: {words}" for words in case.warned]
+            for index, (row, (holds, words)) in enumerate(
+                zip(rows, verdicts(case.certificate, case.returns), strict=True)
+            ):
+                claims = row.get("witness") is not None
+                counts["claim"] += claims
+                counts["accepted"] += claims and holds
+                refused += [] if holds else [f"seed {seed}: {words}"]
+                if claims and every and seed % every == 0 and "epsilon" in row and row["safety"] > 0:
+                    counts["lowered"] += 1
+                    counts["refused"] += all(smallest_risk(case, index)[1:])
+    return counts, refused
+
+
+def _rows(count: int, every: int) -> Iterator[str]:
+    headings = ("certificates", "precision", "made", "rows that claim something", "accepted", "without a witness")
+    yield f"| {' | '.join((*headings, 'lowered', 'refused'))} |"
+    yield "|---|---|---|---|---|---|---|---|"
+    each = -(-count // (2 * len(KINDS)))
+    for name, kind in KINDS.items():
+        for dtype in ("float32", "float64"):
+            yield from as_row(name, dtype, *tally(kind, dtype, range(each), every=every))
+
+
+def as_row(name: str, dtype: str, counts: Counter[str], refused: list[str]) -> Iterator[str]:
+    """A line of the table, and what was refused."""
+    numbers = (counts[of] for of in ("made", "claim", "accepted", "without", "lowered", "refused"))
+    yield f"| {name} | {dtype} | {' | '.join(map(str, numbers))} |"
+    yield from refused
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=10_000, help="certificates in all")
+    parser.add_argument("--every", type=int, default=50, help="one in so many has its risk lowered")
+    arguments = parser.parse_args()
+    with contextlib.suppress(KeyboardInterrupt):
+        for line in _rows(arguments.count, arguments.every):
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

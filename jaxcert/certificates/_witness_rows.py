@@ -1,0 +1,121 @@
+"""What proves a row of each kind of certificate that counts tasks: its witnesses, or None where it claims nothing."""
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import ndtri
+
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
+from jaxcert.certificates._attained import ATTAINED
+from jaxcert.certificates._levels import by_quantiles, delta_shares, successes_at, successes_near
+from jaxcert.certificates._registry import counts_bounds
+from jaxcert.certificates._tolerance_limits import FEW, usual_limits
+from jaxcert.certificates._witness import Sample, at_one_level, bets, check_witnesses, decimal, divided_delta, rounded
+from jaxcert.certificates._witness_levels import at_a_given_level, at_the_best, sizes_of
+
+Witness = dict[str, Any]
+
+
+def of_counts(certificate: Any, sample: Sample, index: int) -> Witness | None:
+    """For ``certify``: at one level, or at the numbers of successes that were tried.
+
+    Raises:
+        ValueError: for a level that was chosen from the data, or soft counts; as ``check_witnesses``.
+    """
+    check_witnesses(certificate)
+    successes = certificate.method == ATTAINED.name
+    if np.ndim(certificate.beta) and not successes:
+        raise ValueError("beta is 'auto', whose share of delta has no witness; expected a number")
+    if not (successes or counts_bounds(certificate)):
+        raise ValueError(f"method is {certificate.method!r}, which adds up evidence and has no witnesses")
+    threshold, delta = certificate.thresholds[index], certificate.delta
+    if not certificate.safety[index] > 0 or not threshold > sample.low:
+        return None
+    if not successes:
+        passed = np.asarray(certificate.lower_bounds) >= threshold
+        return at_one_level(certificate.bound, sample, passed, float(threshold), certificate.beta, float(delta))
+    beta = certificate.beta if np.ndim(certificate.beta) else np.full(len(certificate.safety), certificate.beta)
+    enough, parts = _tried(certificate, sample, threshold)
+    row = float(threshold), int(certificate.num_violations[index]), float(beta[index])
+    return at_the_best(sample, enough, parts, row, delta)
+
+
+def _tried(certificate: Any, sample: Sample, threshold: np.ndarray) -> tuple[np.ndarray, list[float]]:
+    """The numbers of successes that ``certify`` tries there, [u, levels], and their shares of delta."""
+    sizes = jnp.asarray(sizes_of(sample), threshold.dtype)
+    thresholds = jnp.full(sizes.shape, threshold, threshold.dtype)
+    if np.ndim(certificate.beta):
+        parts = [float(part) for part in delta_shares(float(sizes_of(sample)[-1]))]
+        return np.asarray(successes_near(sizes, thresholds)), parts
+    return np.asarray(successes_at(sizes, thresholds, jnp.asarray(certificate.beta)))[:, None], [1.0]
+
+
+def of_limits(certificate: Any, sample: Sample, index: int) -> Witness | None:
+    """For ``certify_safety_level``: at the threshold that was found.
+
+    Raises:
+        ValueError: for levels that hold together; as ``check_witnesses``.
+    """
+    check_witnesses(certificate)
+    threshold, safety, delta = certificate.thresholds[index], certificate.safety[index], certificate.delta
+    if not safety > 0 or not threshold > sample.low:
+        return None
+    if not np.ndim(certificate.beta):
+        passed = np.asarray(certificate.lower_bounds) >= threshold
+        return at_one_level(certificate.bound, sample, passed, float(threshold), certificate.beta, float(delta))
+    most, beta = int(sample.num_rollouts.max()), float(certificate.beta[index])
+    if bool(sample.where.all()) and most <= FEW:
+        shares = [rounded(decimal(delta) / most, -math.inf)] * most
+        return at_a_given_level(sample, float(threshold), beta, shares, None)
+    allowed = usual_limits(certificate.num_tasks, np.asarray(sample.where.shape[1], delta.dtype), safety[None], delta)
+    chosen = int(np.argmin(np.abs(np.asarray(allowed.betas)[0] - certificate.beta[index])))
+    shares = divided_delta(delta, [float(part) for part in delta_shares(float(sample.where.shape[1]))])
+    return at_a_given_level(sample, float(threshold), beta, shares, chosen)
+
+
+def of_both_sides(certificate: Any, sample: Sample, index: int) -> Witness | None:
+    """For ``certify_interval``: of the lower end and, under "upper", of the upper one, each at delta / 2.
+
+    Upper bounds lie below the float before the threshold, so that the upper end holds there, too.
+
+    Raises:
+        ValueError: as ``check_witnesses``.
+    """
+    check_witnesses(certificate)
+    threshold, bound = certificate.thresholds[index], certificate.bound
+    half, witness = rounded(decimal(certificate.delta) / 2, -math.inf), {}
+    if certificate.safety[index] > 0 and threshold > sample.low:
+        passed = np.asarray(certificate.lower_bounds) >= threshold
+        witness = at_one_level(bound, sample, passed, float(threshold), certificate.beta, half)
+    if certificate.safety_upper[index] < 1:
+        before = np.nextafter(threshold, threshold.dtype.type(-np.inf))
+        passed = np.asarray(certificate.upper_bounds) < before
+        ends = decimal(sample.low) + decimal(sample.high)
+        found = at_one_level(bound, sample.reflected, passed, ends - decimal(before), certificate.beta_upper, half)
+        witness["upper"] = {**found, "threshold": float(before)}
+    return witness or None
+
+
+def of_lists(certificate: Any, sample: Sample, index: int) -> Witness | None:
+    """For ``certify_suite``: at the level that says most, each of which has an equal share of delta.
+
+    Raises:
+        ValueError: as ``check_witnesses``.
+    """
+    check_witnesses(certificate)
+    threshold, delta = certificate.thresholds[index], certificate.delta
+    if not certificate.num_good[index] > 0 or not threshold > sample.low:
+        return None
+    violations, betas = certificate.violations[..., index], certificate.betas
+    if certificate.bound == CLOPPER_PEARSON.name:
+        sizes = jnp.asarray(sizes_of(sample), threshold.dtype)
+        enough = by_quantiles(sizes, jnp.full(sizes.shape, threshold, threshold.dtype), -ndtri(jnp.asarray(betas)))
+        row = float(threshold), int(certificate.num_violations[index]), float(certificate.best_level[index])
+        return at_the_best(sample, np.asarray(enough), [1 / betas.size] * betas.size, row, delta)
+    chosen = int(np.argmin(violations.sum(axis=1) + certificate.allowance[:, index]))
+    share = float(delta) if betas.size == 1 else rounded(decimal(delta) / betas.size, -math.inf)
+    levels = [{"beta": float(beta), "share": share} for beta in betas]
+    found = bets(sample, ~violations[chosen], float(threshold), float(betas[chosen]))
+    return {"levels": levels, "chosen": chosen, "bets": found}

@@ -1,0 +1,115 @@
+"""A certificate file, checked in exact arithmetic from its witnesses, whatever kind of file holds the returns."""
+
+import hashlib
+import json
+import warnings
+from collections.abc import Iterator
+from fractions import Fraction
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxcert._contents import content_of
+from jaxcert.report import check_certificate, check_trials
+from jaxcert.report._episodes import unpacked
+from jaxcert.report._readers import ReturnsFile, read_returns
+from jaxcert.report._recompute import precision
+from jaxcert.rollouts import load_adaptive
+from jaxcert.rollouts._run_witness import declared_by, returns_by_task
+
+
+def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]) -> Iterator[tuple[bool | None, str]]:
+    """Check a certificate file from the witnesses that it holds, in integers and fractions alone.
+
+    That is what `check_certificate`, a file of Python's standard library, does by itself for returns in a `.csv`, and
+    `check_trials`, another one, for a log of ``Trials``. Other kinds of files are read by `read_returns`, the file of
+    an adaptive run by ``load_adaptive``, and their floats taken as the numbers that they are.
+
+    Args:
+        certificate: the certificate file, written with witnesses.
+        returns: the file of returns; for tasks that stop by themselves the log or the file of the run.
+
+    Returns:
+        For each row two pairs: None with its place, when its check begins, and whether it is proven, with its sentence
+        or what is wrong.
+
+    Raises:
+        FileNotFoundError: a file is missing.
+        ValueError: what is wrong with the certificate file as a whole, such as another file of returns.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> import numpy as np
+        >>> import jaxcert
+        >>> from jaxcert.report import certificate_record, read_returns, write_certificates
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder) / "returns.npz"
+        ...     np.savez(file, returns=np.full((50, 10), 0.75, np.float32))
+        ...     data = read_returns(file)
+        ...     found = jaxcert.certify(data.returns, 0.5, support=(0, 1), delta=0.05)
+        ...     path = file.with_name("certificate.json")
+        ...     write_certificates(path, [certificate_record(found, support=(0, 1), data=data, witness=True)])
+        ...     print([holds for holds, _ in check_exactly(path, file)])
+        [None, True]
+    """
+    document = content_of(certificate, "a certificate file")
+    try:
+        if _stops(document):
+            yield from check_trials.check(document, lambda data: run_exactly(returns, data["sha256"], data["dtype"]))
+        else:
+            yield from check_certificate.check(document, lambda data: exactly(_read(returns, data)))
+    except ValueError as error:
+        raise ValueError(f"{certificate}: {error}") from error
+    except check_certificate.WRONG as error:
+        raise ValueError(f"{certificate}: has not the form of a certificate file ({error!r})") from error
+
+
+def _stops(document: bytes) -> bool:
+    """Whether it is about tasks that stop by themselves."""
+    held = json.loads(document)
+    return any("rollouts" in record for record in held["certificates"])
+
+
+def run_exactly(
+    path: str | PathLike[str], sha256: str | None, dtype: str
+) -> tuple[list[list[Fraction]], str, dict[str, Any]]:
+    """The returns of each task as fractions, the SHA-256 and what was declared, of a log or of the file of a run.
+
+    Args:
+        path: the file.
+        sha256: of the part of a log that counts; by default all of it.
+        dtype: the precision of the run.
+    """
+    content = content_of(path, "a log of trials, or the file of a run")
+    if Path(path).suffix.lower() != ".npz":
+        return check_trials.read_log(content, sha256 or hashlib.sha256(content).hexdigest())
+    with precision(dtype):
+        run = load_adaptive(path)
+        declared = json.loads(json.dumps(declared_by(run)), **check_certificate.READING)
+        returns = returns_by_task(run)
+    return [[*map(Fraction, task)] for task in returns], hashlib.sha256(content).hexdigest(), declared
+
+
+def exactly(data: ReturnsFile) -> tuple[list[list[Fraction]], str]:
+    """The returns of each task, those that a table in CSV spells or else the floats; and the SHA-256 of their file."""
+    is_table = data.columns is not None and data.path.is_file() and data.path.name.lower().endswith((".csv", ".csv.gz"))
+    if data.columns is not None and is_table:
+        content = data.path.read_bytes()
+        text = unpacked(content) if data.path.name.lower().endswith(".gz") else content
+        return check_certificate.read_csv(text, data.columns._asdict())[0], hashlib.sha256(content).hexdigest()
+    where = np.ones(data.returns.shape, bool) if data.where is None else data.where
+    tasks = [[Fraction(x) for x in row[ok].tolist()] for row, ok in zip(data.returns, where, strict=True)]
+    return tasks, data.sha256
+
+
+def _read(path: str | PathLike[str], data: Any) -> ReturnsFile:
+    """The file, by what the certificate says of it; whether that is right is seen by its SHA-256."""
+    columns, counted = data.get("columns"), data.get("unfinished") or {}
+    options = {} if columns is None else {**columns, "episode": columns["episode"] or None}
+    if "counted_as" in counted:
+        options["unfinished"] = float(counted["counted_as"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # what is missing is part of the record
+        return read_returns(path, **options)

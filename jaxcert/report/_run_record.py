@@ -1,0 +1,68 @@
+"""The record of an adaptive run for a certificate file, with what proves it in exact arithmetic."""
+
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from jaxcert.report import check_trials
+from jaxcert.report._exact_check import run_exactly
+from jaxcert.report._witnesses import where_proven
+from jaxcert.report._writers import certificate_record
+from jaxcert.rollouts import AdaptiveCertificate
+from jaxcert.rollouts._run_witness import check_provable, stops_of
+
+
+def run_record(
+    run: AdaptiveCertificate,
+    *,
+    rollouts: Mapping[str, Any],
+    log: str | PathLike[str] | None = None,
+    sha256: str | None = None,
+) -> dict[str, Any]:
+    """As `certificate_record`, of a run of ``certify_adaptive`` or ``Trials``.
+
+    Args:
+        run: the run; its support is the one that it was computed with.
+        rollouts: where its rollouts come from, and how many there were, as values for JSON.
+        log: the log of ``Trials`` or the file of ``save_adaptive`` with its rollouts. With it each row that claims
+            something has an entry `witness` with what proves it in exact arithmetic (`check_exactly`), which is None
+            where exact arithmetic does not confirm the row.
+        sha256: of a log that has grown since, the SHA-256 up to the trials of the run (``Trials.sha256``).
+
+    Returns:
+        A dictionary of strings, numbers, lists and dictionaries.
+
+    Raises:
+        FileNotFoundError: there is no such log.
+        ValueError: with ``log``, for bets that are predicted, or for another file.
+
+    Warns:
+        UserWarning: with ``log``, exact arithmetic does not confirm a row, as where withdrawn trials do not count, or a
+            log was read in single precision.
+
+    Example:
+        >>> import tempfile
+        >>> import jax
+        >>> from jaxcert.rollouts import Trials
+        >>> with tempfile.TemporaryDirectory() as folder, jax.enable_x64(True):
+        ...     trials = Trials.start(f"{folder}/run.jsonl", list("abc"), 0.5, successes=True, delta=0.2)
+        ...     for task in "aaaaaabbbbbb":
+        ...         trials.add(task, True)
+        ...     record = run_record(trials.run(), rollouts={"source": "trials"}, log=trials.path)
+        >>> record["rows"][0]["witness"]["rollouts"]
+        [6, 6, None]
+    """
+    low, high = float(run.state.low), float(run.state.high)
+    record = {**certificate_record(run.certificate, support=(low, high)), "rollouts": dict(rollouts)}
+    if log is None:
+        return record
+    check_provable(run)
+    dtype = record["settings"]["dtype"]
+    found = run_exactly(log, sha256, dtype)
+    counts = [*map(len, found[0])]
+    sizes = {"min": min(counts), "max": max(counts), "total": sum(counts)}
+    data = {"file": Path(log).name, "sha256": found[1], "num_rollouts": sizes, "dtype": dtype, "columns": None}
+    witnesses = [stops_of(run, i) for i in range(len(record["rows"]))]
+    record = {**record, "data": data}
+    return where_proven(record, witnesses, lambda document: check_trials.check(document, lambda _: found))

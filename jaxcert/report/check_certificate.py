@@ -1,0 +1,250 @@
+r"""A certificate file, checked from its witnesses in exact arithmetic, with Python's standard library alone.
+
+Run `python check_certificate.py certificate.json returns.csv`. The decimals that are written are taken as fractions.
+Of n tasks, each with m independent returns X in [a, b] of mean J, a task *passes* at B > a by a witness, one of
+
+* a bet l in [0, 1] with prod_j (1 - l + l (X_j - a) / (B - a)) >= 1/beta;
+* successes s = sum_j X_j >= c of returns of 0 and 1, where P[Bin(m, B) >= c] <= beta: the least c, if beta is set.
+
+**Theorem.** A task with J < B passes with probability at most beta: by theorem 1 of Ming, Shen and Wang
+(arXiv 2603.10329), which allows any bet that the data choose; successes by definition. Let k tasks not pass. With
+probability at least 1 - delta: if the tasks were sampled independently, a new one has J < B with probability at most
+epsilon, where P[Bin(n, epsilon (1 - beta)) <= k] <= delta; if they are a list, fewer than v of them have J < B, where
+coins of 1 - beta for the k tasks and for v - k others, those with the largest beta, show at most k heads with
+probability at most delta. (Unequal beta: a coin of epsilon (1 - beta) for each task.) Where several levels were tried,
+one suffices at its share of delta. Of a + b - X, at a + b - B, it bounds P[J >= B].
+"""
+
+import csv
+import io
+import json
+import re
+import sys
+from collections import Counter, namedtuple
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from hashlib import sha256
+from math import lcm, prod
+from pathlib import Path
+from typing import Any
+
+
+class Number(str):
+    """A number, as it is written."""
+
+
+FORMAT, FORMAT_VERSION = "jaxcert certificates", 5
+BELIEVED = """What remains to be believed:
+- the theorem, proven in the theory page of jaxcert;
+- that question, support, delta, levels, their shares of delta, numbers of tasks and of rollouts, or else what a log
+  declares, were settled before the data were seen: a protocol's digest, or that line, made public before, shows it;
+- that the returns are what happened, all of it, with a policy that was fixed beforehand;
+- that rollouts are independent and, where it says "a new task", tasks are independent draws from one distribution."""
+_DECIMAL = re.compile(r"-?([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})([eE][+-]?[0-9]{1,3})?")
+_WORDS = dict(re.findall(r"(\w+)=(.)", "true=1 yes=1 pass=1 passed=1 success=1 false=0 no=0 fail=0 failed=0 failure=0"))
+_NOTE = "Each row holds for a {} fixed before the data were seen, not for one chosen after a look at the rows."
+_N, _OF = r"(-?[0-9]+(?:\.[0-9]+)?(?:e[+-][0-9]+)?)", "(?:expected return|probability of success)"
+_START, _AT_LEAST = f"With confidence {_N}: ", f"the {_OF} is at least {_N}"
+_NEW = f"{_START}on a new task from the same distribution, {_AT_LEAST} with"
+_LISTED = rf"{_START}on (?:at least ([0-9]+) of these|all of these) ([0-9]+) tasks, {_AT_LEAST}\."
+_NOTHING = rf"{_START}nothing is certified about (?:how many of these [0-9]+ tasks have )?an? {_OF} of at least {_N}\."
+_COLUMNS = {"threshold", "safety", "epsilon", "num_violations", "num_valid", "safety_upper", "num_below", "num_good"}
+_COLUMNS |= {"beta", "status", "sentence", "witness", "advice"}
+Case = namedtuple("Case", "tasks low high delta settings binary")  # the returns of each task, a, b or None, ...
+WRONG = ValueError, LookupError, TypeError, AttributeError, ArithmeticError, OSError, csv.Error
+READING: Any = dict.fromkeys(("parse_float", "parse_int", "parse_constant"), Number)
+READING |= {"object_pairs_hook": lambda held: _need(len(dict(held)) == len(held), "a name twice") or dict(held)}
+
+
+def _need(holds: bool, words: str) -> None:
+    if not holds:
+        raise ValueError(words)
+
+
+def _number(text: Any) -> Fraction:
+    _need(isinstance(text, Number) and bool(_DECIMAL.fullmatch(text)), f"{text!r:.40} stands for a finite number")
+    return Fraction(text)
+
+
+def wins(bet: Fraction, returns: list[Fraction], low: Fraction, threshold: Fraction, beta: Fraction) -> bool:
+    """Whether prod_j (1 - l + l (X_j - a) / (B - a)) >= 1/beta: integers, each factor times the same one."""
+    unit = lcm(low.denominator, threshold.denominator, *(x.denominator for x in returns))
+    least, width, (bold, one) = int(low * unit), int((threshold - low) * unit), bet.as_integer_ratio()
+    factors = [(one - bold) * width + bold * (x.numerator * (unit // x.denominator) - least) for x in returns]
+    return prod(factors) * beta.numerator >= (one * width) ** len(returns) * beta.denominator
+
+
+def rarely(k: int, coins: dict[Fraction, int], delta: Fraction) -> bool:
+    """Whether P[at most k heads] <= delta, of so many coins of each probability: sums of integers over unit**n."""
+    n, unit, ways = sum(coins.values()), lcm(*(p.denominator for p in coins)), [1]
+    _need(all(0 <= p <= 1 for p in coins), "a risk or a level is no probability")
+    if k < 0 or k >= n:
+        return k < 0
+    if len(coins) == 1:  # sum_j C(n, j) heads**j tails**(n - j)
+        term, total, heads = 1, 1, int(min(coins) * unit)
+        for j in range(1, k + 1):
+            term = term * heads * (n - j + 1) // j
+            total = total * (unit - heads) + term
+        total *= (unit - heads) ** (n - k)
+    else:  # coin by coin the weights of 0, ..., k heads
+        for heads in (int(p * unit) for p, count in coins.items() for _ in range(count)):
+            ways = [x * (unit - heads) + y * heads for x, y in zip([*ways, 0], [0, *ways], strict=True)][: k + 1]
+        total = sum(ways)
+    return total * delta.denominator <= delta.numerator * unit**n
+
+
+def witnessed(witness: Any, case: Case, threshold: Fraction, stated: Any = None) -> tuple[list, list, Fraction]:
+    """Which tasks pass, each witness checked; the level of each, at most one that is stated; the share of delta."""
+    _need(isinstance(witness, dict), "it has no witness")
+    levels, chosen, by_bets, enough = witness["levels"], int(_number(witness["chosen"])), "bets" in witness, {}
+    shares, level = [_number(each["share"]) for each in levels], levels[chosen]
+    _need(chosen >= 0 < min(shares) and sum(shares) <= case.delta, "its shares are not positive, or exceed delta")
+    same = case.settings.get("betas") in (None, [each.get("beta") for each in levels]) if by_bets else case.binary
+    _need(same, "it has other levels than the settings, or successes of returns other than 0 and 1")
+    given, sizes = witness["bets" if by_bets else "successes"], [len(task) for task in case.tasks]
+    _need(len(given) == len(sizes), f"it has {len(given)} witnesses, of {len(sizes)} tasks")
+    betas = {m: _number(level["beta"] if by_bets else level["beta"][str(m)]) for m in sizes}
+    one_level = not by_bets and isinstance(case.settings.get("beta"), Number)
+    for m, beta in betas.items():
+        fits = stated in (None, beta) or (beta < stated and not by_bets)
+        _need(0 < beta < 1 and fits, f"a level is {beta}; stated is {stated}")
+        c = enough[m] = 1 if by_bets else int(_number(level["enough"][str(m)]))
+        rare = by_bets or (c > 0 and rarely(m - c, {1 - threshold: m}, beta))
+        least = not one_level or stated is None or not rarely(m - c + 1, {1 - threshold: m}, stated)
+        _need(rare and least, f"P[Bin({m}, B) >= {c}] is larger than its level, or {c} is not the least such number")
+    for i, (task, m, held) in enumerate(zip(case.tasks, sizes, given, strict=True)):
+        if held is not None and by_bets:
+            won = 0 <= (bet := _number(held)) <= 1 and wins(bet, task, case.low, threshold, betas[m])
+            _need(won, f"task {i + 1}: its bet is not in [0, 1], or wins less than 1/beta")
+        elif held is not None:
+            _need(sum(task) == _number(held) >= enough[m], f"task {i + 1}: it has {sum(task)} successes of {enough[m]}")
+    return [held is not None for held in given], [betas[m] for m in sizes], shares[chosen]
+
+
+def said(row: Any, case: Case, pattern: str, claims: bool) -> list[Fraction]:
+    """The numbers in the sentence of a row after the confidence, which is checked; none if it claims nothing."""
+    match = re.fullmatch(rf"{pattern if claims else _NOTHING}(?: \(.*\))?", row["sentence"])  # advice in brackets
+    numbers = [_number(Number(text)) for text in match.groups() if text] if match else []
+    _need(len(numbers) > 0, "its sentence says something else than its numbers")
+    _need(numbers[0] <= 1 - _number(case.settings["delta"]), "its sentence has a confidence of more than 1 - delta")
+    _need(case.binary or "probability of success" not in row["sentence"], "its sentence is about returns of 0 and 1")
+    return numbers[1:] if claims else []
+
+
+def share_of_new_tasks(row: Any, case: Case, proof: Callable[..., tuple[list, list, Fraction]] = witnessed) -> None:
+    """Check a row with a safety at a threshold, and the upper end if it has one: P[J < B] and P[J >= B] are at most."""
+    safety, epsilon, threshold = (_number(row[name]) for name in ("safety", "epsilon", "threshold"))
+    upper = _number(row["safety_upper"]) if "safety_upper" in row else Fraction(1)
+    _need(abs(safety + epsilon - 1) < Fraction(1, 2**20), "safety is not 1 - epsilon")
+    end = rf" a probability between {_N} and {_N}\." if "safety_upper" in row else rf" probability at least {_N}\."
+    shown = said(row, case, _NEW + end, claims=safety > 0 or upper < 1) or [threshold, safety]
+    _need(shown[0] <= threshold and shown[1] <= safety and [upper, *shown[2:]][-1] >= upper, "its sentence says more")
+    beta = case.settings["beta"] if isinstance(case.settings.get("beta"), Number) else row["beta"]
+    sides = [("num_violations", row.get("witness"), case, min(epsilon, 1 - safety), threshold, beta)]
+    if upper < 1:
+        above, ends = _number(row["witness"]["upper"]["threshold"]), case.low + case.high
+        _need(above <= min(shown[0], threshold) and above < case.high, "its upper end is of a larger threshold")
+        mirror = case._replace(tasks=[[ends - x for x in task] for task in case.tasks])
+        sides += [("num_below", row["witness"]["upper"], mirror, upper, ends - above, case.settings["beta_upper"])]
+    for name, witness, data, risk, at, most in sides if safety > 0 and threshold > case.low else sides[1:]:
+        part = data._replace(delta=case.delta / 2) if "safety_upper" in row else data
+        passed, betas, share = proof(witness, part, at, _number(most))
+        counted = passed.count(name == "num_below")
+        _need(_number(row[name]) == counted, f"{name} is {row[name]}; of its witnesses {counted}")
+        coins = Counter(risk * (1 - beta) for beta in betas)
+        _need(rarely(passed.count(False), coins, share), f"{name}: {float(risk):.7g} is too small a risk")
+
+
+def share_of_a_list(row: Any, case: Case) -> None:
+    """Check a row with a number of good tasks at a threshold."""
+    good, threshold, n = int(_number(row["num_good"])), _number(row["threshold"]), len(case.tasks)
+    shown = said(row, case, _LISTED, claims=good > 0) or [0, n, threshold]
+    _need(shown[0] <= good <= n == shown[-2] and shown[-1] <= threshold, "its sentence claims more than its numbers")
+    if good > 0 and threshold > case.low:
+        passed, betas, share = witnessed(row.get("witness"), case, threshold)
+        k, heads = passed.count(False), sorted((ok, 1 - beta) for ok, beta in zip(passed, betas, strict=True))
+        _need(_number(row["num_violations"]) == k, f"num_violations is {row['num_violations']}; of its witnesses {k}")
+        coins = Counter(head for _, head in heads[: n - good + 1])
+        _need(rarely(k, coins, share), f"{n - good} bad tasks are too few for {k} that do not pass")
+
+
+STATEMENTS: dict[str, tuple[str, Callable[[Any, Case], None]]] = {  # what is fixed beforehand, how a row is checked
+    **dict.fromkeys(("safety", "interval"), ("threshold", share_of_new_tasks)),
+    "safety_level": ("safety", share_of_new_tasks),
+    "suite": ("threshold", share_of_a_list),
+}
+
+
+def check(document: bytes, read: Callable, statements: dict = STATEMENTS) -> Iterator[tuple[bool | None, str]]:
+    """Of each row, after its place, whether it is proven, and why not; ``read`` gives its returns and their SHA-256."""
+    plain = {name: value for name, value in json.loads(document).items() if name != "digest"}
+    digest = sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    held = json.loads(document, **READING)
+    _need(held["format"] == FORMAT and held["format_version"] == str(FORMAT_VERSION), "it is of another format")
+    _need(held["digest"] == digest, "it was altered: its digest is of another content")
+    _need(all(each["rows"] for each in held["certificates"] or [{"rows": []}]), "it certifies nothing")
+    for i, record in enumerate(held["certificates"]):
+        case, statement = _case(record, read, statements), statements[record["question"]][1]
+        for j, row in enumerate(record["rows"]):
+            yield None, (place := f"certificate {i + 1}, row {j + 1} of {len(record['rows'])}")
+            try:
+                _need(row.keys() <= _COLUMNS, f"it has {', '.join(row.keys() - _COLUMNS)}, which is not checked")
+                statement(row, case)
+                yield True, f"proven: {place}: {row['sentence'].partition(' (')[0]}"
+            except WRONG as error:
+                yield False, f"refused: {place}: {error if type(error) is ValueError else repr(error)}"
+
+
+def _case(record: Any, read: Callable[[Any], tuple[list, str]], statements: dict) -> Case:
+    _need(record["question"] in statements, f"the question is {record['question']!r}; expected one of {[*statements]}")
+    settings, data, each = record["settings"], record["data"], statements[record["question"]][0]
+    _need((record["fixed_beforehand"], record["note"]) == (each, _NOTE.format(each)), "its note is another one")
+    _need("others" not in record and "divergence" not in settings, "it is about two policies, or about other tasks")
+    tasks, digest = read(data)
+    _need(data["sha256"] == digest, "the file of returns is not the one that it was made from")
+    sizes = [len(task) for task in tasks]
+    stated = [*map(_number, (settings["num_tasks"], *(data["num_rollouts"][name] for name in ("min", "max", "total"))))]
+    found = [len(tasks), min(sizes), max(sizes), sum(sizes)]
+    _need(stated == found, f"its numbers of tasks and rollouts are {[*map(str, stated)]}, of the returns {found}")
+    low, high = _number(settings["support"][0]), settings["support"][1] and _number(settings["support"][1])
+    for i, task in enumerate(task or [low] for task in tasks):
+        _need(low <= min(task) and (high is None or max(task) <= high), f"task {i + 1} has a return beyond the support")
+    binary = (low, high) == (0, 1) and all(x in (0, 1) for task in tasks for x in task)
+    return Case(tasks, low, high, _number(settings["delta"]), settings, binary)
+
+
+def read_csv(content: bytes, columns: Any) -> tuple[list[list[Fraction]], str]:
+    """The returns of each task, in the order in which tasks first appear, and the SHA-256 of the file."""
+    names, tasks, mark, header, rows = [columns["task"], columns["value"], columns["episode"]], {}, "", [], []
+    names, text = [name for name in names if name], content.decode("utf-8-sig")
+    for mark in ",;\t":
+        header, *rows = [*filter(None, csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True))] or [[]]
+        if all(header.count(name) == 1 for name in names):
+            break
+    for i, row in enumerate(rows):
+        _need(len(row) == len(header), f"row {i + 1} of the returns has other columns")
+        _, value, *episode = (row[header.index(name)].strip() for name in names)
+        held, key = tasks.setdefault(row[header.index(names[0])], {}), (*episode, *([] if episode else [i]))
+        _need(key not in held, f"row {i + 1} of the returns: its episode occurs twice")
+        held[key] = _number(Number(_WORDS.get(value.lower(), value if mark == "," else value.replace(",", "."))))
+    _need(len({*map(str.strip, tasks)}) == len(tasks), "labels of tasks differ in blanks alone")
+    return [[*held.values()] for held in tasks.values()], sha256(content).hexdigest()
+
+
+def main(certificate: str, returns: str, check: Any = check, read: Any = read_csv, by: str = "columns") -> int:
+    """Print which rows are proven; 1 if any is not. ``by``: what of the data a certificate says for the reader."""
+    failed = 0
+    try:
+        content = Path(returns).read_bytes()
+        for holds, words in check(Path(certificate).read_bytes(), lambda data: read(content, data[by])):
+            print(words, file=sys.stderr if holds is None else sys.stdout)
+            failed += holds is False
+    except WRONG as error:
+        print(f"refused: {error if type(error) is ValueError else repr(error)}")
+        return 1
+    print(BELIEVED)
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]) if len(sys.argv) == 3 else __doc__)

@@ -1,0 +1,151 @@
+r"""A certificate of tasks that stop by themselves, checked from its log in exact arithmetic, with the standard library.
+
+Run `python check_trials.py certificate.json run.jsonl`, with `check_certificate.py` beside it: everything is as there
+but what a witness is. Before the first trial n tasks, [a, b], B, delta, beta, bets l in [0, 1] and, for successes, g
+and T were declared. A task has independent returns X_1, X_2, ... of mean J, in their order, and the wealth
+
+    W_t = mean over l of prod_{j <= t} (1 - l + l (X_j - a) / (B - a)).
+
+Its witness is the number t of trials after which it *passes* at B > a:
+
+* W_t >= 1/beta; or,
+* if successes were declared, W_t >= c and t <= T, and g < W_j < c for all j < t, where coins that show 1 with
+  probability B do so for any t with probability at most beta.
+
+**Theorem.** A task with J < B ever passes with probability at most beta, whichever task was tried next, and whenever
+and why the trials ended: by Ville's inequality, as W is a supermartingale that starts at 1; or, as W grows with each
+success more, since a task with J = B passes more often. With a larger c fewer tasks pass, so that the data may choose
+it. A trial that was withdrawn counts as a, at its place, which makes W no larger. The rest is the theorem there.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import partial
+from hashlib import sha256
+from itertools import accumulate
+from json import loads
+from math import lcm, prod
+from typing import Any
+
+if __package__:
+    from jaxcert.report.check_certificate import READING, Case, _need, _number, main, share_of_new_tasks
+    from jaxcert.report.check_certificate import check as check_with
+else:  # a file beside this one
+    from check_certificate import READING, Case, _need, _number, main, share_of_new_tasks
+    from check_certificate import check as check_with
+
+LOG = "jaxcert-trials-1"
+Passes = Callable[[list[Fraction]], bool]
+
+
+def gain(bets: list[Fraction], returns: Any, low: Fraction, threshold: Fraction, goal: Fraction) -> int:
+    """Of the sign of W_t - goal, where returns are listed or counted: integers, each factor times the same one."""
+    counts, one = Counter(returns), lcm(*(bet.denominator for bet in bets))
+    unit = lcm(low.denominator, threshold.denominator, *(x.denominator for x in counts))
+    least, width, won = int(low * unit), int((threshold - low) * unit), 0
+    excess = [(x.numerator * (unit // x.denominator) - least, count) for x, count in counts.items()]
+    for bold in (int(bet * one) for bet in bets):
+        won += prod(((one - bold) * width + bold * x) ** count for x, count in excess)
+    return won * goal.denominator - goal.numerator * len(bets) * (one * width) ** counts.total()
+
+
+def by_wealth(bets: list[Fraction], case: Case, threshold: Fraction, beta: Fraction) -> Passes:
+    """Whether W_t >= 1/beta after these t returns."""
+    return lambda returns: gain(bets, returns, case.low, threshold, 1 / beta) >= 0
+
+
+def by_successes(rule: Any, bets: list[Fraction], threshold: Fraction, goal: Fraction, beta: Fraction) -> Passes:
+    """Whether a task passes with its last of these returns of 0 and 1; refused if J = B passes more often than beta."""
+    (heads, unit), most = threshold.as_integer_ratio(), int(_number(rule["max_trials"]))
+    _need(0 < heads < unit, "a threshold of successes is not between 0 and 1")
+    undecided = undecided_counts(rule, bets, threshold, goal, most)
+    ways, passing = [1], 0  # by the number of successes, of tasks that are undecided; of those that passed
+    for here in undecided[1:]:
+        ways = [x * (unit - heads) + y * heads for x, y in zip([*ways, 0], [0, *ways], strict=True)]
+        passing = passing * unit + sum(ways[here.stop :])
+        ways = [way if s in here else 0 for s, way in enumerate(ways)]
+    _need(passing <= beta * unit**most, "its goal is reached at J = B with a probability larger than beta")
+
+    def passes(returns: list[Fraction]) -> bool:
+        *before, last = accumulate(map(int, returns))
+        stayed = all(s in here for s, here in zip(before, undecided[1:], strict=False))
+        return len(returns) <= most and stayed and last >= undecided[len(returns)].stop
+
+    return passes
+
+
+def undecided_counts(rule: Any, bets: list[Fraction], threshold: Fraction, goal: Fraction, most: int) -> list[range]:
+    """The numbers s of successes in 0, ..., T trials with g < W < c; from one t to the next an end moves by 0 or 1."""
+    found, least, enough, given_up = [], 0, 0, _number(rule["give_up"])
+    for t in range(most + 1):
+        least += gain(bets, {1: least, 0: t - least}, Fraction(0), threshold, given_up) <= 0
+        enough += gain(bets, {1: enough, 0: t - enough}, Fraction(0), threshold, goal) < 0
+        found.append(range(least, enough))
+    return found
+
+
+def stopped(rule: Any, witness: Any, case: Case, threshold: Fraction, beta: Any) -> tuple[list, list, Fraction]:
+    """Which tasks pass, each witness checked; the level of each; delta."""
+    _need(isinstance(witness, dict), "it has no witness")
+    given, bets = witness["rollouts"], [*map(_number, rule["bets"])]
+    _need(0 < beta < 1 and len(bets) > 0 and all(0 <= bet <= 1 for bet in bets), "a bet or beta is not between 0 and 1")
+    _need(len(given) == len(case.tasks), f"it has {len(given)} witnesses, of {len(case.tasks)} tasks")
+    if rule["successes"] is True:
+        _need(case.binary, "successes were declared, of which one is not 0 or 1")
+        passes = by_successes(rule, bets, threshold, _number(witness["goal"]), beta)
+    else:
+        passes = by_wealth(bets, case, threshold, beta)
+    for i, (task, held) in enumerate(zip(case.tasks, given, strict=True)):
+        if held is not None:
+            t = _number(held)
+            won = t in range(1, len(task) + 1) and passes(task[: int(t)])
+            _need(won, f"task {i + 1} does not pass after {t} trials")
+    return [held is not None for held in given], [beta] * len(given), case.delta
+
+
+def share_at_declared(rule: Any, row: Any, case: Case) -> None:
+    """Check a row with a safety at a threshold that was declared."""
+    numbers = [*map(_number, (rule["delta"], rule["beta"], *rule["thresholds"]))]  # not null, nor a text that has them
+    same = len(numbers) > 2 and all(case.settings[name] == rule[name] for name in ("delta", "beta", "support"))
+    _need(same and row["threshold"] in rule["thresholds"], "threshold, delta, beta or support are not as declared")
+    _need("safety_upper" not in row, "it has an upper end, whose level was not declared")
+    share_of_new_tasks(row, case, partial(stopped, rule))
+
+
+def check(document: bytes, read: Callable) -> Iterator[tuple[bool | None, str]]:
+    """As `check_certificate.check`; ``read`` gives the returns of each task, the SHA-256, and what was declared."""
+    rule: dict[str, Any] = {}
+
+    def returns(data: Any) -> tuple[list, str]:
+        tasks, digest, declared = read(data)
+        rule.update(declared)
+        return tasks, digest
+
+    yield from check_with(document, returns, {"sequential": ("threshold", partial(share_at_declared, rule))})
+
+
+def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, dict[str, Any]]:
+    """The returns of each task, up to the line with which a log has that SHA-256; it; and what was declared."""
+    first, *lines = (content.removesuffix(b"\n") + b"\n").splitlines(keepends=True)
+    seen, declared, where = sha256(first), loads(first, **READING), {}
+    _need(declared["format"] == LOG, "it is no log of trials")
+    tasks: dict[str, dict[str, Fraction]] = {name: {} for name in declared["tasks"]}
+    for line in lines:
+        if seen.hexdigest() == wanted:
+            break
+        seen.update(line)
+        entry = loads(line, **READING)
+        if (gone := entry.get("withdrawn")) is not None:
+            where[gone][gone] = _number(declared["support"][0])
+        else:
+            number, held = entry["number"], tasks[entry["task"]]
+            _need(number not in where, f"a trial {number} occurs twice")
+            where[number] = held
+            held[number] = _number(entry["score"]) if "score" in entry else Fraction(entry["success"] is True)
+    return [[*held.values()] for held in tasks.values()], seen.hexdigest(), declared
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2], check, read_log, "sha256") if len(sys.argv) == 3 else __doc__)

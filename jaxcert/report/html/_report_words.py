@@ -1,0 +1,87 @@
+"""What a page says first, and for whom numbers are too much: the headline, the tasks that miss, and why not more."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxcert.certificates._headline import Headline, headline
+from jaxcert.certificates._question import Question
+from jaxcert.planning import advise
+from jaxcert.questions._answers import column_texts
+from jaxcert.report.html._report_sample import Sample
+from jaxcert.report.html._report_trials import too_few_trials
+
+# Rows that have a headline, their tasks and their advice: the first ones, as they were fixed before the data were seen.
+MOST_HEADLINES = 3
+# Tasks that are named; more are counted.
+_NAMED = 20
+# Safeties that are wanted next, if none is named.
+_STEPS = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
+
+
+class Misses(NamedTuple):
+    """The tasks that are not shown to reach a threshold: how many, those that are named, and how many more."""
+
+    threshold: str
+    num_tasks: int
+    named: str
+    more: int
+
+
+def headlines_of(certificate: Any, num_rows: int) -> list[Headline]:
+    """The headlines of the first rows, which no look at the data chose."""
+    return [headline(certificate, i) for i in range(min(num_rows, MOST_HEADLINES))]
+
+
+def misses_of(certificate: Any, question: Question, sample: Sample, num_rows: int) -> list[Misses]:
+    """For each row with a headline the tasks that miss the threshold, if there are any and it is known which."""
+    if question.missing is None:
+        return []
+    column = next(name for name, field in question.columns.items() if field == "thresholds")
+    shown, found = column_texts(certificate, question, column), []
+    for i in range(min(num_rows, MOST_HEADLINES)):
+        missing = question.missing(certificate, i, sample.returns, sample.support, sample.where)
+        if missing is not None and missing.any():
+            found.append(_misses(shown[i], np.flatnonzero(missing), sample))
+    return found
+
+
+def _misses(threshold: str, places: np.ndarray, sample: Sample) -> Misses:
+    """The worst first, each with its average."""
+    worst = places[np.argsort(sample.means[places], kind="stable")][:_NAMED]
+    named = ", ".join(f"{sample.tasks[i]} ({_average(sample.means[i])})" for i in worst.tolist())
+    return Misses(threshold, len(places), named, len(places) - len(worst))
+
+
+def _average(mean: Any) -> str:
+    """To the nearest of four figures: it is seen, not certified."""
+    return f"{float(f'{mean:.4g}'):.7g}"
+
+
+def reasons_of(
+    certificate: Any, question: Question, sample: Sample, num_rows: int, wanted: float | None
+) -> list[tuple[str, str]]:
+    """What is not certified of each row with a headline, and why; empty where no advice is known.
+
+    That is the safety ``wanted`` or, where it is certified or none is given, the next of a few usual ones.
+    """
+    if sample.support is None or not question.each or not (question.advised or question.listed):
+        return []
+    each: Any = question.each
+    fixed, found = column_texts(certificate, question, each), []
+    if question.listed:
+        whys = [too_few_trials(certificate, question, i, sample) for i in range(min(num_rows, MOST_HEADLINES))]
+        return [(f"all tasks at {each} {at}", why) for at, why in zip(fixed, whys, strict=False) if why]
+    for i in range(min(num_rows, MOST_HEADLINES)):
+        step = None if question.finds_threshold else _next(float(certificate.safety[i]), wanted)
+        known = {"support": sample.support, "num_rollouts": sample.num_rollouts, "fixed": each}
+        (why,) = advise(certificate[i], safety=step, **known)
+        if why is not None:
+            found.append((f"{'more' if step is None else f'a safety of {step:g}'} at {each} {fixed[i]}", str(why)))
+    return found
+
+
+def _next(safety: float, wanted: float | None) -> float | None:
+    if wanted is not None and safety < wanted:
+        return wanted
+    return next((step for step in _STEPS if step > safety), None)

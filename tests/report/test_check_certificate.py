@@ -1,0 +1,398 @@
+"""The exact checker: it accepts what is proven and nothing else, and needs nothing of jaxcert."""
+
+import ast
+import hashlib
+import json
+import math
+import re
+import subprocess
+import sys
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from alterations import every_alteration, of_tables
+from conftest import x64_context
+from hypothesis import given
+from hypothesis import strategies as st
+
+import jaxcert
+from benchmarks.witnesses import KINDS, made, smallest_risk, tally, verdicts
+from jaxcert.questions import QUESTIONS
+from jaxcert.report import (
+    certificate_record,
+    check_certificate,
+    document_digest,
+    document_text,
+    read_returns,
+    write_certificates,
+)
+from jaxcert.report._document import FORMAT, FORMAT_VERSION
+from jaxcert.report.check_certificate import read_csv
+
+FILE = Path(check_certificate.__file__)
+FRACTIONS = st.fractions(0, 1, max_denominator=50)
+
+
+# --- the theorem, against its definition --------------------------------------------------------------------------
+
+
+@given(st.lists(FRACTIONS, min_size=1, max_size=6), st.integers(-1, 7), FRACTIONS)
+def test_at_most_k_heads_by_all_outcomes(coins, k, delta):
+    chance = Fraction(0)
+    for outcome in product((0, 1), repeat=len(coins)):
+        weight = math.prod(p if head else 1 - p for p, head in zip(coins, outcome, strict=True))
+        chance += weight if sum(outcome) <= k else 0
+    assert check_certificate.rarely(k, Counter(coins), delta) == (chance <= delta and k < len(coins))
+    if 0 <= k < len(coins):
+        assert check_certificate.rarely(k, Counter(coins), chance)
+        assert not check_certificate.rarely(k, Counter(coins), chance - Fraction(1, 10**80))
+
+
+@given(st.integers(1, 40), st.integers(0, 40), FRACTIONS)
+def test_equal_coins_are_the_binomial_distribution(n, k, p):
+    chance = sum(math.comb(n, j) * p**j * (1 - p) ** (n - j) for j in range(min(k, n) + 1))
+    assert check_certificate.rarely(k, {p: n}, chance) == (k < n)
+    assert not check_certificate.rarely(k, {p: n}, chance - Fraction(1, 10**80))
+
+
+@given(FRACTIONS, st.lists(st.fractions(0, 9, max_denominator=40), min_size=1, max_size=9), st.integers(-9, 0))
+def test_what_a_bet_wins_by_its_definition(bet, excess, low):
+    threshold = low + Fraction(9, 7)
+    returns = [low + x for x in excess]
+    won = math.prod(1 - bet + bet * (x - low) / (threshold - low) for x in returns)
+    if won > 0:
+        assert check_certificate.wins(bet, returns, Fraction(low), threshold, 1 / won)
+    tiny = Fraction(1, 10**60)
+    assert not check_certificate.wins(bet, returns, Fraction(low), threshold, 1 / (won + tiny))
+
+
+@pytest.mark.parametrize("p", [Fraction(-1, 10**9), Fraction(1) + Fraction(1, 10**9), Fraction(-3)])
+def test_a_risk_that_is_no_probability_proves_nothing(p):
+    with pytest.raises(ValueError, match="no probability"):
+        check_certificate.rarely(1, {p: 2}, Fraction(1, 2))
+
+
+# --- one file, alone ----------------------------------------------------------------------------------------------
+
+
+def test_it_is_one_short_file_of_the_standard_library():
+    text = FILE.read_text()
+    assert len(text.splitlines()) <= 250
+    trees = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    roots = {(alias.name if isinstance(node, ast.Import) else node.module) for node in trees for alias in node.names}
+    assert {root.split(".")[0] for root in roots} <= set(sys.stdlib_module_names)
+    floats = [
+        node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant) and type(node.value) is float
+    ]
+    assert floats == []
+
+
+def alone(folder: Path, *arguments) -> subprocess.CompletedProcess:
+    """The file, copied, in a Python that sees nothing else."""
+    copied = folder / "copied.py"
+    copied.write_text(FILE.read_text())
+    command = [sys.executable, "-I", "-S", copied, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder)
+
+
+def test_it_runs_where_there_is_no_jaxcert(cases, tmp_path):
+    case = cases["betting"]
+    ran = alone(tmp_path, case.certificate, case.returns)
+    assert ran.returncode == 0, ran.stderr
+    said = [row["sentence"] for row in record_of(case)["rows"]]
+    assert [line.split(": ", 2)[2] for line in ran.stdout.splitlines()[: len(said)]] == said
+    assert check_certificate.BELIEVED in ran.stdout
+    assert ran.stderr.splitlines() == [f"certificate 1, row {i + 1} of {len(said)}" for i in range(len(said))]
+    other = tmp_path / "other.csv"
+    other.write_text(case.returns.read_text().replace("0.", "0.0", 1))
+    wrong = alone(tmp_path, case.certificate, other)
+    assert (wrong.returncode, wrong.stdout) == (
+        1,
+        "refused: the file of returns is not the one that it was made from\n",
+    )
+    assert alone(tmp_path, case.certificate, "none.csv").returncode == 1
+    assert "python check_certificate.py" in alone(tmp_path).stderr
+
+
+def test_it_knows_the_questions_that_have_witnesses_and_the_format():
+    assert set(check_certificate.STATEMENTS) == {name for name, each in QUESTIONS.items() if each.witness is not None}
+    assert all(QUESTIONS[name].each == each for name, (each, _) in check_certificate.STATEMENTS.items())
+    assert (check_certificate.FORMAT, check_certificate.FORMAT_VERSION) == (FORMAT, FORMAT_VERSION)
+
+
+# --- what the library writes --------------------------------------------------------------------------------------
+
+
+def record_of(case) -> dict:
+    (record,) = json.loads(case.certificate.read_text())["certificates"]
+    return record
+
+
+# Of each kind a seed whose file of returns is a table, with a row in which some tasks pass and some do not.
+BASES = {
+    "betting": 0,
+    "attained": 1,
+    "interval": 4,
+    "suite": 0,
+    "level": 0,
+    "suite, masked": 0,
+    "attained, masked": 0,
+}
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory):
+    """The certificate of each kind, made when it is first asked for."""
+
+    class Cases(dict):
+        def __missing__(self, name):
+            self[name] = case = made(KINDS[name], "float32", BASES[name], tmp_path_factory.mktemp("case"))
+            assert case.returns.suffix == ".csv"
+            return case
+
+    return Cases()
+
+
+def _says_much(row) -> bool:
+    """Whether both sides of it, if it has two, claim something, with a task that fails and one that passes."""
+    witnesses = (
+        [row["witness"], row["witness"]["upper"]]
+        if "safety_upper" in row and "upper" in row["witness"]
+        else [row["witness"]]
+    )
+    if "safety_upper" in row and "upper" not in row["witness"]:
+        return False
+    lists = [each.get("bets") or each.get("successes") for each in witnesses]
+    return all(each and None in each and any(x is not None for x in each) for each in lists)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_the_library_certifies_is_accepted(name):
+    counts, refused = tally(KINDS[name], "float32", range(24), every=1000)
+    assert refused == []
+    assert counts["accepted"] == counts["claim"]
+    assert counts["without"] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KINDS)
+def test_what_the_library_certifies_is_accepted_in_both_precisions(name):
+    for dtype in ("float32", "float64"):
+        counts, refused = tally(KINDS[name], dtype, range(3, 33), every=10)
+        assert refused == []
+        assert counts["accepted"] == counts["claim"] > 0
+        assert counts["refused"] == counts["lowered"]
+
+
+def exact_risk(row, record) -> Fraction:
+    """The largest fraction 2**-60 j whose tail is above delta, by another way than the checker's."""
+    n, k = record["settings"]["num_tasks"], row["num_violations"]
+    beta, delta = (Fraction(repr(record["settings"][name])) for name in ("beta", "delta"))
+    low, high = 0, 2**60
+    while high - low > 1:
+        middle = (low + high) // 2
+        p = Fraction(middle, 2**60) * (1 - beta)
+        tail = sum(math.comb(n, j) * p**j * (1 - p) ** (n - j) for j in range(k + 1))
+        low, high = (middle, high) if tail > delta else (low, middle)
+    return Fraction(low, 2**60)
+
+
+def test_the_smallest_risk_is_accepted_and_one_float_less_refused(cases):
+    case = cases["betting"]
+    record = record_of(case)
+    index = next(i for i, row in enumerate(record["rows"]) if row.get("witness"))
+    risk, accepted, refused = smallest_risk(case, index)
+    assert accepted
+    assert refused
+    true = exact_risk(record["rows"][index], record)
+    assert Fraction(math.nextafter(risk, 0)) - Fraction(1, 2**50) < true < Fraction(risk) + Fraction(1, 2**50)
+    assert record["rows"][index]["epsilon"] == pytest.approx(risk, rel=1e-5)
+
+
+# --- alterations --------------------------------------------------------------------------------------------------
+
+
+def with_record(case, record, *, digest: bool = True) -> Path:
+    document = json.loads(case.certificate.read_text())
+    document["certificates"] = [record]
+    if digest:
+        document["digest"] = document_digest(document)
+    path = case.certificate.with_name("altered.json")
+    path.write_text(document_text(document))
+    return path
+
+
+def reasons(certificate: Path, returns: Path) -> list[str]:
+    """Why it is refused; empty if it is not."""
+    content = returns.read_bytes()
+    found = check_certificate.check(certificate.read_bytes(), lambda data: read_csv(content, data["columns"]))
+    try:
+        return [words for holds, words in found if holds is False]
+    except check_certificate.WRONG as error:
+        return [str(error) or repr(error)]
+
+
+def claiming_row(record) -> int:
+    return next(i for i, row in enumerate(record["rows"]) if row.get("witness") and _says_much(row))
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_every_alteration_is_refused_with_a_reason(cases, name):
+    case = cases[name]
+    record = record_of(case)
+    assert reasons(with_record(case, record), case.returns) == []
+    altered = dict(every_alteration(record, claiming_row(record)))
+    assert len(altered) >= 100
+    passed = [each for each, one in altered.items() if not any(reasons(with_record(case, one), case.returns))]
+    assert passed == []
+    kept = [each for each, one in altered.items() if not reasons(with_record(case, one, digest=False), case.returns)]
+    assert kept == []
+
+
+def lines_of(certificate: Path, returns: Path) -> list[tuple[bool | None, str]]:
+    content = returns.read_bytes()
+    return [*check_certificate.check(certificate.read_bytes(), lambda data: read_csv(content, data["columns"]))]
+
+
+@pytest.mark.parametrize("name", ["betting", "suite"])
+def test_what_repeats_other_numbers_decides_nothing(cases, name):
+    """Neither num_valid nor the status, in either direction: verdicts and words stay as they are."""
+    case = cases[name]
+    record = record_of(case)
+    rows, whole = record["rows"], lines_of(with_record(case, record), case.returns)
+    safe_row = next(row for row in rows if row.get("witness"))
+    changes = [("status", "infeasible"), ("status", "certified"), ("num_valid", 10**6), ("num_valid", -1)]
+    for entry, value in [(entry, value) for entry, value in changes if entry in safe_row]:
+        altered = {**record, "rows": [{**row, entry: value} for row in rows]}
+        assert lines_of(with_record(case, altered), case.returns) == whole
+        lower = {**altered, "rows": [{**row, "witness": None} for row in altered["rows"]]}
+        assert reasons(with_record(case, lower), case.returns) != []
+
+
+def test_a_larger_level_of_successes_claims_less_and_a_smaller_one_is_refused(cases):
+    """The risk is computed from the levels in the witness, so that a larger number beside them raises no claim."""
+    case = cases["attained"]
+    record = record_of(case)
+    row, whole = claiming_row(record), lines_of(with_record(case, record), case.returns)
+    stated = record["rows"][row]["beta"]
+    record["rows"][row]["beta"] = math.nextafter(stated, 1)
+    assert lines_of(with_record(case, record), case.returns) == whole
+    record["rows"][row].update(epsilon=0.9 * record["rows"][row]["epsilon"])
+    record["rows"][row]["safety"] = 1 - record["rows"][row]["epsilon"]
+    assert reasons(with_record(case, record), case.returns) != []
+    record["rows"][row] = {**record_of(case)["rows"][row], "beta": 0.9 * stated}
+    (reason,) = reasons(with_record(case, record), case.returns)
+    assert re.search("a level is .*; stated is", reason)
+
+
+def test_a_stricter_number_of_successes_than_the_stated_level_asks_for_is_refused(tmp_path):
+    """Chosen after a look, it could fit the returns better at the same share of delta."""
+    x = np.random.default_rng(0).random((30, 10)) < 0.95
+    np.savetxt(
+        tmp_path / "r.csv",
+        [(i, j, x[i, j]) for i, j in np.ndindex(x.shape)],
+        "%d",
+        ",",
+        header="task_id,episode_id,total_return",
+        comments="",
+    )
+    data = read_returns(tmp_path / "r.csv")
+    found = jaxcert.certify(
+        data.returns, 0.4, support=(0, 1), delta=0.05, beta=0.1, bound="clopper_pearson", method="binomial"
+    )
+    record = certificate_record(found, support=(0, 1), data=data, witness=True)
+    write_certificates(tmp_path / "c.json", [record])
+    assert reasons(tmp_path / "c.json", tmp_path / "r.csv") == []
+    (row,) = record["rows"]
+    level = row["witness"]["levels"][row["witness"]["chosen"]]
+    enough = level["enough"]["10"]
+    tail = sum(math.comb(10, j) * 0.4**j * 0.6 ** (10 - j) for j in range(enough + 1, 11))
+    level.update(enough={"10": enough + 1}, beta={"10": 1.001 * tail})
+    write_certificates(tmp_path / "c.json", [record])
+    (reason,) = reasons(tmp_path / "c.json", tmp_path / "r.csv")
+    assert f"or {enough + 1} is not the least such number" in reason
+
+
+@pytest.mark.parametrize("name", ["betting", "attained"])
+def test_altered_returns_are_refused_even_with_their_own_hash(cases, name, tmp_path):
+    case = cases[name]
+    record, text = record_of(case), case.returns.read_text()
+    row = record["rows"][claiming_row(record)]
+    given = row["witness"].get("bets") or row["witness"]["successes"]
+    passing = next(i for i, each in enumerate(given) if each is not None)
+    low = record["settings"]["support"][0]
+    for what, altered in of_tables(text, passing, low):
+        (tmp_path / "r.csv").write_text(altered)
+        assert reasons(case.certificate, tmp_path / "r.csv") != [], what
+        record["data"]["sha256"] = hashlib.sha256(altered.encode()).hexdigest()
+        assert reasons(with_record(case, record), tmp_path / "r.csv") != [], what
+
+
+def test_a_file_that_says_a_thing_twice_or_is_no_certificate_is_refused(cases, tmp_path):
+    case = cases["betting"]
+    text = case.certificate.read_text()
+    for altered in (
+        text.replace('"rows"', '"rows": [], "rows"'),
+        text.replace('"epsilon"', '"epsilon": 0.5, "epsilon"'),
+        text.replace('"format_version": 5', '"format_version": 4'),
+        text.replace(FORMAT, "others"),
+        text[:-30],
+        "[]",
+        "null",
+        "",
+        "{}",
+    ):
+        (tmp_path / "c.json").write_text(altered)
+        assert reasons(tmp_path / "c.json", case.returns) != []
+
+
+# --- tables -------------------------------------------------------------------------------------------------------
+
+USUAL = {"task": "task_id", "episode": "episode_id", "value": "total_return"}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("task_id,episode_id,total_return\nb,0,0.5\na,0,1e-2\nb,1,-3\n", [["1/2", "-3"], ["1/100"]]),
+        ("\ufefftask_id;episode_id;total_return\r\n b ;0;0,5\r\n\r\na;0;1\r\n", [["1/2"], ["1"]]),
+        ("x\ttotal_return\tepisode_id\ttask_id\n7\tYes\t0\ta\n7\tno\t1\ta\n", [["1", "0"]]),
+        ('task_id,episode_id,total_return\n"a, b",0,0.1\n', [["1/10"]]),
+    ],
+)
+def test_tables_are_read_as_they_are_written(text, found):
+    expected = [[Fraction(x) for x in task] for task in found]
+    assert read_csv(text.encode(), USUAL) == (expected, hashlib.sha256(text.encode()).hexdigest())
+
+
+@pytest.mark.parametrize("other", ["a ", '"a\u00a0"', " a"])
+def test_labels_that_differ_in_blanks_alone_are_refused(other):
+    text = f"task_id,episode_id,total_return\na,0,1\n{other},1,0\n"
+    with pytest.raises(ValueError, match="labels of tasks differ in blanks alone"):
+        read_csv(text.encode(), USUAL)
+    assert read_csv(text.replace("\na,", f"\n{other},").encode(), USUAL)[0] == [[1, 0]]
+
+
+def test_tables_without_episodes_may_repeat_a_return():
+    columns = {**USUAL, "episode": None}
+    assert read_csv(b"task_id,total_return\na,1\na,1\n", columns)[0] == [[1, 1]]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_verdict_is_the_same_for_arrays_and_tables(dtype, tmp_path):
+    """A float32 is the decimal of its own type in a table, and the fraction that it is in an array."""
+    with x64_context(dtype == "float64"):
+        for seed in range(4):
+            case = made(KINDS["betting"], dtype, seed, tmp_path)
+            assert all(holds for holds, _ in verdicts(case.certificate, case.returns))
+
+
+def test_numbers_without_a_finite_value_are_refused_by_their_text():
+    for text in ("nan", "inf", "-Infinity", "1e9999", "1" * 900, "0x10", "1_000", "", "٣", "1/3"):
+        with pytest.raises(ValueError, match="stands for a finite number"):
+            read_csv(f"task_id,episode_id,total_return\na,0,{text}\n".encode(), USUAL)
+    assert read_csv(b"task_id,episode_id,total_return\na,0,1e300\n", USUAL)[0] == [[10**300]]

@@ -1,0 +1,489 @@
+"""The exact checker of tasks that stop by themselves: it accepts what their log proves and nothing else."""
+
+import ast
+import copy
+import functools
+import hashlib
+import json
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from alterations import of_records, of_rows
+from conftest import x64_context
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.run_witnesses import KINDS, made_run
+from benchmarks.witnesses import altered, smallest_risk, tally_of, verdicts
+from jaxcert.questions import QUESTIONS
+from jaxcert.report import check_certificate, check_exactly, check_trials, run_record, verify
+from jaxcert.report._exact_check import run_exactly
+from jaxcert.report._witnesses import check_witnessed
+from jaxcert.report.check_certificate import Number
+from jaxcert.report.html._report_check import check_of
+from jaxcert.rollouts import Trials, load_adaptive
+from jaxcert.sequential import init
+from jaxcert.sequential._rule import calibrated_goals
+
+pytest.importorskip("filelock")
+
+FILE = Path(check_trials.__file__)
+FRACTIONS = st.fractions(0, 1, max_denominator=50)
+BETS = st.lists(st.fractions(0, 1, max_denominator=20), min_size=1, max_size=3)
+
+
+def numbers(values) -> list[Number]:
+    """As JSON has them."""
+    return [Number(str(float(x))) for x in values]
+
+
+# --- the theorem, against its definition --------------------------------------------------------------------------
+
+
+def wealth(bets, returns, low, threshold) -> Fraction:
+    """The mean over the bets, by its definition."""
+    won = [math.prod(1 - bet + bet * (x - low) / (threshold - low) for x in returns) for bet in bets]
+    return sum(won, Fraction(0)) / len(bets)
+
+
+@given(BETS, st.lists(st.fractions(0, 9, max_denominator=40), max_size=9), st.integers(-9, 0))
+def test_the_wealth_by_its_definition(bets, excess, low):
+    threshold = low + Fraction(9, 7)
+    returns, ends = [low + x for x in excess], (Fraction(low), threshold)
+    found, tiny = wealth(bets, returns, *ends), Fraction(1, 10**60)
+    assert check_trials.gain(bets, returns, *ends, found) == 0
+    assert (
+        check_trials.gain(bets, returns, *ends, found - tiny)
+        > 0
+        > check_trials.gain(bets, returns, *ends, found + tiny)
+    )
+
+
+def passes_after(bets, outcome, threshold, goal, give_up) -> int:
+    """After how many trials a task of these successes and failures passes, one by one; 0 if it does not."""
+    for t in range(1, len(outcome) + 1):
+        now = wealth(bets, outcome[:t], 0, threshold)
+        if now >= goal:
+            return t
+        if now <= give_up:
+            return 0
+    return 0
+
+
+@given(
+    BETS,
+    st.integers(1, 6),
+    st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=20),
+    st.fractions(1, 6, max_denominator=10),
+    st.sampled_from(["0.0", "0.3", "0.8"]),
+)
+def test_who_passes_by_all_outcomes(bets, most, threshold, goal, give_up):
+    rule = {"max_trials": Number(str(most)), "give_up": Number(give_up)}
+    chance, stops = Fraction(0), {}
+    for outcome in product((0, 1), repeat=most):
+        stops[outcome] = passes_after(bets, [*map(Fraction, outcome)], threshold, goal, Fraction(give_up))
+        weight = threshold ** sum(outcome) * (1 - threshold) ** (most - sum(outcome))
+        chance += weight if stops[outcome] else 0
+    passes = check_trials.by_successes(rule, bets, threshold, goal, chance)
+    for outcome, stop in stops.items():
+        for t in range(1, most + 1):
+            # What came after it passed is no evidence against it.
+            assert passes([*map(Fraction, outcome[:t])]) == (t == stop)
+    assert not passes([Fraction(1)] * (most + 1))
+    with pytest.raises(ValueError, match="with a probability larger than beta"):
+        check_trials.by_successes(rule, bets, threshold, goal, chance - Fraction(1, 10**60))
+
+
+@given(BETS, st.fractions(1, 6, max_denominator=10), st.fractions(0, 3, max_denominator=10))
+def test_who_passes_with_a_larger_goal_has_passed_with_a_smaller_one(bets, goal, more):
+    """So the data may choose among goals, whose events are nested."""
+    rule = {"max_trials": Number("5"), "give_up": Number("0.4")}
+    smaller, larger = (
+        check_trials.by_successes(rule, bets, Fraction(3, 5), each, Fraction(1)) for each in (goal, goal + more)
+    )
+    for outcome in product((Fraction(0), Fraction(1)), repeat=5):
+        beginnings = [[*outcome[:t]] for t in range(1, 6)]
+        assert any(map(smaller, beginnings)) or not any(map(larger, beginnings))
+
+
+def test_the_goals_of_the_library_are_reached_as_seldom_as_it_says():
+    bets = (0.03, 0.08, 0.2, 0.45, 0.9)
+    rule = {"max_trials": Number("40"), "give_up": Number("0.1")}
+    for threshold in (0.2, 0.5, 0.9):
+        (goal,) = calibrated_goals([threshold], 0.05, np.array(bets), 0.1, 40)
+        exact = [*map(Fraction, numbers(bets))], Fraction(str(threshold)), Fraction(repr(float(goal)))
+        check_trials.by_successes(rule, *exact, Fraction("0.05"))
+        with pytest.raises(ValueError, match="larger than beta"):
+            check_trials.by_successes(rule, *exact, Fraction("0.04"))
+
+
+@pytest.mark.parametrize("threshold", [Fraction(1), Fraction(3, 2)])
+def test_a_threshold_that_no_coin_is_below_proves_nothing(threshold):
+    rule = {"max_trials": Number("3"), "give_up": Number("0.1")}
+    with pytest.raises(ValueError, match="not between 0 and 1"):
+        check_trials.by_successes(rule, [Fraction(1)], threshold, Fraction(2), Fraction(1, 2))
+
+
+# --- what the library writes --------------------------------------------------------------------------------------
+
+
+def documented(case) -> dict[str, Any]:
+    (record,) = json.loads(case.certificate.read_text())["certificates"]
+    return record
+
+
+# Of each kind a seed with a finite support, and a row in which some tasks pass and some do not.
+BASES = {
+    ("trials of successes", "float64"): (0, 0),
+    ("trials with scores", "float64"): (1, 0),
+    ("adaptive, successes", "float32"): (0, 0),
+    ("adaptive, successes", "float64"): (0, 0),
+    ("adaptive", "float32"): (6, 1),
+    ("adaptive", "float64"): (6, 1),
+}
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory):
+    """A run of each kind, made when it is first asked for."""
+
+    class Cases(dict):
+        def __missing__(self, name):
+            seed, row = BASES[name]
+            self[name] = case = made_run(KINDS[name], name[1], seed, tmp_path_factory.mktemp("case"))
+            stops = documented(case)["rows"][row]["witness"]["rollouts"]
+            assert None in stops
+            assert any(stops)
+            return case
+
+    return Cases()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KINDS, ids=" ".join)
+def test_what_is_certified_is_accepted_and_no_smaller_risk(name):
+    counts, refused = tally_of(functools.partial(made_run, KINDS[name], name[1]), range(50), every=10)
+    assert refused == []
+    assert counts["accepted"] == counts["claim"] > 50
+    assert counts["without"] == 0
+    assert counts["refused"] == counts["lowered"] > 0
+
+
+@pytest.mark.slow
+def test_the_smallest_risk_is_accepted_and_one_float_less_refused(cases):
+    risk, accepted, refused = smallest_risk(cases["trials of successes", "float64"], 0)
+    assert accepted
+    assert refused
+    assert documented(cases["trials of successes", "float64"])["rows"][0]["epsilon"] == pytest.approx(risk, rel=1e-9)
+
+
+# --- alterations --------------------------------------------------------------------------------------------------
+
+
+def of_stops(row: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Of what proves a row."""
+    stops = row["witness"]["rollouts"]
+    passing = next(i for i, each in enumerate(stops) if each is not None)
+    failing = stops.index(None)
+    for bad in (None, [], {}, "yes", 1):
+        yield f"witness {bad}", lambda one, bad=bad: one.update(witness=bad)
+    yield "no witness", lambda one: one.pop("witness")
+    for entry in row["witness"]:
+        yield f"without {entry}", lambda one, entry=entry: one["witness"].pop(entry)
+        yield f"no {entry}", lambda one, entry=entry: one["witness"].update({entry: None})
+    # A task that is known to pass a larger threshold may pass this one before.
+    early = stops[passing] - 1 if "goal" in row["witness"] else 1
+    for bad in (0, -1, 10**9, 0.5, early, stops[passing] - 0.5, str(stops[passing]), True, [1]):
+        yield f"after {bad}", lambda one, bad=bad: one["witness"]["rollouts"].__setitem__(passing, bad)
+    for bad in (1, 5, 30):
+        yield f"one more after {bad}", lambda one, bad=bad: one["witness"]["rollouts"].__setitem__(failing, bad)
+    yield "one less", lambda one: one["witness"]["rollouts"].__setitem__(passing, None)
+    yield "one short", lambda one: one["witness"]["rollouts"].pop()
+    yield "one long", lambda one: one["witness"]["rollouts"].append(None)
+    yield "turned round", lambda one: one["witness"].update(rollouts=stops[1:] + stops[:1])
+    if "goal" in row["witness"]:
+        for factor in (-1, 0, 0.3, 3):
+            goal = factor * row["witness"]["goal"]
+            yield f"goal times {factor}", lambda one, goal=goal: one["witness"].update(goal=goal)
+
+
+def refused(certificate: Path, read, row: int) -> bool:
+    """Whether that row is, or the file as a whole."""
+    try:
+        verdicts = [holds for holds, _ in check_trials.check(certificate.read_bytes(), read) if holds is not None]
+    except check_certificate.WRONG:
+        return True
+    return not verdicts[row]
+
+
+@pytest.mark.parametrize("name", BASES, ids=" ".join)
+def test_every_alteration_is_refused(cases, name):
+    case, row = cases[name], BASES[name][1]
+    record = documented(case)
+    returns = run_exactly(case.returns, record["data"]["sha256"], record["data"]["dtype"])
+    changes = [*of_records(record)]
+    row_changes = [*of_rows(record["rows"][row]), *of_stops(record["rows"][row])]
+    changes += [(what, lambda one, each=each: each(one["rows"][row])) for what, each in row_changes]
+    assert len(changes) > 90
+    assert not refused(case.certificate, lambda _: returns, row)
+    assert not refused(altered(case.certificate, lambda one: None), lambda _: returns, row)
+    accepted = [
+        what for what, change in changes if not refused(altered(case.certificate, change), lambda _: returns, row)
+    ]
+    assert accepted == []
+
+
+def test_an_upper_end_is_refused(cases):
+    """Its level would be one of the certificate alone, which the data may have chosen."""
+    case = cases["trials of successes", "float64"]
+
+    def with_upper_end(one):
+        one["settings"]["beta_upper"] = 0.5
+        row = one["rows"][0]
+        row["sentence"] = row["sentence"].replace("probability at least ", "a probability between ")[:-1] + " and 1."
+        row.update(safety_upper=1.0, num_below=0)
+
+    path = altered(case.certificate, with_upper_end)
+    assert verdicts(path, case.returns)[0] == (
+        False,
+        "refused: certificate 1, row 1 of 2: it has an upper end, whose level was not declared",
+    )
+
+
+def relogged(case, folder: Path, change) -> Path:
+    """The log with a change of its lines, and a certificate that names it with its own hash."""
+    sha256 = documented(case)["data"]["sha256"]
+    lines, seen = [], hashlib.sha256()
+    for line in case.returns.read_bytes().splitlines(keepends=True):
+        if seen.hexdigest() == sha256:
+            break
+        seen.update(line)
+        lines.append(json.loads(line))
+    changed = copy.deepcopy(lines)
+    change(changed)
+    text = "".join(f"{json.dumps(line)}\n" for line in changed)
+    (folder / "run.jsonl").write_text(text)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    counts = [sum(line.get("task") == label for line in changed) for label in changed[0]["tasks"]]
+    sizes = {"min": min(counts), "max": max(counts), "total": sum(counts)}
+    return altered(case.certificate, lambda one: one["data"].update(sha256=digest, num_rollouts=sizes))
+
+
+def is_refused(certificate: Path, log: Path) -> bool:
+    content = log.read_bytes()
+    return refused(certificate, lambda data: check_trials.read_log(content, data["sha256"]), 0)
+
+
+def of_passing(case, lines) -> tuple[list[dict[str, Any]], int]:
+    """The trials, in their order, of a task that passes with a failure on the way, and after how many it does."""
+    stops = documented(case)["rows"][0]["witness"]["rollouts"]
+    for label, stop in zip(lines[0]["tasks"], stops, strict=True):
+        own = [line for line in lines if line.get("task") == label]
+        values = [line.get("success", line.get("score", 1) > 3) for line in own[: stop or 0]]
+        if stop and not all(values):
+            return own, stop
+    raise AssertionError("no such task")
+
+
+def test_an_altered_log_is_refused_even_with_its_own_hash(cases, tmp_path):
+    case = cases["trials of successes", "float64"]
+    log = tmp_path / "run.jsonl"
+    assert not is_refused(relogged(case, tmp_path, lambda lines: None), log)
+
+    def worse(lines):
+        own, stop = of_passing(case, lines)
+        own[stop - 1]["success"] = False
+
+    def other_order(lines):
+        own, stop = of_passing(case, lines)
+        values = [line["success"] for line in own[:stop]]
+        for line, value in zip(own, sorted(values, reverse=True), strict=False):
+            line["success"] = value
+
+    def withdrawn(lines):
+        own, stop = of_passing(case, lines)
+        lines.append({"number": len(lines), "withdrawn": own[stop - 1]["number"], "why": "mistyped"})
+
+    changes = [
+        worse,
+        other_order,
+        withdrawn,
+        lambda lines: lines.remove(of_passing(case, lines)[0][0]),
+        lambda lines: lines[1].update(task="p99"),
+        lambda lines: lines[2].update(number=1),
+        lambda lines: lines[0]["tasks"].append("p99"),
+        lambda lines: lines[0]["tasks"].pop(),
+        lambda lines: lines[0].update(format="others"),
+        lambda lines: lines[0].update(successes=False),
+        lambda lines: lines[0].update(max_trials=5),
+        lambda lines: lines[0].update(max_trials=None),
+        lambda lines: lines[0].update(bets=[-0.5]),
+        lambda lines: lines[0].update(bets=[1.5]),
+        lambda lines: lines[0].update(bets=[]),
+        *(lambda lines, name=name: lines[0].update({name: lines[0][name] / 2}) for name in ("delta", "beta")),
+        lambda lines: lines[0].update(thresholds=[0.1]),
+        lambda lines: lines[0].update(support=[0.0, 2.0]),
+        lambda lines: lines[0].pop("bets"),
+    ]
+    assert [i for i, change in enumerate(changes) if not is_refused(relogged(case, tmp_path, change), log)] == []
+
+
+def test_worse_scores_are_refused(cases, tmp_path):
+    case = cases["trials with scores", "float64"]
+
+    def worse(lines):
+        own, stop = of_passing(case, lines)
+        for line in own[:stop]:
+            line["score"] = lines[0]["support"][0]
+
+    assert not is_refused(relogged(case, tmp_path, lambda lines: None), tmp_path / "run.jsonl")
+    assert is_refused(relogged(case, tmp_path, worse), tmp_path / "run.jsonl")
+
+
+@pytest.mark.parametrize("name", ["trials of successes", "trials with scores"])
+def test_a_log_declares_numbers(cases, tmp_path, name):
+    """No bets would win against everything; of a beta that is null a row would state its own."""
+    case, log = cases[name, "float64"], tmp_path / "run.jsonl"
+    threshold, beta = documented(case)["rows"][0]["threshold"], documented(case)["settings"]["beta"]
+
+    def refused_with(one=lambda one: None, **declared):
+        path = relogged(case, tmp_path, lambda lines: lines[0].update(declared))
+        return is_refused(altered(path, one), log)
+
+    assert not refused_with()
+    assert refused_with(bets=[])
+    assert refused_with(lambda one: (one["settings"].update(beta=None), one["rows"][0].update(beta=beta)), beta=None)
+    assert refused_with(thresholds=f"{threshold}5")
+    assert refused_with(thresholds=[])
+
+
+# --- logs and runs ------------------------------------------------------------------------------------------------
+
+
+def test_a_log_that_has_grown_is_read_up_to_the_trials_of_the_certificate(cases):
+    case = cases["trials of successes", "float64"]
+    record, content = documented(case), case.returns.read_bytes()
+    assert hashlib.sha256(content).hexdigest() != record["data"]["sha256"]
+    tasks, digest, declared = check_trials.read_log(content, record["data"]["sha256"])
+    assert digest == record["data"]["sha256"]
+    assert sum(map(len, tasks)) == record["data"]["num_rollouts"]["total"]
+    assert len(tasks) == len(declared["tasks"]) == record["settings"]["num_tasks"]
+
+
+def test_a_log_that_ends_without_a_line_break_is_the_same_when_it_has_grown(tmp_path):
+    trials = Trials.start(tmp_path / "run.jsonl", ["a", "b"], 0.3, successes=True, delta=0.2)
+    trials.add("a", True)
+    trials.path.write_bytes(trials.path.read_bytes().removesuffix(b"\n"))
+    opened = Trials(trials.path)
+    before = opened.sha256
+    assert check_trials.read_log(trials.path.read_bytes(), before)[:2] == ([[1], []], before)
+    opened.add("b", True)
+    assert opened.sha256 != before
+    assert check_trials.read_log(trials.path.read_bytes(), before)[:2] == ([[1], []], before)
+
+
+def test_withdrawn_trials_count_as_the_worst_at_their_places():
+    first = {"number": 0, "format": "jaxcert-trials-1", "tasks": ["a", "b"], "support": [-1.5, 4.0]}
+    lines = [first, *({"number": i + 1, "task": "ab"[i % 2], "score": 0.25 * i} for i in range(4))]
+    lines += [{"number": 5, "withdrawn": 3, "why": "mistyped"}, {"number": 6, "task": "a", "score": 4.0}]
+    content = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+    tasks, *_ = check_trials.read_log(content, "")
+    assert tasks == [[0, Fraction(-3, 2), 4], [Fraction(1, 4), Fraction(3, 4)]]
+
+
+def test_an_ordinary_certificate_of_a_log_is_refused(cases):
+    """A bet or a number of successes that the data chose proves nothing where the data chose when to stop."""
+    case = cases["trials of successes", "float64"]
+    path = altered(case.certificate, lambda one: one.update(question="safety"))
+    assert is_refused(path, case.returns)
+    document = path.read_bytes()
+    with pytest.raises(ValueError, match="unpack"):
+        list(check_certificate.check(document, lambda data: check_trials.read_log(case.returns.read_bytes(), "")))
+    without = altered(case.certificate, lambda one: one.pop("rollouts"))
+    with pytest.raises(ValueError, match="the question is 'sequential'"):
+        list(check_exactly(without, case.returns))
+
+
+def test_a_log_read_in_single_precision_has_no_witness(cases, tmp_path):
+    """Its thresholds and levels are not the declared ones, but the floats next to them."""
+    trials = Trials.start(tmp_path / "run.jsonl", list("abc"), 0.3, successes=True, delta=0.2)
+    for task in "aaaabbbbcccc":
+        trials.add(task, True)
+    if trials.state.wealth.dtype == np.float64:
+        pytest.skip("needs single precision")
+    with pytest.warns(UserWarning, match="row 1 of 1: threshold, delta, beta or support are not as declared"):
+        record = run_record(trials.run(), rollouts={}, log=trials.path)
+    assert record["rows"][0]["witness"] is None
+
+
+def test_predicted_bets_have_no_witness(cases):
+    case = cases["adaptive", "float32"]
+    run = load_adaptive(case.returns)
+    state = init(run.certificate.num_tasks, 0.5, support=(0, 1), bets=["predictable"])
+    with pytest.raises(ValueError, match="bets are predicted from the rollouts before"):
+        run_record(run.__class__(**{**vars(run), "state": state}), rollouts={}, log=case.returns)
+
+
+def test_returns_alone_have_no_witness_and_no_page_that_checks_itself():
+    question = QUESTIONS["sequential"]
+    with pytest.raises(ValueError, match="'sequential' has no witnesses; expected run_record, with the log"):
+        check_witnessed(question)
+    assert check_of(None, question, None, None, 1) == "its tasks stop by themselves, and what proves it is their log"
+
+
+def test_verify_says_what_reads_the_witnesses(cases):
+    case = cases["adaptive", "float32"]
+    with pytest.raises(ValueError, match=r"do not repeat; its witnesses are read by an exact check \(--exact\)"):
+        verify(case.certificate, case.returns)
+    assert [holds for holds, _ in check_exactly(case.certificate, case.returns)] == [None, True] * 2
+
+
+@pytest.mark.parametrize("is_double", [False, True])
+def test_the_file_of_a_run_is_read_in_its_own_precision(cases, is_double):
+    for dtype in ("float32", "float64"):
+        case = cases["adaptive, successes", dtype]
+        with x64_context(is_double):
+            assert all(holds for holds, _ in verdicts(case.certificate, case.returns))
+            assert jax.numpy.result_type(float) == ("float64" if is_double else "float32")
+
+
+# --- one file, beside the other -----------------------------------------------------------------------------------
+
+
+def test_it_is_one_short_file_of_the_standard_library():
+    text = FILE.read_text()
+    assert len(text.splitlines()) <= 250
+    trees = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    roots = {(alias.name if isinstance(node, ast.Import) else node.module) for node in trees for alias in node.names}
+    ours = {"jaxcert.report.check_certificate", "check_certificate"}
+    assert {root.split(".")[0] for root in roots - ours} <= set(sys.stdlib_module_names)
+    assert not any(isinstance(node, ast.Constant) and type(node.value) is float for node in ast.walk(ast.parse(text)))
+
+
+def test_it_runs_where_there_is_no_jaxcert(cases, tmp_path):
+    case = cases["trials of successes", "float64"]
+    for file in (FILE, Path(check_certificate.__file__)):
+        (tmp_path / file.name).write_text(file.read_text())
+    command = [sys.executable, "-S", tmp_path / FILE.name]
+    without = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    run = functools.partial(subprocess.run, capture_output=True, text=True, cwd=tmp_path.parent, env=without)
+    ran = run([*command, case.certificate, case.returns])
+    assert ran.returncode == 0, ran.stderr
+    said = [row["sentence"] for row in documented(case)["rows"]]
+    assert [line.split(": ", 2)[2] for line in ran.stdout.splitlines()[: len(said)]] == said
+    assert check_certificate.BELIEVED in ran.stdout
+    (tmp_path / "other.jsonl").write_text(case.returns.read_text().replace("true", "false", 30))
+    wrong = run([*command, case.certificate, tmp_path / "other.jsonl"])
+    assert (wrong.returncode, "is not the one that it was made from" in wrong.stdout) == (1, True)
+    assert run([*command, case.certificate, "none.jsonl"]).returncode == 1
+    assert "python check_trials.py" in run(command).stderr
