@@ -1,0 +1,224 @@
+"""`jaxcert monitor`: whether a certificate still holds, episode by episode from standard input."""
+
+import contextlib
+import csv
+import hashlib
+import io
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from jaxcert._contents import content_of, in_file
+from jaxcert.cli import _console
+from jaxcert.cli._monitor_input import Task, tasks_from
+from jaxcert.cli._options import TaskColumn, ValueColumn, columns_of, write_plot
+from jaxcert.cli._settled import Force, check_distinct, check_new
+from jaxcert.monitoring import Monitor, MonitoredClaim, Row, claim_of_record
+from jaxcert.monitoring._claims import has_successes
+from jaxcert.monitoring._monitor_declared import check_same
+from jaxcert.report import check_figure_path, plot_evidence, read_certificate
+
+_HEADER = ("number", "task", "mean_return", "against", "evidence", "change")
+
+
+def monitor(
+    state: Annotated[Path, typer.Option(metavar="FILE", help="Keep the monitor there; made if there is none.")],
+    certificate: Annotated[
+        Path | None,
+        typer.Argument(metavar="[CERTIFICATE]", help="File of `jaxcert certify --json`, to begin.", show_default=False),
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(metavar="B", help="Which threshold of the certificate; or a claim of your own.")
+    ] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(metavar="E", help="Without CERTIFICATE: the risk that is claimed.")
+    ] = None,
+    alpha: Annotated[
+        float | None, typer.Option(metavar="A", help="Probability of ever raising a false alarm; by default 0.05.")
+    ] = None,
+    rollouts: Annotated[
+        int | None, typer.Option(metavar="M", help="Episodes of each task, in a row; by default 1.")
+    ] = None,
+    support: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="A B", help="Smallest and largest possible return; by default the certificate's."),
+    ] = None,
+    successes: Annotated[bool, typer.Option("--successes", help="An episode succeeds (1) or fails (0).")] = False,
+    beta: Annotated[
+        float | None, typer.Option(metavar="P", help="Level of the upper bound of a task; by default by the risk.")
+    ] = None,
+    complete: Annotated[
+        bool, typer.Option("--complete", help="Declare that each return is one of a whole episode.")
+    ] = False,
+    change: Annotated[
+        bool, typer.Option("--change", help="Exit with 1 for a change at an unknown time, in place of the alarm.")
+    ] = False,
+    rows: Annotated[
+        bool, typer.Option("--rows", help="Print a row for each task once it is on the disk; the sentence on stderr.")
+    ] = False,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the evidence there.")] = None,
+    task_column: TaskColumn = None,
+    value_column: ValueColumn = None,
+    force: Force = False,
+) -> None:
+    """Add episodes from standard input to a monitor, and say whether the certificate still holds.
+
+    The input is CSV with a header, or lines of JSON, tasks in the order in which they arrived. The exit status is 0
+    without an alarm, also if no episode was read, 1 with one, 2 for an error. Tasks that are sent again count once.
+    Options of a monitor that has begun are fixed: they may be given again, and others are refused.
+    """
+    check_distinct(("CERTIFICATE", certificate), ("--state", state), ("--plot", plot))
+    if plot is not None:
+        check_figure_path(plot)
+        check_new(plot, force=force)
+    with _console.warnings_on_stderr():
+        given = {"threshold": threshold, "epsilon": epsilon, "alpha": alpha, "num_rollouts": rollouts}
+        given |= {"support": support, "successes": successes or None, "beta": beta}
+        watching = _opened(state, certificate, given, complete=complete)
+    columns = {**columns_of(task_column, None, value_column), "episode": None}
+    try:
+        _feed(watching, columns, rows=rows)
+    except ValueError:
+        # What ends in the middle of a task must not hide an alarm.
+        if _has_reached(watching, change=change):
+            _say(watching, rows=rows)
+        raise
+    finally:
+        if plot is not None:
+            write_plot(plot, plot_evidence(watching.rows, alpha=watching.declared.alpha), replace=force)
+    _say(watching, rows=rows)
+    if _has_reached(watching, change=change):
+        raise typer.Exit(1)
+
+
+def _feed(watching: Monitor, columns: dict[str, Any], *, rows: bool) -> None:
+    """Add what standard input brings; a terminal brings nothing, and is not waited for."""
+    if rows:
+        _print_rows(None)
+    if sys.stdin.isatty():
+        return
+    is_empty = True
+    for tasks in _tasks(watching, columns):
+        before, is_empty = watching.evidence, False
+        new = watching.add(tasks)
+        _tell(watching, before)
+        if rows:
+            _print_rows(new)
+    if is_empty:
+        # No error: an hour without a task says nothing against the claim.
+        print("warning: no episode was read from standard input", file=sys.stderr)
+
+
+def _has_reached(watching: Monitor, *, change: bool) -> bool:
+    return bool(watching.evidence.changed if change else watching.evidence.alarm)
+
+
+def _say(watching: Monitor, *, rows: bool) -> None:
+    print(watching, file=sys.stderr if rows else sys.stdout)
+
+
+def _opened(state: Path, certificate: Path | None, given: dict[str, Any], *, complete: bool) -> Monitor:
+    """The monitor of a file, which is made if there is none; what was given is what it began with, or refused."""
+    if not state.exists():
+        # Another process may begin it at the same moment: then this one shares it.
+        with contextlib.suppress(FileExistsError):
+            return _begun(state, certificate, given, complete=complete)
+    watching = Monitor(state)
+    if certificate is not None:
+        given = {**given, **_certificate_of(watching, certificate, given)}
+    with in_file(state):
+        check_same(watching.declared, given)
+    return watching
+
+
+def _certificate_of(watching: Monitor, certificate: Path, given: dict[str, Any]) -> dict[str, Any]:
+    """What a certificate adds to the settings that have to be the declared ones: the hash of its file.
+
+    A monitor that began without a file, as in Python, takes one with the very claim that it watches.
+
+    Raises:
+        ValueError: it began without a file, and with another claim.
+    """
+    declared = watching.declared
+    if declared.certificate_sha256 is not None:
+        return {"certificate_sha256": _sha256(certificate)}
+    claim = _claim(certificate, given["threshold"], given["epsilon"])[0]
+    if claim != declared.claim:
+        raise ValueError(
+            f"{watching.path}: began without a certificate's file, with the claim that {_in_full(declared.claim)}; "
+            f"{certificate} claims that {_in_full(claim)}; expected a certificate of that claim, none, or a new --state"
+        )
+    return {}
+
+
+def _in_full(claim: MonitoredClaim) -> str:
+    return f"{claim} (delta {claim.delta:g})"
+
+
+def _begun(state: Path, certificate: Path | None, given: dict[str, Any], *, complete: bool) -> Monitor:
+    threshold, epsilon = given["threshold"], given["epsilon"]
+    names = ("num_rollouts", "alpha", "beta", "successes", "support")
+    settings = {name: given[name] for name in names if given[name] is not None}
+    if certificate is not None:
+        settings["certificate_sha256"] = _sha256(certificate)
+        claim, known, has_words = _claim(certificate, threshold, epsilon)
+        settings["successes"] = settings.get("successes", has_words)
+        if known is not None and not settings["successes"]:
+            settings.setdefault("support", known)
+    elif threshold is None or epsilon is None:
+        raise ValueError("expected CERTIFICATE, or --threshold and --epsilon, to begin a monitor")
+    else:
+        claim = MonitoredClaim(threshold, epsilon)
+    return Monitor.start(state, claim, complete=complete, **settings)
+
+
+def _claim(
+    certificate: Path, threshold: float | None, epsilon: float | None
+) -> tuple[MonitoredClaim, tuple[float, float] | None, bool]:
+    """What is monitored, the support that is known, and whether returns are successes."""
+    if epsilon is not None:
+        raise ValueError(f"--epsilon is {epsilon:g}; the certificate has its own, expected none")
+    with in_file(certificate):
+        records = read_certificate(certificate)["certificates"]
+        if len(records) != 1:
+            raise ValueError(f"has {len(records)} certificates; expected one")
+        low, high = records[0]["settings"].get("support") or (None, None)
+        support = None if low is None or high is None else (float(low), float(high))
+        return claim_of_record(records[0], threshold=threshold), support, has_successes(records[0])
+
+
+def _sha256(certificate: Path) -> str:
+    return hashlib.sha256(content_of(certificate, "a certificate")).hexdigest()
+
+
+def _tasks(watching: Monitor, columns: dict[str, Any]) -> Iterator[list[Task]]:
+    """What standard input brings, as the monitor takes it."""
+    declared = watching.declared
+    return tasks_from(sys.stdin.buffer, declared.num_rollouts, columns, support=declared.support)
+
+
+def _tell(watching: Monitor, before: Any) -> None:
+    """An alarm is told at once."""
+    now = watching.evidence
+    if now.alarm and not before.alarm:
+        print(f"alarm after task {int(now.alarm_at)}", file=sys.stderr, flush=True)
+    if now.changed and not before.changed:
+        print(f"change found after task {int(now.change_at)}", file=sys.stderr, flush=True)
+
+
+def _print_rows(rows: list[Row] | None) -> None:
+    """The header, or rows: on the disk before they are printed, so that a sender may forget them."""
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    if rows is None:
+        lines.writerow(_HEADER)
+    for row in rows or []:
+        logs = [math.exp(min(log, 700.0)) for log in (row.log_evidence, row.log_change)]
+        mean = sum(row.returns) / len(row.returns)
+        lines.writerow([row.number, row.label, f"{mean:.9g}", int(row.is_against), *(f"{x:.6g}" for x in logs)])
+    sys.stdout.write(text.getvalue())
+    sys.stdout.flush()

@@ -1,0 +1,177 @@
+"""Deployed episodes as they arrive on a stream, in CSV or lines of JSON, and the tasks that they make up."""
+
+import csv
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from jaxcert._contents import parsed
+from jaxcert.returns._rows import Columns, words_like
+from jaxcert.returns._rows import _number as number_of
+from jaxcert.returns._rows import _spelled as spelled
+
+_LARGEST = 1 << 16
+_EXAMPLE = '{"task": "a", "return": 1}'
+Task = tuple[str, list[float]]
+
+
+def tasks_from(
+    stream: Any, num_rollouts: int, columns: Mapping[str, Any], *, support: tuple[float, float]
+) -> Iterator[list[Task]]:
+    """The tasks that are complete, as soon as they are: a list for all that a read brought.
+
+    ``support``: of the returns; words of success and failure are 1 and 0 in (0, 1), and refused in any other.
+
+    Raises:
+        ValueError: for a line that is no episode, a task that begins before another is complete, or one that is not
+            complete at the end; what was complete before is given first.
+    """
+    rows, open_task, ready = _Rows(columns, tuple(support) == (0, 1)), _OpenTask(num_rollouts), []
+    for lines in _lines(stream):
+        try:
+            for number, line in lines:
+                ready += open_task.add(*episode) if (episode := rows.read(number, line)) else []
+        except ValueError:
+            if ready:
+                yield ready
+            raise
+        if ready:
+            yield ready
+        ready = []
+    open_task.check_complete()
+
+
+def _lines(stream: Any) -> Iterator[list[tuple[int, str]]]:
+    """Lines with their numbers, those that are there at a time; the last one may lack its ending."""
+    number, rest = 0, b""
+    while chunk := stream.read1(_LARGEST):
+        *whole, rest = (rest + chunk).split(b"\n")
+        yield [(number + i, _text(number + i, line)) for i, line in enumerate(whole, start=1)]
+        number += len(whole)
+    if rest:
+        yield [(number + 1, _text(number + 1, rest))]
+
+
+def _text(number: int, line: bytes) -> str:
+    try:
+        return line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"line {number} is no text in UTF-8 ({error.reason})") from None
+
+
+class _Rows:
+    """Lines as episodes: a header and rows of CSV, or objects of JSON."""
+
+    def __init__(self, columns: Mapping[str, Any], has_words: bool) -> None:
+        self._has_words = has_words
+        self._wanted = Columns(**columns)
+        self._header: list[str] | None = None
+        self._columns = self._wanted
+        self._words: dict[Any, bool] | None = None
+        self._spelled: dict[str, str] = {}
+
+    def read(self, number: int, line: str) -> tuple[str, list[float]] | None:
+        """The label of a task and returns of it; None for an empty line and for a header."""
+        if not (text := line.strip()):
+            return None
+        try:
+            if text.startswith("{"):
+                return self._of_json(_object(text))
+            return self._of_row(next(csv.reader([line], strict=True)))
+        except (ValueError, csv.Error) as error:
+            raise ValueError(f"line {number}: {error}") from error
+
+    def _of_json(self, entry: Mapping[str, Any]) -> tuple[str, list[float]]:
+        columns = self._wanted.in_table(list(entry))
+        several = "returns" in entry
+        missing = [name for name in (columns.task, "returns" if several else columns.value) if name not in entry]
+        if missing:
+            raise ValueError(f"has no {' and no '.join(missing)}; expected a task and its return, or its returns")
+        values = entry["returns"] if several else [entry[columns.value]]
+        if not isinstance(values, list):
+            raise ValueError(f"its returns are {values!r:.40}; expected a list")
+        return _label(entry[columns.task]), [self._value(value) for value in values]
+
+    def _of_row(self, written: list[str]) -> tuple[str, list[float]] | None:
+        entries = [entry.strip() for entry in written]
+        if self._header is None:
+            self._columns = self._wanted.in_table(entries)
+            missing = [name for name in (self._columns.task, self._columns.value) if entries.count(name) != 1]
+            if missing:
+                raise ValueError(
+                    f"the header lacks {' and '.join(missing)}, or has it twice; it has {', '.join(entries)}; expected "
+                    f"CSV with a header such as task,return, or lines of JSON such as {_EXAMPLE}"
+                )
+            self._header = entries
+            return None
+        if len(entries) != len(self._header):
+            raise ValueError(f"has {len(entries)} entries; expected {len(self._header)}, as the header has")
+        row = dict(zip(self._header, entries, strict=True))
+        self._check_spelling(row[self._columns.task], written[self._header.index(self._columns.task)])
+        return _label(row[self._columns.task]), [self._value(row[self._columns.value])]
+
+    def _check_spelling(self, label: str, written: str) -> None:
+        """Labels that differ in blanks alone would silently be one task."""
+        before = self._spelled.setdefault(label, written)
+        if before != written:
+            raise ValueError(
+                f"the task is {written!r:.40}, and was {before!r:.40}, which differ in blanks alone; expected one "
+                "spelling of each task"
+            )
+
+    def _value(self, entry: Any) -> float:
+        words = words_like(entry) if self._words is None else self._words
+        if words is not None and spelled(entry) in words:
+            if not self._has_words:
+                raise ValueError(f"the return is {entry!r:.40}; expected a number, since the support is not [0, 1]")
+            self._words = words
+            return float(words[spelled(entry)])
+        value = number_of(entry)
+        if value != value or abs(value) == float("inf"):
+            raise ValueError(f"the return is {entry!r:.40}; expected a finite number, or words of success and failure")
+        return value
+
+
+class _OpenTask:
+    """Episodes of one task after another."""
+
+    def __init__(self, num_rollouts: int) -> None:
+        self._num, self._label, self._values = num_rollouts, "", []
+
+    def add(self, label: str, values: list[float]) -> list[Task]:
+        """The task, if it is complete."""
+        if self._values and label != self._label:
+            raise ValueError(
+                f"task {label} begins after {len(self._values)} of {self._num} rollouts of task {self._label}; "
+                "expected tasks in the order in which they arrived, each with its rollouts in a row"
+            )
+        self._label, self._values = label, [*self._values, *values]
+        if len(self._values) < self._num:
+            return []
+        done, self._values = (label, self._values), []
+        return [done]
+
+    def check_complete(self) -> None:
+        """Raise ValueError for a task that is not complete at the end."""
+        if self._values:
+            raise ValueError(
+                f"the stream ends after {len(self._values)} of {self._num} rollouts of task {self._label}, which is "
+                "not recorded; expected all of them (one that broke off has the worst return)"
+            )
+
+
+def _object(line: str) -> Mapping[str, Any]:
+    """The object of a line of JSON."""
+    try:
+        return parsed(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"begins with a brace, but is no object of JSON: {error.msg} after {line[: error.pos][-20:]!r}; expected a "
+            f"whole one in each line, such as {_EXAMPLE}"
+        ) from error
+
+
+def _label(entry: Any) -> str:
+    if isinstance(entry, bool) or not isinstance(entry, str | int) or not str(entry):
+        raise ValueError(f"the task is {entry!r:.40}; expected a label")
+    return str(entry)

@@ -1,0 +1,185 @@
+"""What can be monitored: a claim that new tasks reach a threshold, from a certificate, its file, or one's own."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
+from jaxcert.certificates._arguments import choose
+from jaxcert.certificates._certificate import (
+    EXPECTED_RETURN,
+    PROBABILITY_OF_SUCCESS,
+    REWEIGHTED,
+    SAMPLED,
+    is_difference,
+    new_task_from,
+)
+from jaxcert.certificates._divergence import DIVERGENCES
+from jaxcert.certificates._figures import ceil_figures, ceil_to, floor_figures, floor_to
+from jaxcert.certificates._question import Question
+from jaxcert.questions import QUESTIONS
+from jaxcert.questions._answers import of_type, rows_of
+
+_TWO = "the certificate is about the difference of two policies; expected one about one policy"
+
+
+class MonitoredClaim(NamedTuple):
+    """On a new task, J >= ``threshold`` with probability at least 1 - ``epsilon``; with confidence 1 - ``delta``.
+
+    Attributes:
+        threshold: B.
+        epsilon: the risk that is claimed, in (0, 1).
+        delta: failure probability of the claim; 0 for one that is not from data.
+        words: the claim, as the certificate says it; by default in plain words.
+    """
+
+    threshold: float
+    epsilon: float
+    delta: float = 0.0
+    words: str = ""
+
+    def __str__(self) -> str:
+        return self.words or (
+            f"on a new task, the performance is below {floor_figures(self.threshold)} with probability at most "
+            f"{ceil_figures(self.epsilon)}"
+        )
+
+
+def claim_of(certificate: Any, *, threshold: float | None = None) -> MonitoredClaim:
+    """The claim of a certificate: its own risk, on the tasks of which it speaks.
+
+    A certificate of weighted tasks, or of a shift, is monitored by the risk that it claims for those tasks, and an
+    adaptive run by its certificate.
+
+    Args:
+        certificate: of one policy, at thresholds or safety levels; or an adaptive run.
+        threshold: which one of several, chosen before the first deployed task; of a safety level the one that was
+            found.
+
+    Returns:
+        The claim.
+
+    Raises:
+        ValueError: for a certificate that claims no share of new tasks, as one of a mean, a ranking, an episode or a
+            list of tasks; of two policies; for a threshold that it does not have, or at which nothing is certified.
+
+    Example:
+        >>> import jaxcert
+        >>> found = jaxcert.certify(jaxcert.sample_returns("cheetah"), 500.0, support=(0, 1000), delta=0.01)
+        >>> print(claim_of(found))
+        on a new task from the same distribution, the expected return is at least 500 with probability at least 0.9249
+    """
+    certificate = getattr(certificate, "certificate", certificate)  # of an adaptive run
+    answered = of_type(certificate)
+    question = next(filter(_is_monitored, answered), answered[0])
+    _check_claims(question)
+    if is_difference(getattr(certificate, "quantity", "")):
+        raise ValueError(_TWO)
+    return _claim(rows_of(certificate, question), float(certificate.delta), threshold)
+
+
+def claim_of_record(record: Mapping[str, Any], *, threshold: float | None = None) -> MonitoredClaim:
+    """The claim of one entry of a certificate file.
+
+    Args:
+        record: an entry of ``certificates`` in the file.
+        threshold: as in ``claim_of``.
+
+    Returns:
+        The claim.
+
+    Raises:
+        ValueError: as ``claim_of``; or the sentence is not the one of the entry's numbers.
+
+    Example:
+        >>> import jaxcert
+        >>> found = jaxcert.certify(jaxcert.sample_returns("cheetah"), 500.0, support=(0, 1000), delta=0.01)
+        >>> record = jaxcert.report.certificate_record(found, support=(0, 1000))
+        >>> claim_of_record(record) == claim_of(found)
+        True
+    """
+    name = record["question"]
+    if name not in QUESTIONS:
+        raise ValueError(f"the question {name!r:.40} is not known; expected one of {', '.join(QUESTIONS)}")
+    _check_claims(QUESTIONS[name])
+    if record.get("others"):
+        raise ValueError(_TWO)
+    found = _claim(record["rows"], record["settings"]["delta"], threshold)
+    _check_words(found.words, _chosen(record["rows"], threshold), _new_tasks(record))
+    return found
+
+
+def _check_words(words: str, row: Mapping[str, Any], tasks: list[tuple[str, str]]) -> None:
+    """Refuse words that a file's numbers do not say: whoever reads the monitor takes them for the claim."""
+    shown = floor_figures(row["threshold"]), repr(row["threshold"])
+    if not abs(row["safety"] + row["epsilon"] - 1) < 2**-20:
+        raise ValueError(f"its safety is {row['safety']}, its epsilon {row['epsilon']}; expected 1 as their sum")
+    share = f"with probability at least {floor_to(row['safety'], 4)}"
+    if "safety_upper" in row:
+        share = f"with a probability between {floor_to(row['safety'], 4)} and {ceil_to(row['safety_upper'], 4)}"
+    said = [f"on {task}, the {quantity} is at least {each} {share}" for task, quantity in tasks for each in shown]
+    if words not in said:
+        raise ValueError(
+            f"its sentence says {words!r}, its numbers that {said[0]}; expected the sentence of its numbers"
+        )
+
+
+def _new_tasks(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The tasks of which an entry speaks and what they reach, in words: a return or, if returns were so, a success."""
+    settings = record["settings"]
+    source = REWEIGHTED if QUESTIONS[record["question"]].has_weights else SAMPLED
+    task = new_task_from(source)
+    if settings.get("divergence") is not None:
+        near = choose("divergence", settings["divergence"], DIVERGENCES).distribution
+        task = f"a new task from {near.format(floor_figures(settings['radius']), f'the {source} one')}"
+    shift, quantities = settings.get("performance_shift"), (EXPECTED_RETURN, PROBABILITY_OF_SUCCESS)
+    if not shift:
+        return [(task, quantity) for quantity in quantities]
+    lower = floor_figures(shift)
+    return [(f"{task}, in an environment that lowers the {each} by at most {lower}", each) for each in quantities]
+
+
+def has_successes(record: Mapping[str, Any]) -> bool:
+    """Whether the returns of a certificate file were successes: by their bound, or their type."""
+    data, bound = record.get("data") or {}, record["settings"].get("bound")
+    return bound == CLOPPER_PEARSON.name or data.get("dtype") == "bool"
+
+
+def _check_claims(question: Question) -> None:
+    """Raise ValueError for a question whose answers do not claim a threshold on a share of new tasks."""
+    if _is_monitored(question):
+        return
+    able = ", ".join(name for name, each in QUESTIONS.items() if _is_monitored(each))
+    raise ValueError(
+        f"the question {question.name!r} ({question.words}) has no answer that is monitored; expected one that claims "
+        f"how many new tasks reach a threshold: {able}"
+    )
+
+
+def _is_monitored(question: Question) -> bool:
+    return not question.listed and question.risk_of == "task" and {"threshold", "epsilon"} <= set(question.columns)
+
+
+def _claim(rows: list[Any], delta: float, threshold: float | None) -> MonitoredClaim:
+    row = _chosen(rows, threshold)
+    if not 0 < row["epsilon"] < 1:
+        shown = floor_figures(row["threshold"])
+        raise ValueError(
+            f"at the threshold {shown} the risk is {row['epsilon']:g}; expected one in (0, 1): "
+            "a claim about no task, or about all, is not monitored"
+        )
+    words = row["sentence"].split(": ", 1)[-1].split(" (")[0].rstrip(".")
+    return MonitoredClaim(row["threshold"], row["epsilon"], delta, words)
+
+
+def _chosen(rows: list[Any], threshold: float | None) -> Mapping[str, Any]:
+    """The row of a threshold, which may be given in the figures that are printed; or the only row."""
+    known = ", ".join(floor_figures(row["threshold"]) for row in rows)
+    if threshold is None:
+        if len(rows) == 1:
+            return rows[0]
+        raise ValueError(f"the certificate has {len(rows)} thresholds; expected threshold, one of {known}")
+    found = [row for row in rows if math.isclose(row["threshold"], threshold, rel_tol=1e-6)]
+    if len(found) != 1:
+        raise ValueError(f"threshold is {threshold:g}; expected one of the certificate's, {known}")
+    return found[0]

@@ -1,0 +1,233 @@
+"""A monitor in a file that outlives the process: tasks as they arrive, and what they say."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from jaxcert._chained import append, end_last, lines_of, lock_of, warn_of
+from jaxcert._contents import content_of, in_file
+from jaxcert._files import check_output, write_new
+from jaxcert.certificates._figures import confidence
+from jaxcert.monitoring._claims import MonitoredClaim
+from jaxcert.monitoring._monitor_declared import Declared, declare
+from jaxcert.monitoring._monitor_log import Task, first_line, read_declared, read_task, task_line
+from jaxcert.monitoring._monitor_rows import Row, check_tasks, rows_after
+from jaxcert.monitoring._monitor_state import Evidence, MonitorState, evidence
+
+
+class Monitor:
+    """A monitor in a file: each deployed task is a line, on the disk when ``add`` returns.
+
+    Each line has a hash of all lines up to it, and the state is computed again from them. A process that is killed
+    loses at most what ``add`` had not returned from; tasks that are sent again are known by their labels, and count
+    once. Several processes may share the file.
+
+    Args:
+        path: a file of ``Monitor.start``.
+
+    Raises:
+        ImportError: without filelock (``pip install 'jaxcert[io]'``).
+        OSError: if the file cannot be read.
+        ValueError: for anything else than such a file: a line that is damaged, altered, inserted or missing before
+            others. Lines that are missing at the end are not found.
+
+    Warns:
+        UserWarning: for a last line that is incomplete.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path, claim = f"{folder}/run.monitor", MonitoredClaim(0.5, 0.1)
+        ...     monitor = Monitor.start(path, claim, successes=True, complete=True)
+        ...     rows = monitor.add([("a", [1]), ("b", [0]), ("a", [1])])
+        ...     len(rows), Monitor(path).evidence.num_tasks.item()
+        (2, 2)
+
+    Reference: the theory page, section 14.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._lock = lock_of(self.path)
+        self._size, self._chain = 0, ""
+        self._known: dict[str, tuple[float, ...]] = {}
+        self.rows: list[Row] = []
+        self.declared: Declared
+        self.state: MonitorState
+        warn_of(self.path, self._refresh(cut=False))
+
+    @classmethod
+    def start(
+        cls,
+        path: str | os.PathLike[str],
+        claim: MonitoredClaim,
+        *,
+        support: tuple[float, float] | None = None,
+        complete: bool = False,
+        successes: bool = False,
+        num_rollouts: int = 1,
+        alpha: float = 0.05,
+        beta: float | None = None,
+        most_successes: int | None = None,
+        certificate_sha256: str | None = None,
+    ) -> "Monitor":
+        """Declare a monitor, in a new file.
+
+        Args:
+            path: the file; one that exists is kept.
+            claim: what is monitored.
+            support: as in ``init``.
+            complete: as in ``init``.
+            successes: as in ``init``.
+            num_rollouts: m, of each task.
+            alpha: probability of ever raising a false alarm, in (0, 1), with delta less than 1 together.
+            beta: as in ``init``.
+            most_successes: as in ``init``.
+            certificate_sha256: of the file of the certificate, if the claim is from one: ``declared`` has it.
+
+        Returns:
+            The monitor before its first task.
+
+        Raises:
+            FileExistsError: for a file that exists.
+            ImportError: without filelock (``pip install 'jaxcert[io]'``).
+            ValueError: as ``init``, or if no file can be written there.
+        """
+        declared = declare(
+            claim,
+            support=support,
+            complete=complete,
+            successes=successes,
+            num_rollouts=num_rollouts,
+            alpha=alpha,
+            beta=beta,
+            most_successes=most_successes,
+            certificate_sha256=certificate_sha256,
+        )
+        write_new(check_output(path), f"{first_line(declared)}\n".encode())
+        return cls(path)
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the tasks so far say."""
+        return evidence(self.state)
+
+    def add(self, tasks: Sequence[tuple[str, Sequence[float]]]) -> list[Row]:
+        """Record tasks, in the order in which they arrived; they are on the disk when this returns.
+
+        Args:
+            tasks: the label and the m returns of each. One that is recorded already, with the same returns, is left
+                out.
+
+        Returns:
+            A row for each task that is new.
+
+        Raises:
+            ValueError: for another number of returns, an impossible one, or a label that is recorded with other
+                returns; then nothing is recorded.
+            TimeoutError: if another process does not release the lock.
+        """
+        given = [Task(label, tuple(map(float, returns))) for label, returns in tasks]
+        check_tasks(self.state.test, given)
+        with self._lock:
+            self._refresh(cut=True)
+            new = self._new(given)
+            lines, chain = [], self._chain
+            for i, task in enumerate(new):
+                line, chain = task_line(task, len(self.rows) + i + 1, chain)
+                lines.append(line)
+            if lines:
+                append(self.path, "\n".join(lines))
+                self._size += len("\n".join(lines).encode()) + 1
+        self._chain = chain
+        return self._take(new)
+
+    def __str__(self) -> str:
+        """What may be said at this moment, with which confidence."""
+        found, claim, alpha = self.evidence, self.declared.claim, self.declared.alpha
+        seen = f"{int(found.num_tasks)} tasks, {int(found.num_against)} of them against it"
+        sure = confidence(claim.delta + alpha)
+        if found.alarm:
+            return (
+                f"ALARM after task {int(found.alarm_at)}: with confidence {sure} (1 - delta - alpha), deployed tasks "
+                f"do not keep the claim that {claim} ({seen})."
+            )
+        return (
+            f"No alarm: nothing speaks enough against the claim that {claim} ({seen}; evidence "
+            f"{_shown(float(found.log_evidence))} of the {1 / alpha:g} of an alarm, which is ever false with "
+            f"probability at most {alpha:g}; confidence in both the certificate and the alarm: {sure})."
+        )
+
+    def _new(self, given: list[Task]) -> list[Task]:
+        """Those that are not recorded yet."""
+        new: dict[str, Task] = {}
+        for task in given:
+            before = self._known.get(task.label, new[task.label].returns if task.label in new else task.returns)
+            if before != task.returns:
+                raise ValueError(
+                    f"task {task.label} is recorded with returns {_few(before)}; expected the same, not "
+                    f"{_few(task.returns)}: a label is of one task"
+                )
+            if task.label not in self._known:
+                new.setdefault(task.label, task)
+        return list(new.values())
+
+    def _refresh(self, *, cut: bool) -> bytes:
+        """Read what another process may have added; ``cut`` ends an unfinished line, which needs the lock."""
+        content = self._added() if self._size else content_of(self.path, "a monitor's log")
+        if cut:
+            lines, torn = lines_of(content)
+            end_last(self.path, content, torn, start=self._size)
+        else:  # what has no ending may be being written
+            whole, _, torn = content.rpartition(b"\n")
+            lines = whole.split(b"\n")
+        with in_file(self.path):
+            tasks = self._read([line for line in lines if line])
+        is_ended = content.endswith(b"\n") or not content or bool(torn)
+        self._size += len(content) - len(torn) + (not is_ended)
+        self._take(tasks)
+        return torn
+
+    def _added(self) -> bytes:
+        with self.path.open("rb") as file:
+            if file.seek(0, os.SEEK_END) < self._size:
+                raise ValueError(f"{self.path}: lines that it had before are missing; expected these and perhaps more")
+            file.seek(self._size)
+            return file.read()
+
+    def _read(self, lines: list[bytes]) -> list[Task]:
+        tasks, chain, start = [], self._chain, len(self.rows)
+        for i, line in enumerate(lines):
+            number = start + i + bool(self._chain)
+            try:
+                if not number:
+                    self.declared, chain = read_declared(line)
+                    self.state = self.declared.state()
+                else:
+                    task, chain = read_task(line, number, chain)
+                    tasks.append(task)
+            except ValueError as error:
+                raise ValueError(f"line {number + 1} is no entry of a monitor: {error}") from error
+        if not hasattr(self, "declared"):
+            raise ValueError("holds no complete line; expected what was declared as the first one")
+        check_tasks(self.state.test, tasks)
+        self._chain = chain
+        return tasks
+
+    def _take(self, tasks: Sequence[Task]) -> list[Row]:
+        """Advance the state by tasks that are on the disk."""
+        self.state, rows = rows_after(self.state, tasks, len(self.rows))
+        self.rows += rows
+        self._known |= {task.label: task.returns for task in tasks}
+        return rows
+
+
+def _few(returns: tuple[float, ...]) -> str:
+    return ", ".join(f"{x:g}" for x in returns[:3]) + (", ..." if len(returns) > 3 else "")
+
+
+def _shown(log: float) -> str:
+    """e**x in three figures, rounded down."""
+    return f"{np.floor(1000 * np.exp(min(log, 700.0))) / 1000:g}" if log > -6 else "less than 0.01"

@@ -1,0 +1,194 @@
+"""A monitor in a loop of one's own: `init`, `update`, and `redesign` for other rollouts."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._validation import is_concrete, require_real
+from jaxcert.monitoring._evidence import BETS, WEIGHTS, goal_up, prepare_bets
+from jaxcert.monitoring._monitor_state import MonitorState, advance
+from jaxcert.monitoring._task_test import SUCCESSES, TaskTest, as_returns, prepare_test, score_down
+from jaxcert.numerics._rounding import compute_dtype
+from jaxcert.returns._checks import possible
+from jaxcert.returns._prepared import Support, probability
+
+
+def init(
+    threshold: chex.Numeric,
+    epsilon: chex.Numeric,
+    *,
+    support: Support | None = None,
+    complete: bool = False,
+    successes: bool = False,
+    num_rollouts: int = 1,
+    alpha: chex.Numeric = 0.05,
+    beta: chex.Numeric | None = None,
+    most_successes: int | None = None,
+    bets: Sequence[float] = BETS,
+    weights: Sequence[float] = WEIGHTS,
+) -> MonitorState:
+    r"""A monitor of the claim that a new task has J >= B with probability at least 1 - epsilon, before the first task.
+
+    .. math:: E_t = \sum_g w_g \prod_{s \le t} \big(1 + \lambda_g (Z_s - 1)\big), \qquad
+        P[\exists t: E_t \ge 1/\alpha] \le \alpha \text{ under the claim}
+
+    Z is a score of mean at most 1 under the claim, whatever came before. With 0/1 returns, and with several rollouts
+    per task, Z = F/q: F is 1 for a task that is flagged, by at most c successes or an upper bound below B at level
+    beta, and q = epsilon + (1 - epsilon) beta. With one return per task Z = (b - X) / (b - mu), mu = a +
+    (1 - epsilon) (B - a). The sum over starting times of such products detects a change at an unknown time.
+
+    Args:
+        threshold: B, with a < B <= b.
+        epsilon: the risk that is claimed, in (0, 1).
+        support: (a, b), finite, which holds every possible return; none for successes.
+        complete: True declares that each return is one of a whole rollout, so that its mean is J: prefixes that
+            undervalue tasks would raise a false alarm.
+        successes: whether a rollout succeeds (1) or fails (0).
+        num_rollouts: m, of each task.
+        alpha: probability of ever raising a false alarm, in (0, 1).
+        beta: of several rollouts that are no successes, the level of the upper bound, in (0, 1); by default
+            epsilon/5, or epsilon/2 if m (B - a) / (b - a) < 7.
+        most_successes: c; by default the number with which evidence grows fastest if the risk triples.
+        bets: lambda, in (0, 1], fixed beforehand.
+        weights: of the bets; they add up to 1.
+
+    Returns:
+        A ``MonitorState``; scalars, so that ``jax.vmap`` watches several claims.
+
+    Raises:
+        ValueError: for values outside these ranges, or without complete=True.
+
+    Example:
+        >>> state = init(0.5, 0.1, successes=True, num_rollouts=10, complete=True)
+        >>> int(state.test.most_successes)
+        2
+
+    Reference: the theory page, section 14; Shin, Ramdas and Rinaldo (2022) for sums over starting times.
+    """
+    _check_complete(complete)
+    dtype = compute_dtype(threshold, epsilon, alpha)
+    test = prepare_test(
+        threshold,
+        epsilon,
+        support,
+        successes=successes,
+        num_rollouts=num_rollouts,
+        beta=beta,
+        most_successes=most_successes,
+        dtype=dtype,
+    )
+    found, log_weights = prepare_bets(bets, weights, dtype)
+    goal = goal_up(probability("alpha", alpha, dtype, "down", validate=True, scalar=True))
+    zero, none, count = jnp.zeros((), dtype), jnp.full((), -jnp.inf, dtype), jnp.int32(0)
+    return MonitorState(
+        products=jnp.zeros_like(found),
+        sums=jnp.full_like(found, -jnp.inf),
+        peak=zero,
+        change_peak=none,
+        num_tasks=count,
+        num_against=count,
+        alarm_at=count,
+        change_at=count,
+        valid=test.valid,
+        bets=found,
+        log_weights=log_weights,
+        goal=goal,
+        test=test,
+    )
+
+
+def update(state: MonitorState, returns: chex.Array, *, validate: bool = True) -> MonitorState:
+    """Take in the next task, in the order in which tasks arrived.
+
+    A task that was left out is a task that was chosen, and a rollout that broke off counts as a. Impossible returns
+    that are traced make the state invalid for good, so that it never concludes anything from them.
+
+    Args:
+        state: before the task.
+        returns: float[m], 0 or 1 or bool for successes.
+        validate: raise for impossible returns that are concrete.
+
+    Returns:
+        The state after it.
+
+    Raises:
+        ValueError: for another shape or type, or an impossible return.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxcert.monitoring import evidence
+        >>> state = init(0.5, 0.1, successes=True, num_rollouts=10, complete=True)
+        >>> for _ in range(5):
+        ...     state = update(state, jnp.zeros(10))
+        >>> bool(evidence(state).alarm)
+        True
+    """
+    require_real("returns", returns)
+    values = returns if isinstance(returns, jax.Array) else np.asarray(returns)
+    if values.shape != (state.test.num_rollouts,):
+        raise ValueError(f"returns have shape {values.shape}; expected [{state.test.num_rollouts}], those of one task")
+    if validate and is_concrete(state.test, values):
+        check_returns(state.test, np.asarray(values, np.float64))
+    return _update(state, as_returns(state.test, values))
+
+
+def redesign(
+    state: MonitorState, *, num_rollouts: int, beta: chex.Numeric | None = None, most_successes: int | None = None
+) -> MonitorState:
+    """The same evidence, with other rollouts for the tasks to come.
+
+    The choice may depend on all tasks so far, and must not depend on the next one or its rollouts.
+
+    Args:
+        state: after some tasks.
+        num_rollouts: m, of each task to come.
+        beta: as in ``init``.
+        most_successes: as in ``init``.
+
+    Returns:
+        The state.
+
+    Raises:
+        ValueError: as ``init``.
+
+    Example:
+        >>> state = init(0.5, 0.1, successes=True, num_rollouts=10, complete=True)
+        >>> redesign(state, num_rollouts=4).test.num_rollouts
+        4
+    """
+    test, successes = state.test, state.test.kind == SUCCESSES
+    support = None if successes else (test.low, test.high)
+    settings: dict[str, Any] = {"beta": beta, "most_successes": most_successes, "dtype": test.threshold.dtype}
+    new = prepare_test(
+        test.threshold, test.epsilon, support, successes=successes, num_rollouts=num_rollouts, **settings
+    )
+    return dataclasses.replace(state, test=new, valid=state.valid & new.valid)
+
+
+def check_returns(test: TaskTest, returns: np.ndarray, tasks: Sequence[str] | None = None) -> None:
+    """Raise ValueError for the first impossible return, [..., m]; of several tasks it names the task."""
+    low, high, binary = float(test.low), float(test.high), test.kind == SUCCESSES
+    bad = np.argwhere(~possible(returns, low, high, binary))
+    if bad.size:
+        *task, place = bad[0]
+        whose = f"task {tasks[task[0]]}: " if tasks is not None else ""
+        expected = "0 or 1" if binary else f"a number in the support ({low:g}, {high:g})"
+        raise ValueError(f"{whose}returns[{place}] is {returns[*task, place]:.9g}; expected {expected}")
+
+
+def _check_complete(complete: bool) -> None:
+    if complete is not True:
+        raise ValueError(
+            f"complete is {complete!r}; expected True, which declares that each return is one of a whole rollout: "
+            "prefixes that undervalue tasks raise a false alarm"
+        )
+
+
+@jax.jit
+def _update(state: MonitorState, returns: jax.Array) -> MonitorState:
+    return advance(state, *score_down(state.test, returns))

@@ -1,0 +1,125 @@
+"""The state of a monitor: what tasks have said of a claim so far, one more of them, and the evidence."""
+
+import dataclasses
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxcert.monitoring._evidence import mixture_down, one_more_down, plus_down, steps_down
+from jaxcert.monitoring._task_test import TaskTest
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False)
+class MonitorState:
+    """What deployed tasks have said of a claim so far; a pytree, for ``jit``, ``scan`` and ``vmap``.
+
+    Attributes:
+        products: ln of the product of each bet's factors since the first task, at most, float[bets].
+        sums: ln of the sum of such products over all starting times, at most, float[bets].
+        peak: the largest ln of the evidence so far, at most; 0 before the first task.
+        change_peak: likewise of the sum over starting times; -inf before the first task.
+        num_tasks: tasks seen.
+        num_against: how many of them spoke against the claim: were flagged, or had a score above 1.
+        alarm_at: the number of the task, from 1, after which the evidence reached 1/alpha; 0 for none yet.
+        change_at: likewise for the sum over starting times.
+        valid: False for good once a return was impossible; then nothing is concluded any more.
+        bets: lambda, float[bets].
+        log_weights: ln of their weights, float[bets].
+        goal: ln(1/alpha), at least.
+        test: how each task is judged; ``redesign`` replaces it.
+    """
+
+    products: jax.Array
+    sums: jax.Array
+    peak: jax.Array
+    change_peak: jax.Array
+    num_tasks: jax.Array
+    num_against: jax.Array
+    alarm_at: jax.Array
+    change_at: jax.Array
+    valid: jax.Array
+    bets: jax.Array
+    log_weights: jax.Array
+    goal: jax.Array
+    test: TaskTest
+
+
+class Evidence(NamedTuple):
+    """What a state says.
+
+    Attributes:
+        log_evidence: ln of the evidence that the claim does not hold, at most.
+        log_change: ln of the evidence that it has ceased to hold at some time, at most.
+        alarm: whether the evidence has ever reached 1/alpha: false with probability at most alpha, over all time.
+        changed: whether the evidence of a change has: falsely after 1/alpha tasks on average, or later.
+        alarm_at, change_at: after which task, counted from 1; 0 for none.
+        num_tasks: tasks seen.
+        num_against: how many of them spoke against the claim.
+        valid: False if a return was impossible; the evidence is -inf then, and what came before it stays.
+    """
+
+    log_evidence: jax.Array
+    log_change: jax.Array
+    alarm: jax.Array
+    changed: jax.Array
+    alarm_at: jax.Array
+    change_at: jax.Array
+    num_tasks: jax.Array
+    num_against: jax.Array
+    valid: jax.Array
+
+
+def advance(state: MonitorState, score: jax.Array, fine: jax.Array) -> MonitorState:
+    """One more task with this score, if all of its returns are possible."""
+    valid = state.valid & fine
+    steps = steps_down(state.bets, score)
+    products = plus_down(state.products, steps)
+    sums = plus_down(one_more_down(state.sums), steps)
+    now, change = mixture_down(plus_down(products, state.log_weights)), mixture_down(plus_down(sums, state.log_weights))
+    number = state.num_tasks + 1
+    return dataclasses.replace(
+        state,
+        products=products,
+        sums=sums,
+        peak=jnp.where(valid, jnp.maximum(state.peak, now), state.peak),
+        change_peak=jnp.where(valid, jnp.maximum(state.change_peak, change), state.change_peak),
+        num_tasks=number,
+        num_against=state.num_against + (valid & (score > 1)).astype(jnp.int32),
+        alarm_at=_first(state.alarm_at, valid & (now >= state.goal), number),
+        change_at=_first(state.change_at, valid & (change >= state.goal), number),
+        valid=valid,
+    )
+
+
+def evidence(state: MonitorState) -> Evidence:
+    """What the tasks so far say against the claim.
+
+    Args:
+        state: after some tasks.
+
+    Returns:
+        An ``Evidence``.
+
+    Example:
+        >>> from jaxcert.monitoring import init
+        >>> found = evidence(init(0.5, 0.1, successes=True, complete=True))
+        >>> bool(found.alarm), int(found.num_tasks)
+        (False, 0)
+    """
+    return _evidence(state)
+
+
+def _first(before: jax.Array, reached: jax.Array, number: jax.Array) -> jax.Array:
+    return jnp.where((before == 0) & reached, number, before)
+
+
+@jax.jit
+def _evidence(state: MonitorState) -> Evidence:
+    now, change = (
+        jnp.where(state.valid, mixture_down(plus_down(logs, state.log_weights)), -jnp.inf)
+        for logs in (state.products, state.sums)
+    )
+    counts = state.alarm_at, state.change_at, state.num_tasks, state.num_against
+    return Evidence(now, change, state.alarm_at > 0, state.change_at > 0, *counts, state.valid)

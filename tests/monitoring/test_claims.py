@@ -1,0 +1,144 @@
+"""Which certificates can be monitored, and by which claim."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxcert
+from jaxcert.monitoring import MonitoredClaim, claim_of, claim_of_record
+from jaxcert.questions import QUESTIONS
+from jaxcert.report import certificate_record, read_certificate, write_certificates
+from jaxcert.rollouts import Trials
+
+RETURNS = jaxcert.sample_returns("cheetah")[:60, :8]
+SETTINGS = {"support": (0, 1000), "delta": 0.05}
+
+
+def test_the_claim_of_a_certificate_is_that_of_its_record():
+    found = jaxcert.certify(RETURNS, [200.0, 300.0], **SETTINGS)
+    for threshold, epsilon in zip([200.0, 300.0], np.asarray(found.epsilon, np.float64).tolist(), strict=True):
+        claim = claim_of(found, threshold=threshold)
+        assert (claim.threshold, claim.epsilon, claim.delta) == (threshold, epsilon, float(found.delta))
+        assert claim.words in found._sentence([200.0, 300.0].index(threshold))
+        assert claim_of_record(certificate_record(found, support=(0, 1000)), threshold=threshold) == claim
+    with pytest.raises(ValueError, match="has 2 thresholds; expected threshold, one of 200, 300"):
+        claim_of(found)
+    with pytest.raises(ValueError, match="threshold is 250; expected one of the certificate's, 200, 300"):
+        claim_of(found, threshold=250)
+
+
+def test_shifted_and_weighted_certificates_are_monitored_by_what_they_claim():
+    sampled = jaxcert.certify(RETURNS, 200.0, **SETTINGS)
+    shifted = jaxcert.certify_shift(sampled, divergence="kl", radius=0.02)
+    claim = claim_of(shifted)
+    assert claim.epsilon == float(shifted.epsilon[0]) > float(sampled.epsilon[0])
+    assert "within KL divergence 0.02" in claim.words
+    weighted = jaxcert.certify_weighted(RETURNS, 200.0, weights=jnp.ones(60), max_weight=2.0, **SETTINGS)
+    assert claim_of(weighted).epsilon == float(weighted.epsilon[0])
+    assert "reweighted" in claim_of(weighted).words
+
+
+def test_an_adaptive_run_is_monitored_by_its_certificate(tmp_path):
+    pytest.importorskip("filelock")
+    trials = Trials.start(tmp_path / "log", [f"task {i}" for i in range(20)], 0.5, successes=True, delta=0.1)
+    for i in range(90):
+        trials.add(f"task {i // 6}", True)
+    run = trials.run()
+    assert 0 < float(run.certificate.epsilon[0]) < 1
+    claim = claim_of(run)
+    assert claim == claim_of(run.certificate) == claim_of_record(certificate_record(run.certificate, support=(0, 1)))
+    assert (claim.threshold, claim.epsilon) == (0.5, float(run.certificate.epsilon[0]))
+    for _ in range(2):
+        trials.add("task 19", False)
+    assert claim_of(trials.run()).epsilon == claim.epsilon  # a task that was not decided counted as one that fails
+
+
+def test_certificates_of_other_tasks_are_monitored_from_files_as_from_memory(tmp_path):
+    sampled = jaxcert.certify(RETURNS, 200.0, **SETTINGS)
+    for name, found in {
+        "shift": jaxcert.certify_shift(sampled, divergence="kl", radius=0.02),
+        "weighted": jaxcert.certify_weighted(RETURNS, 200.0, weights=jnp.ones(60), max_weight=2.0, **SETTINGS),
+    }.items():
+        write_certificates(tmp_path / name, [certificate_record(found, support=(0, 1000))])
+        (record,) = read_certificate(tmp_path / name)["certificates"]
+        assert claim_of_record(record) == claim_of(found)
+        assert claim_of_record(record).epsilon > float(sampled.epsilon[0])
+    whole = jaxcert.certify_shift(sampled, divergence="kl", radius=50.0)
+    with pytest.raises(ValueError, match=r"at the threshold 200 the risk is 1; expected one in \(0, 1\)"):
+        claim_of(whole)
+
+
+def test_a_sentence_that_its_numbers_do_not_say_is_refused():
+    sampled = jaxcert.certify(RETURNS, 200.0, **SETTINGS)
+    shift = {"divergence": "kl", "radius": 0.02, "performance_shift": 1.5}
+    for found in (
+        sampled,
+        jaxcert.certify_shift(sampled, **shift),
+        jaxcert.certify_interval(RETURNS, 200.0, complete=True, **SETTINGS),
+    ):
+        record = certificate_record(found, support=(0, 1000))
+        assert claim_of_record(record) == claim_of(found)
+        (row,) = record["rows"]
+        for old, new in {
+            "a new task": "any task",
+            "at least": "at least 3",
+            "expected return": "return",
+            "distribution": "distribution or any other",
+            "probability": "probability 0.9, and",
+        }.items():
+            altered = {**row, "sentence": row["sentence"].replace(old, new)}
+            with pytest.raises(ValueError, match=r"its numbers that on a new task from .* the sentence of its numbers"):
+                claim_of_record({**record, "rows": [altered]})
+        with pytest.raises(ValueError, match=r"its safety is .* epsilon 0\.01; expected 1 as their sum"):
+            claim_of_record({**record, "rows": [{**row, "epsilon": 0.01}]})
+
+
+def test_a_safety_level_is_monitored_at_the_threshold_that_it_found():
+    found = jaxcert.certify_safety_level(RETURNS, 0.8, **SETTINGS)
+    assert claim_of(found).threshold == float(found.thresholds[0])
+
+
+def test_the_other_questions_are_refused_in_words():
+    monitored = {name for name, each in QUESTIONS.items() if {"threshold", "epsilon"} <= set(each.columns)} - {
+        "episode"
+    }
+    assert monitored == {"safety", "safety_level", "band", "anytime", "interval", "sequential", "weighted"}
+    reached = "the expected return is at least 0.5 with probability at least 0.9000"
+    words = dict.fromkeys(monitored, f"on a new task from the same distribution, {reached}")
+    words["interval"] = words["interval"].replace(
+        "probability at least 0.9000", "a probability between 0.9000 and 0.9500"
+    )
+    words["weighted"] = words["weighted"].replace("same", "reweighted")
+    row = {"threshold": 0.5, "epsilon": 0.1, "safety": 0.9, "sentence": "With confidence 0.95: it is."}
+    for name, question in QUESTIONS.items():
+        record = {"question": name, "settings": {"delta": 0.05}, "rows": [row]}
+        if name in monitored:
+            with pytest.raises(ValueError, match="its sentence says 'it is', its numbers that on a new task from"):
+                claim_of_record(record)
+            said = {**row, "sentence": f"With confidence 0.95: {words[name]}. (More tasks would say more.)"}
+            said |= {"safety_upper": 0.95} if name == "interval" else {}
+            assert claim_of_record({**record, "rows": [said]}).words == words[name]
+            continue
+        with pytest.raises(ValueError, match=r"has no answer that is monitored; expected .*: safety, ") as caught:
+            claim_of_record(record)
+        assert question.words in str(caught.value)
+    with pytest.raises(ValueError, match=r"question 'mean' .* has no answer that is monitored"):
+        claim_of(jaxcert.certify_mean(RETURNS, **SETTINGS))
+    with pytest.raises(ValueError, match="the question 'other' is not known"):
+        claim_of_record({"question": "other", "settings": {}, "rows": []})
+
+
+def test_two_policies_and_empty_claims_are_refused():
+    pair = jaxcert.certify_band(jaxcert.paired(RETURNS[:, :4], RETURNS[:, 4:]), [-200.0], **SETTINGS)
+    with pytest.raises(ValueError, match="about the difference of two policies"):
+        claim_of(pair)
+    record = {"question": "band", "settings": {"delta": 0.05}, "others": [{}], "rows": []}
+    with pytest.raises(ValueError, match="about the difference of two policies"):
+        claim_of_record(record)
+    with pytest.raises(ValueError, match=r"at the threshold 999 the risk is 1; expected one in \(0, 1\)"):
+        claim_of(jaxcert.certify(RETURNS, 999.0, **SETTINGS))
+
+
+def test_words_of_a_claim_of_ones_own_round_its_risk_up():
+    assert str(MonitoredClaim(0.5, 0.1)).endswith("is below 0.5 with probability at most 0.1")
+    assert str(MonitoredClaim(0.5, 1 / 3)).endswith("probability at most 0.333334")

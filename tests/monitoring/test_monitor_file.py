@@ -1,0 +1,139 @@
+"""A monitor in a file: the same evidence as in a loop, after interruptions, from several processes, and damage."""
+
+import functools
+import json
+
+import numpy as np
+import pytest
+
+from jaxcert._chained import line_of
+from jaxcert.monitoring import Monitor, MonitoredClaim, evidence, init, update
+
+pytest.importorskip("filelock")
+
+CLAIM = MonitoredClaim(0.5, 0.1, 0.01)
+COINS = functools.partial(Monitor.start, claim=CLAIM, successes=True, num_rollouts=3, complete=True)
+SCORES = functools.partial(Monitor.start, claim=CLAIM, support=(0, 1), num_rollouts=3, complete=True)
+SINGLE = functools.partial(Monitor.start, claim=CLAIM, support=(0, 1), complete=True)
+
+
+def tasks_for(monitor, count=300, seed=0):
+    values = np.random.default_rng(seed).uniform(size=(count, monitor.declared.num_rollouts))
+    values = (values < 0.8).astype(float) if monitor.declared.successes else values
+    return [(f"task {i}", row.tolist()) for i, row in enumerate(values)]
+
+
+def logs(rows):
+    return [(row.log_evidence, row.log_change) for row in rows]
+
+
+@pytest.mark.parametrize("begin", [COINS, SCORES, SINGLE], ids=["successes", "scores", "single"])
+def test_a_file_says_what_a_loop_says_however_it_is_cut(begin, tmp_path, precision):
+    whole, cut = begin(tmp_path / "whole"), begin(tmp_path / "cut")
+    tasks = tasks_for(whole)
+    rows = whole.add(tasks)
+    assert [row.number for row in rows] == list(range(1, 301))
+    for first in range(0, 300, 37):
+        cut = Monitor(tmp_path / "cut") if first % 2 else cut
+        cut.add(tasks[first : first + 37])
+    assert (tmp_path / "cut").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert Monitor(tmp_path / "cut").rows == whole.rows == cut.rows
+    d = whole.declared
+    state = init(0.5, 0.1, support=None if d.successes else (0, 1), successes=d.successes,
+                 num_rollouts=d.num_rollouts, complete=True)  # fmt: skip
+    for _, returns in tasks[:40]:
+        state = update(state, np.asarray(returns))
+    found = evidence(state)
+    slack = 1e-4 if precision == "float32" else 1e-11
+    assert np.allclose(logs(rows)[39], (found.log_evidence, found.log_change), rtol=0, atol=slack)
+    assert sum(row.is_against for row in rows[:40]) == int(found.num_against)
+
+
+def test_tasks_that_are_sent_again_count_once(tmp_path):
+    monitor = COINS(tmp_path / "log")
+    tasks = tasks_for(monitor, 5)
+    assert len(monitor.add(tasks[:3])) == 3
+    assert [row.label for row in monitor.add([*tasks, tasks[4]])] == ["task 3", "task 4"]
+    before = (tmp_path / "log").read_bytes()
+    label, returns = tasks[0]
+    with pytest.raises(ValueError, match=r"task task 0 is recorded with returns .*; expected the same, not"):
+        monitor.add([("new", [1, 1, 1]), (label, [1 - x for x in returns])])
+    assert (tmp_path / "log").read_bytes() == before
+
+
+def test_two_monitors_of_one_file_see_each_others_tasks(tmp_path):
+    one = COINS(tmp_path / "log")
+    other = Monitor(tmp_path / "log")
+    tasks = tasks_for(one, 40)
+    for i, task in enumerate(tasks):
+        (one if i % 3 else other).add([task])
+    one.add([])
+    other.add([])
+    assert one.rows == other.rows == Monitor(tmp_path / "log").rows
+    assert [row.label for row in one.rows] == [label for label, _ in tasks]
+
+
+def test_a_line_that_was_cut_short_at_any_byte_is_left_out(tmp_path):
+    monitor = COINS(tmp_path / "log")
+    monitor.add(tasks_for(monitor, 3))
+    content = (tmp_path / "log").read_bytes()
+    start = content[:-1].rindex(b"\n") + 1
+    for length in range(start + 1, len(content)):
+        (tmp_path / "log").write_bytes(content[:length])
+        with pytest.warns(UserWarning, match="its last line is incomplete"):
+            again = Monitor(tmp_path / "log")
+        assert len(again.rows) == 2
+        if length == len(content) - 1:  # whole, without its ending
+            assert again.add(tasks_for(again, 3)) == []
+        else:
+            with pytest.warns(UserWarning, match="its last line was incomplete, and is cut off"):
+                again.add(tasks_for(again, 3))
+        assert (tmp_path / "log").read_bytes() == content
+        assert again.rows == monitor.rows
+
+
+def test_damage_is_refused(tmp_path):
+    monitor = COINS(tmp_path / "log")
+    monitor.add(tasks_for(monitor, 4))
+    lines = (tmp_path / "log").read_bytes().splitlines(keepends=True)
+    altered = json.loads(lines[2])
+    altered["returns"] = [1.0 - x for x in altered["returns"]]
+    damaged = {
+        "its chain is not the hash": [*lines[:2], f"{json.dumps(altered)}\n".encode(), *lines[3:]],
+        "expected an object of JSON with the number 2": [*lines[:2], *lines[3:]],
+        "line 2 is no entry of a monitor": [lines[0], b"[]\n"],
+        "its format is 'another'; expected": [line_of({"number": 0, "format": "another"}, [])[0].encode() + b"\n"],
+    }
+    for message, content in damaged.items():
+        (tmp_path / "bad").write_bytes(b"".join(content))
+        with pytest.raises(ValueError, match=message):
+            Monitor(tmp_path / "bad")
+    (tmp_path / "log").write_bytes(b"".join(lines[:3]))
+    with pytest.raises(ValueError, match="lines that it had before are missing"):
+        monitor.add([])
+
+
+def test_refused(tmp_path):
+    monitor = COINS(tmp_path / "log")
+    for message, task in {
+        "task a has 2 rollouts; expected 3": ("a", [0, 1]),
+        r"task a: returns\[1\] is 0.5; expected 0 or 1": ("a", [0, 0.5, 1]),
+        "the label of a task is ''; expected a text": ("", [0, 0, 0]),
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            monitor.add([("b", [1, 1, 1]), task])
+    assert monitor.rows == Monitor(tmp_path / "log").rows == []
+    with pytest.raises(FileExistsError, match="exists, and is not replaced"):
+        COINS(tmp_path / "log")
+    with pytest.raises(ValueError, match=r"alpha is 0\.995, and delta 0\.01; expected less than 1 together"):
+        COINS(tmp_path / "other", alpha=0.995)
+
+
+def test_the_sentence_says_the_confidence_of_both(tmp_path):
+    monitor = COINS(tmp_path / "log", alpha=0.04)
+    assert str(monitor).startswith("No alarm: nothing speaks enough against the claim that on a new task")
+    assert "confidence in both the certificate and the alarm: 0.95" in str(monitor)
+    monitor.add([(str(i), [0, 0, 0]) for i in range(9)])
+    assert str(monitor).startswith("ALARM after task ")
+    assert "with confidence 0.95 (1 - delta - alpha)" in str(monitor)
+    assert "(9 tasks, 9 of them against it)" in str(monitor)
