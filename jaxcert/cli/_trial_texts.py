@@ -1,0 +1,173 @@
+"""What `jaxcert trial` says of an experiment: lines, a table, and records for a certificate file."""
+
+import shlex
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxcert.certificates import floor_to
+from jaxcert.cli._tables import as_given, plain_table
+from jaxcert.report import run_record
+from jaxcert.report._recompute import precision
+from jaxcert.returns._rows import how_many
+from jaxcert.rollouts import Trials
+from jaxcert.rollouts._declared import to_json
+from jaxcert.sequential import certificate
+from jaxcert.sequential._outlook import fewest_to_pass, if_all_pass
+
+_AT_ANY_TIME = "This holds at every moment of the experiment: go on, or stop, whenever you like."
+_LEFT_OUT = "left out: this holds only if none of them was withdrawn because of how it went"
+_COUNTED = "counted as the worst return, at their places: this holds for whatever reason they were withdrawn"
+
+
+def beginning(trials: Trials) -> list[str]:
+    """What was declared, what it can come to, and where to begin."""
+    declared, fewest = trials.declared, fewest_to_pass(trials.state)
+    kind = "successes" if declared.successes else f"scores in [{', '.join(map(as_given, declared.support))}]"
+    most = (
+        "any number of trials" if declared.max_trials is None else f"at most {how_many(declared.max_trials, 'trial')}"
+    )
+    levels = f"delta {as_given(declared.delta)}, beta {as_given(declared.beta)}"
+    lines = [f"declared in {trials.path}: {how_many(len(declared.tasks), 'task')}, {kind}, {most} of each, {levels}"]
+    for i, (threshold, safety) in enumerate(zip(declared.thresholds, _at_most(trials), strict=True)):
+        lines.append(
+            f"at {as_given(threshold)}: a task passes after at least {how_many(fewest[0, i], 'trial')}; "
+            f"if every task passes, {safety} of new tasks are certified"
+        )
+    return [*lines, _of_a_list(trials), _next(trials)]
+
+
+def _of_a_list(trials: Trials) -> str:
+    """What to do instead with tasks that nobody drew: a list needs as many trials of each, whatever they show."""
+    declared = trials.declared
+    command = [
+        "jaxcert",
+        "certify",
+        "trials.csv",
+        "--suite",
+        "--threshold",
+        ",".join(map(as_given, declared.thresholds)),
+    ]
+    command += [] if declared.successes else ["--support", *map(as_given, declared.support)]
+    return (
+        "this is about new tasks, from which these are drawn at random; of a fixed list, such as placements chosen by "
+        "hand, make as many trials of each, a number fixed beforehand, and write task,trial,"
+        f"{'success' if declared.successes else 'score'} to a file: "
+        f"{shlex.join([*command, '--delta', as_given(declared.delta)])}"
+    )
+
+
+def progress_of(trials: Trials, label: str) -> str:
+    """One line on a task, and which one is next."""
+    place = trials.declared.tasks.index(label)
+    at = _at_thresholds(trials, fewest_to_pass(trials.state)[place], place)
+    return f"{label}: {_tally(trials, place)}; {', '.join(at)}; {_next(trials)}"
+
+
+def standing(trials: Trials) -> Iterable[Any]:
+    """How far the experiment is: a table, what is certified, what of it rests on trials that were withdrawn."""
+    tasks, thresholds, fewest = trials.declared.tasks, trials.declared.thresholds, fewest_to_pass(trials.state)
+    columns = {"task": [*tasks], "trials": [_tally(trials, place) for place in range(len(tasks))]}
+    each = [_words(trials, fewest[place], place) for place in range(len(tasks))]
+    for i, threshold in enumerate(thresholds):
+        columns[f"at {as_given(threshold)}"] = [words[i] for words in each]
+    yield plain_table(columns)
+    yield "\n".join(["", *_certified(trials), *_outlook(trials), _next(trials)])
+
+
+def records(trials: Trials) -> list[dict[str, Any]]:
+    """Of the certificate, for a certificate file; where trials were withdrawn, a second one, which counts them."""
+    found = [_record(trials, _LEFT_OUT, count_withdrawn=False)]
+    return found + ([_record(trials, _COUNTED, count_withdrawn=True)] if trials.withdrawn else [])
+
+
+def witnessed_records(path: Path) -> list[dict[str, Any]]:
+    """With what proves it: the one that counts all trials of the log, in double precision, as they are declared."""
+    with precision("float64"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # said when the log was read before
+            trials = Trials(path)
+        return [_record(trials, _COUNTED, count_withdrawn=True, log=path, sha256=trials.sha256)]
+
+
+def _record(trials: Trials, words: str, *, count_withdrawn: bool, **proof: Any) -> dict[str, Any]:
+    run, declared = trials.run(count_withdrawn=count_withdrawn), trials.declared
+    withdrawn = [
+        {"number": each.number, "task": declared.tasks[each.task], "value": each.value, "why": each.withdrawn}
+        for each in trials.withdrawn
+    ]
+    facts = {
+        "source": "trials",
+        "log": trials.path.name,
+        "last_hash": trials.last_hash,
+        "num_trials": len(trials.trials) - len(trials.withdrawn),
+    }
+    facts |= {"declared": to_json(declared), "withdrawn": withdrawn}
+    facts |= {"withdrawn_are": words} if withdrawn else {}
+    return run_record(run, rollouts=facts, **proof)
+
+
+def _certified(trials: Trials) -> list[str]:
+    lines = [str(trials.run()), _AT_ANY_TIME]
+    count = len(trials.withdrawn)
+    if count:
+        reasons = "; ".join(dict.fromkeys(each.withdrawn or "" for each in trials.withdrawn))
+        worst = "failures" if trials.declared.successes else "the worst scores"
+        lines += [
+            f"{count} withdrawn ({reasons}): the above holds only if none was withdrawn because of how it went.",
+            f"Counted as {worst}, for whatever reason they were withdrawn:",
+            str(trials.run(count_withdrawn=True)),
+        ]
+    return lines
+
+
+def _outlook(trials: Trials) -> Iterable[str]:
+    """What is still needed at each threshold."""
+    fewest = fewest_to_pass(trials.state)
+    for i, (threshold, safety) in enumerate(zip(trials.declared.thresholds, _at_most(trials), strict=True)):
+        passed, may = int(np.sum(fewest[:, i] == 0)), int(np.sum(fewest[:, i] > 0))
+        counts = f"at {as_given(threshold)}: {passed} of {len(fewest)} tasks passed, {may} may still pass"
+        more = f", after at least {int(np.sum(np.maximum(fewest[:, i], 0)))} more trials; then {safety} is certified"
+        yield counts + (more if may else "")
+
+
+def _at_most(trials: Trials) -> list[str]:
+    """The safety at each threshold if every task passes that still may."""
+    found = certificate(if_all_pass(trials.state), trials.declared.delta)
+    return [floor_to(float(safety), 4) for safety in np.asarray(found.safety)]
+
+
+def _tally(trials: Trials, place: int) -> str:
+    values = [each.value for each in trials.trials if each.task == place and each.withdrawn is None]
+    if trials.declared.successes:
+        return f"{int(sum(values))} of {len(values)}"
+    return f"{len(values)}, mean {np.mean(values):.6g}" if values else "0"
+
+
+def _at_thresholds(trials: Trials, fewest: np.ndarray, place: int) -> list[str]:
+    """How a task stands; with the threshold where there are several."""
+    words, thresholds = _words(trials, fewest, place), trials.declared.thresholds
+    if len(thresholds) == 1:
+        return words
+    return [f"{word} at {as_given(threshold)}" for word, threshold in zip(words, thresholds, strict=True)]
+
+
+def _words(trials: Trials, fewest: np.ndarray, place: int) -> list[str]:
+    is_open = np.asarray(trials.state.is_open)[place]
+    return [_word(bool(open_one), int(number)) for open_one, number in zip(is_open, fewest, strict=True)]
+
+
+def _word(is_open: bool, fewest: int) -> str:
+    if fewest == 0:
+        return "passed"
+    if not is_open:
+        return "given up"
+    return f"undecided, at least {fewest} more" if fewest > 0 else "undecided, too few trials left"
+
+
+def _next(trials: Trials) -> str:
+    label = trials.next_task()
+    return "every task is decided" if label is None else f"next: {label}"

@@ -1,0 +1,277 @@
+"""`jaxcert trial`: declared, recorded, withdrawn, looked at; refused, interrupted and killed."""
+
+import json
+import os
+import random
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_harness import command, refused
+
+from jaxcert.report import read_certificate
+from jaxcert.rollouts import Trials, adaptive_facts, load_adaptive
+
+pytest.importorskip("filelock")
+
+ROOT = Path(__file__).parents[2]
+LABELS = [f"p{i}" for i in range(1, 13)]
+SETTINGS = ("--threshold", 0.8, "--delta", 0.05)
+OF_A_LIST = "of a fixed list, such as placements chosen by hand, make as many trials of each, a number fixed beforehand"
+COINS = ("--tasks", ",".join(LABELS), *SETTINGS, "--successes")
+
+
+@pytest.fixture
+def log(tmp_path):
+    outcome = command("trial", "start", tmp_path / "run.jsonl", *COINS)
+    assert (outcome.status, outcome.err) == (0, "")
+    return tmp_path / "run.jsonl"
+
+
+def said(*arguments) -> str:
+    status, out, err = command("trial", *arguments)
+    assert (status, err) == (0, "")
+    return out
+
+
+def test_a_line_for_each_trial(log):
+    assert said("add", log, "--task", "p3", "--success") == "p3: 1 of 1; undecided, at least 16 more; next: p3\n"
+    assert said("add", log, "--task", "p3", "--failure") == "p3: 1 of 2; undecided, at least 26 more; next: p1\n"
+    out = said("undo", log, "--why", "gripper unplugged")
+    assert out == "withdrawn: trial 2, of p3; 1 in all\np3: 1 of 1; undecided, at least 16 more; next: p3\n"
+    assert said("next", log) == "p3\n"
+    for _ in range(15):
+        out = said("add", log, "--task", "p3", "--success")
+    assert out == "p3: 16 of 16; undecided, at least 1 more; next: p3\n"
+    assert said("add", log, "--task", "p3", "--success") == "p3: 17 of 17; passed; next: p1\n"
+    assert len(Trials(log).trials) == 18
+
+
+def test_what_is_declared(log, tmp_path):
+    (tmp_path / "labels.txt").write_text("\ufeffp1\n\n" + "\n".join(LABELS[1:]))
+    other = tmp_path / "other.jsonl"
+    out = said("start", other, "--tasks-file", tmp_path / "labels.txt", *SETTINGS, "--successes")
+    assert out.splitlines() == [
+        f"declared in {other}: 12 tasks, successes, at most 100 trials of each, delta 0.05, beta 0.05",
+        "at 0.8: a task passes after at least 17 trials; if every task passes, 0.7674 of new tasks are certified",
+        f"this is about new tasks, from which these are drawn at random; {OF_A_LIST}, "
+        "and write task,trial,success to a file: "
+        "jaxcert certify trials.csv --suite --threshold 0.8 --delta 0.05",
+        "next: p1",
+    ]
+    assert Trials(other).declared == Trials(log).declared
+
+
+def test_a_number_of_tasks_is_no_label(tmp_path):
+    log = tmp_path / "run.jsonl"
+    assert f"declared in {log}: 12 tasks" in said("start", log, "--tasks", 12, *SETTINGS, "--successes")
+    assert Trials(log).declared.tasks == tuple(map(str, range(12)))
+    for number in (0, 10_001, "9" * 5000, "-3", "3.5", "+4", "1e3", "1_0", " -7"):
+        message = refused("trial", "start", tmp_path / "x.jsonl", f"--tasks={number}", *SETTINGS, "--successes")
+        assert "expected labels, A,B,..., or a number from 1 to 10000" in message
+    assert not (tmp_path / "x.jsonl").exists()
+    said("start", tmp_path / "two.jsonl", "--tasks", "7,12", *SETTINGS, "--successes")
+    assert Trials(tmp_path / "two.jsonl").declared.tasks == ("7", "12")
+
+
+@pytest.mark.parametrize(
+    ("settings", "needed"),
+    [
+        (("--threshold", 0.99, "--successes"), 299),  # 0.99^298 > 0.05 >= 0.99^299
+        (("--threshold", "0.5,0.9", "--successes", "--max-trials", 20), 29),
+        (("--threshold", 0.95, "--support", 0, 1, "--max-trials", 76), 77),
+    ],
+)
+def test_a_threshold_that_no_task_can_pass_is_refused_beforehand(tmp_path, settings, needed):
+    start = ("trial", "start", tmp_path / "run.jsonl", "--tasks", 12, "--delta", 0.05, *settings)
+    message = refused(*start)
+    assert re.search(r"at which no task passes within (100|20|76) trials, the limit of each; expected", message)
+    assert f"max_trials (--max-trials) of at least {needed}, or a smaller threshold" in message
+    assert not start[2].exists()
+    assert "at which no task passes" in refused(*start, "--max-trials", needed - 1)
+    out = command(*start, "--max-trials", needed).out
+    assert f"a task passes after at least {needed} trials; if every task passes, 0.7674 of new tasks" in out
+
+
+def test_a_threshold_that_takes_too_many_trials_of_successes_is_refused(tmp_path):
+    message = refused(
+        "trial", "start", tmp_path / "run.jsonl", "--tasks", 12, "--delta", 0.05, "--threshold", 0.999, "--successes"
+    )
+    assert "no task passes within 100 trials, the limit of each; expected a smaller threshold" in message
+
+
+@pytest.mark.parametrize("kind", [("--successes",), pytest.param(("--support", 0, 1), marks=pytest.mark.slow)])
+def test_the_command_for_a_fixed_list_works(kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    out = said("start", "run.jsonl", "--tasks", 4, "--threshold", "0.2,0.8", "--delta", 0.05, *kind)
+    (line,) = [line for line in out.splitlines() if OF_A_LIST in line]
+    told, words = line.split(": ", 1)
+    value = told.split("task,trial,")[1].split(" ")[0]
+    rows = [f"{task},{trial},{'pass' if value == 'success' else 0.9}" for task in range(4) for trial in range(30)]
+    Path("trials.csv").write_text("\n".join([f"task,trial,{value}", *rows, ""]))
+    status, out, err = command(*shlex.split(words)[1:])
+    assert (status, err) == (0, "")
+    assert "on all of these 4 tasks" in out
+
+
+def test_scores_and_two_thresholds(tmp_path):
+    log = tmp_path / "run.jsonl"
+    out = said("start", log, "--tasks", "a,b", "--threshold", "0.2,0.5", "--delta", 0.5, "--support", 0, 1)
+    assert "2 tasks, scores in [0, 1], any number of trials of each" in out
+    for _ in range(3):
+        out = said("add", log, "--task", "b", "--score", 0.9)
+    assert out == "b: 3, mean 0.9; passed at 0.2, undecided, at least 4 more at 0.5; next: b\n"
+    assert said("add", log, "--task", "a", "--score", 0).startswith("a: 1, mean 0; given up at 0.2, given up at 0.5; ")
+    lines = said("status", log).splitlines()
+    assert lines[0].split() == ["task", "trials", "at", "0.2", "at", "0.5"]
+    assert lines[2].split("  ")[-1].strip() == "given up"
+    assert "at 0.2: 1 of 2 tasks passed, 0 may still pass" in lines
+
+
+def test_the_certificate_and_the_run_in_files(log, tmp_path):
+    trials = Trials(log)
+    for label in LABELS[:9]:
+        for _ in range(17):
+            trials.add(label, True)
+    trials.undo("door opened")
+    out = said("status", log, "--json", tmp_path / "c.json", "--out", tmp_path / "r.npz")
+    left_out, counted = read_certificate(tmp_path / "c.json")["certificates"]
+    for record, run in ((left_out, trials.run()), (counted, trials.run(count_withdrawn=True))):
+        assert record["rows"][0]["num_violations"] == 4 == int(run.certificate.num_violations[0])
+        assert record["rows"][0]["sentence"] in out
+        assert record["rollouts"]["declared"]["tasks"] == LABELS
+        withdrawn = {"number": 153, "task": "p9", "value": 1.0, "why": "door opened"}
+        assert record["rollouts"]["withdrawn"] == [withdrawn]
+        assert record["rollouts"]["num_trials"] == 152
+        assert "the probability of success is at least 0.8" in record["rows"][0]["sentence"]
+    assert "holds only if none of them was withdrawn because of how it went" in left_out["rollouts"]["withdrawn_are"]
+    assert "for whatever reason" in counted["rollouts"]["withdrawn_are"]
+    assert "1 withdrawn (door opened): the above holds only if none was withdrawn because of how it went." in out
+    assert "at 0.8: 8 of 12 tasks passed, 4 may still pass, after at least 52 more trials; then 0.7674 is" in out
+    assert adaptive_facts(tmp_path / "r.npz")["last_hash"] == left_out["rollouts"]["last_hash"] == trials.last_hash
+    run = load_adaptive(tmp_path / "r.npz")
+    np.testing.assert_array_equal(run.certificate.safety, trials.run().certificate.safety)
+    assert "stopped by themselves" in refused("verify", tmp_path / "c.json", tmp_path / "r.npz")
+    assert "no sample of a fixed size" in refused("certify", tmp_path / "r.npz", *SETTINGS)
+
+
+def test_the_log_proves_the_certificate(log, tmp_path):
+    trials, file = Trials(log), tmp_path / "c.json"
+    for label in LABELS[:9]:
+        for _ in range(17):
+            trials.add(label, True)
+    trials.undo("door opened")
+    out = said("status", log, "--json", file, "--witness")
+    (record,) = read_certificate(file)["certificates"]  # the one that counts what was withdrawn
+    assert record["rows"][0]["witness"]["rollouts"] == [17] * 8 + [None] * 4
+    assert record["rows"][0]["sentence"] in out
+    assert "for whatever reason" in record["rollouts"]["withdrawn_are"]
+    assert record["settings"]["beta"] == 0.05
+    trials.add("p10", False)
+    status, out, err = command("verify", "--exact", file, log)
+    assert (status, err) == (0, "")
+    assert out.startswith(f"proven: certificate 1, row 1 of 1: {record['rows'][0]['sentence']}\nWhat remains")
+    log.write_text(log.read_text().replace("true", "false", 40))
+    assert "is not the one that it was made from" in refused("verify", "--exact", file, log)
+    assert "--witness is for a certificate file; expected --json" in refused("trial", "status", log, "--witness")
+
+
+def test_the_page_shows_what_is_printed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "few_rollouts.md").read_text()
+    section = page[page.index("## A robot, trial by trial") : page.index("## What must hold")]
+    lines = re.findall(r"^jaxcert trial (.*)$", section, re.MULTILINE)
+    printed = "".join(said(*shlex.split(line)) for line in lines)
+    shown = re.findall(r"^```text\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    assert len(lines) == 7
+    assert len(shown) == 2
+    assert all(text in printed for text in shown)
+
+
+def test_the_end(tmp_path):
+    log = tmp_path / "run.jsonl"
+    said("start", log, "--tasks", "a", "--threshold", 0.5, "--delta", 0.5, "--successes")
+    for _ in range(6):
+        out = said("add", log, "--task", "a", "--success")
+    assert out == "a: 6 of 6; passed; every task is decided\n"
+    assert command("trial", "next", log) == (1, "", "")
+    assert "a is decided, and another trial is no evidence" in refused("trial", "add", log, "--task", "a", "--success")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--task", "p33", "--success"], "has no task 'p33'; expected one that was declared, such as p3"),
+        (["--task", "p3"], "expected one of --success, --failure and --score, for a success or a failure"),
+        (["--task", "p3", "--success", "--score", 1], "expected one of --success, --failure and --score"),
+        (["--task", "p3", "--score", 1], "the trial has the score 1.0; expected a success or a failure, as was"),
+    ],
+)
+def test_what_is_no_trial(log, arguments, message):
+    before = log.read_bytes()
+    assert message in refused("trial", "add", log, *arguments)
+    assert log.read_bytes() == before
+
+
+def test_files_that_are_kept(log, tmp_path):
+    said("add", log, "--task", "p1", "--success")
+    before = log.read_bytes()
+    assert "run.jsonl: exists, and is not replaced" in refused("trial", "start", log, *COINS)
+    assert "name the same file" in refused("trial", "status", log, "--json", log, "--force")
+    (tmp_path / "c.json").write_text("mine")
+    assert "c.json: exists" in refused("trial", "status", log, "--json", tmp_path / "c.json")
+    assert log.read_bytes() == before
+    assert (tmp_path / "c.json").read_text() == "mine"
+    assert json.loads(
+        said("status", log, "--json", tmp_path / "c.json", "--force") and (tmp_path / "c.json").read_text()
+    )
+    for arguments, message in (
+        ((tmp_path / "a.npz", *COINS), "suffix '.npz', expected one of .jsonl"),
+        ((tmp_path / "a.jsonl", *SETTINGS, "--successes"), "expected one of --tasks and --tasks-file"),
+        ((tmp_path / "a.jsonl", "--tasks", "a,,b", *SETTINGS, "--successes"), "tasks hold ''; expected labels"),
+        (
+            (tmp_path / "a.jsonl", "--tasks", "a,b", *SETTINGS),
+            "expected support=(a, b), the smallest and the largest possible score (--support A B), or successes=True",
+        ),
+    ):
+        assert message in refused("trial", "start", *arguments)
+
+
+def test_a_line_that_was_cut_short_is_told(log):
+    for _ in range(2):
+        said("add", log, "--task", "p1", "--success")
+    log.write_bytes(log.read_bytes()[:-9])
+    for words in (["next"], ["status"], ["add", "--task", "p1", "--failure"]):
+        name, *options = words
+        status, _, err = command("trial", name, log, *options)
+        assert status == 0
+        assert err.startswith(f"warning: {log}: its last line is incomplete")
+    assert command("trial", "next", log).err == ""
+    assert [trial.value for trial in Trials(log).trials] == [1.0, 0.0]
+
+
+@pytest.mark.slow
+def test_killed_commands(tmp_path):
+    """At any moment: the trial is there or it is not, and what was said to be there is."""
+    log, moments = tmp_path / "run.jsonl", random.Random(1)
+    said("start", log, *COINS)
+    add = [sys.executable, "-m", "jaxcert", "trial", "add", str(log), "--task", "p1", "--success"]
+    begin = time.monotonic()
+    assert subprocess.run(add, capture_output=True, timeout=300).returncode == 0
+    usual, count = time.monotonic() - begin, 1
+    for _ in range(8):
+        process = subprocess.Popen(add, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ)
+        time.sleep(moments.uniform(0.4, 1.1) * usual)
+        process.send_signal(signal.SIGKILL)
+        out, _ = process.communicate(timeout=60)
+        found = len(Trials(log).trials)
+        assert found in ([count + 1] if out else [count, count + 1])
+        count = found
+    assert count > 1
+    assert said("add", log, "--task", "p2", "--failure").startswith("p2: 0 of 1; ")

@@ -1,0 +1,242 @@
+"""Experiments trial by trial: what is recorded, what it certifies, and what is refused."""
+
+import functools
+import json
+import re
+
+import jax
+import numpy as np
+import pytest
+from conftest import x64_context
+
+from jaxcert import sequential
+from jaxcert.rollouts import Trials, adaptive_facts, load_adaptive, save_adaptive
+
+pytest.importorskip("filelock")
+
+LABELS = ["shelf", "table", "floor"]
+COINS = functools.partial(Trials.start, tasks=LABELS, thresholds=[0.3, 0.6], successes=True, delta=0.2)
+SCORES = functools.partial(Trials.start, tasks=LABELS, thresholds=[0.3, 0.6], support=(-1.0, 1.0), delta=0.2)
+
+
+def made(trials, seed, count=40):
+    """Trials as the schedule advises, but for some; one in eight is withdrawn."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        open_ones = [
+            label for label, is_open in zip(LABELS, np.asarray(trials.state.is_open), strict=True) if any(is_open)
+        ]
+        if not open_ones:
+            break
+        label = trials.next_task() if rng.random() < 0.5 else None
+        label = label or open_ones[rng.integers(len(open_ones))]
+        quality = (0.9, 0.75, 0.4)[LABELS.index(label)]
+        trials.add(
+            label, bool(rng.random() < quality) if trials.declared.successes else float(rng.uniform(-0.2, 1) * quality)
+        )
+        if rng.random() < 0.125:
+            trials.undo("unplugged")
+    return trials
+
+
+def assert_same(one, other):
+    """The same to the bit."""
+    (ours, shape), (theirs, other_shape) = jax.tree.flatten(one), jax.tree.flatten(other)
+    assert shape == other_shape
+    for a, b in zip(ours, theirs, strict=True):
+        a, b = np.asarray(a), np.asarray(b)
+        assert (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes())
+
+
+@pytest.mark.parametrize("begin", [COINS, SCORES], ids=["successes", "scores"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_log_gives_the_same_state_to_the_bit(begin, seed, tmp_path):
+    trials = made(begin(tmp_path / "log.jsonl"), seed)
+    again = Trials(tmp_path / "log.jsonl")
+    assert (again.declared, again.trials, again.last_hash) == (trials.declared, trials.trials, trials.last_hash)
+    assert_same(again.state, trials.state)
+    for count_withdrawn in (False, True):
+        assert_same(again.run(count_withdrawn=count_withdrawn), trials.run(count_withdrawn=count_withdrawn))
+    assert again.next_task() == trials.next_task()
+
+
+def test_successes_are_what_certify_sequential_gives(tmp_path):
+    """The same returns, task by task, with the same rule."""
+    trials = COINS(tmp_path / "log.jsonl", max_trials=30)
+    outcomes = np.random.default_rng(0).random((3, 30)) < [[0.9], [0.75], [0.2]]
+    for label, row in zip(LABELS, outcomes, strict=True):
+        for ok in row.tolist():
+            if np.any(trials.state.is_open[LABELS.index(label)]):
+                trials.add(label, ok)
+    found = sequential.certify_sequential(outcomes, [0.3, 0.6], delta=0.2)
+    assert_same(trials.run().certificate, found)
+    assert 0 < int(found.num_violations[1]) < 3
+
+
+def test_trials_that_are_withdrawn_do_not_count(tmp_path):
+    one, other = COINS(tmp_path / "one.jsonl"), COINS(tmp_path / "other.jsonl")
+    for trials in (one, other):
+        trials.add("shelf", True)
+        trials.add("table", False)
+    one.add("shelf", True)
+    one.add("floor", True)
+    assert one.undo("mistyped").task == LABELS.index("floor")
+    assert one.undo("  the gripper\n was unplugged ").withdrawn == "the gripper was unplugged"
+    for trials in (one, other):
+        trials.add("floor", False)
+    assert_same(one.state, other.state)
+    assert [each.number for each in one.withdrawn] == [3, 4]
+    assert not other.withdrawn
+
+
+def test_withdrawn_trials_that_count_are_the_worst(tmp_path):
+    one, other = SCORES(tmp_path / "one.jsonl"), SCORES(tmp_path / "other.jsonl")
+    for label, score, is_withdrawn in [("shelf", 0.9, False), ("shelf", 0.8, True), ("table", 0.4, False)]:
+        one.add(label, score)
+        if is_withdrawn:
+            one.undo("why not")
+        other.add(label, -1.0 if is_withdrawn else score)
+    counted = one.run(count_withdrawn=True)
+    assert_same(counted.state, other.state)
+    np.testing.assert_array_equal(counted.rollout_return, other.run().rollout_return)
+    assert int(one.run().state.num_rollouts.sum()) == 2
+
+
+@pytest.mark.parametrize("begin", [COINS, SCORES], ids=["successes", "scores"])
+def test_it_is_an_adaptive_run_in_a_file(begin, tmp_path):
+    trials = made(begin(tmp_path / "log.jsonl"), 1)
+    for count_withdrawn in (False, True):
+        run = trials.run(count_withdrawn=count_withdrawn)
+        save_adaptive(tmp_path / "run.npz", run, facts={"log": "log.jsonl"})
+        again = load_adaptive(tmp_path / "run.npz")  # which computes everything again from the rollouts
+        assert_same(again.state, run.state)
+        np.testing.assert_array_equal(again.passed_after, run.passed_after)
+        assert again.tasks["label"].tolist() == LABELS
+    assert adaptive_facts(tmp_path / "run.npz") == {"log": "log.jsonl"}
+    assert int(run.num_started) == len(trials.trials) == int(run.state.num_rollouts.sum())
+
+
+def test_a_log_is_read_in_the_other_precision(tmp_path):
+    """Decisions may differ by rounding, a certificate of float32 says no more."""
+    trials = made(SCORES(tmp_path / "log.jsonl"), 2)
+    with x64_context(True):
+        wide = Trials(tmp_path / "log.jsonl")
+        assert wide.state.wealth.dtype == np.float64
+        assert np.all(np.asarray(trials.state.passed) <= np.asarray(wide.state.passed))
+        open_one = next(label for label in LABELS if np.any(wide.state.is_open[LABELS.index(label)]))
+        wide.add(open_one, 0.1)
+        assert_same(Trials(tmp_path / "log.jsonl").state, wide.state)
+    assert len(Trials(tmp_path / "log.jsonl").trials) == len(trials.trials) + 1
+
+
+def test_the_schedules(tmp_path):
+    closest, turns = COINS(tmp_path / "a.jsonl"), COINS(tmp_path / "b.jsonl", schedule="round_robin")
+    for trials, expected in ((closest, ["shelf", "shelf", "shelf"]), (turns, ["shelf", "table", "floor"])):
+        for label in expected:
+            assert trials.next_task() == label
+            trials.add(label, True)
+    closest.add("shelf", False)
+    closest.add("floor", True)
+    closest.add("floor", True)
+    assert closest.next_task() == "floor"
+    for label in LABELS:
+        while np.any(turns.state.is_open[LABELS.index(label)]):
+            turns.add(label, True)
+    assert turns.next_task() is None
+
+
+def test_no_task_is_advised_that_cannot_pass(tmp_path):
+    trials = COINS(tmp_path / "log.jsonl", thresholds=0.5, max_trials=10)
+    for _ in range(6):
+        trials.add("shelf", False) if np.any(trials.state.is_open[0]) else None
+    assert trials.next_task() == "table"
+
+
+def test_two_of_them_share_a_log(tmp_path):
+    one = COINS(tmp_path / "log.jsonl")
+    other = Trials(tmp_path / "log.jsonl")
+    one.add("shelf", True)
+    other.add("table", True)
+    assert one.undo("mistyped").task == LABELS.index("table")
+    other.add("shelf", False)
+    one.add("floor", True)
+    assert_same(one.state, Trials(tmp_path / "log.jsonl").state)
+    assert [(each.number, each.withdrawn) for each in one.trials] == [(1, None), (2, "mistyped"), (4, None), (5, None)]
+
+
+# --- refusals -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"tasks": []}, "tasks has no label; expected one for each task"),
+        ({"tasks": "abc"}, "tasks are 'abc'; expected a list of labels"),
+        ({"tasks": ["a", "b", "a"]}, "tasks hold 'a' 2 times; expected a label of its own for each"),
+        ({"tasks": ["a", " b"]}, "tasks hold ' b'; expected labels without blanks around them"),
+        ({"tasks": ["a", ""]}, "tasks hold ''; expected labels of printable characters, at most 200"),
+        ({"tasks": ["a", "b\n"]}, "tasks hold 'b\\n'; expected labels of printable characters, at most 200"),
+        ({"tasks": ["a", 3]}, "tasks hold 3; expected labels of printable characters, at most 200"),
+        ({"thresholds": 1.0}, "threshold is 1; expected one below 1, the largest possible value"),
+        ({"thresholds": np.nan}, "thresholds[0] is nan; expected a finite number"),
+        ({"delta": 1.0}, "delta is 1; expected a probability in (0, 1)"),
+        ({"delta": [0.1, 0.2]}, "delta has shape (2,); expected one number"),
+        ({"beta": 0.0}, "beta is 0; expected a probability in (0, 1)"),
+        ({"give_up": 1.0}, "give_up is 1.0; expected a number in [0, 1)"),
+        ({"max_trials": 0}, "max_trials is 0; expected a whole number of at least 1"),
+        ({"support": (0.0, 2.0)}, "support is (0, 2); binary returns have (0, 1)"),
+        ({"support": (0.0,)}, "support is (0.0,); expected two numbers (a, b)"),
+        (
+            {"successes": False},
+            "support is not given; expected support=(a, b), the smallest and the largest possible score",
+        ),
+        ({"schedule": "mine"}, "schedule is 'mine'; expected one of round_robin, closest"),
+    ],
+)
+def test_what_cannot_be_declared(changed, message, tmp_path):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        COINS(tmp_path / "log.jsonl", **changed)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_log_that_exists_is_kept(tmp_path):
+    trials = COINS(tmp_path / "log.jsonl")
+    trials.add("shelf", True)
+    before = (tmp_path / "log.jsonl").read_bytes()
+    with pytest.raises(FileExistsError, match=r"log\.jsonl: exists, and is not replaced"):
+        COINS(tmp_path / "log.jsonl")
+    assert (tmp_path / "log.jsonl").read_bytes() == before
+
+
+def test_what_is_no_trial_leaves_no_line(tmp_path):
+    coins, scores = COINS(tmp_path / "coins.jsonl"), SCORES(tmp_path / "scores.jsonl")
+    for _ in range(30):
+        if np.any(coins.state.is_open[2]):
+            coins.add("floor", True)
+    before = [(tmp_path / name).read_bytes() for name in ("coins.jsonl", "scores.jsonl")]
+    cases = [
+        (coins, ("shelv", True), "has no task 'shelv'; expected one that was declared, such as shelf"),
+        (coins, ("shelf", 1.0), "the trial has the score 1.0; expected a success or a failure, as was declared"),
+        (coins, ("floor", True), "floor is decided, and another trial is no evidence; expected a task that is not"),
+        (scores, ("shelf", True), "the trial has a success; expected a score in [-1, 1], as was declared"),
+        (scores, ("shelf", 1.01), "the trial has the score 1.01; expected a score in [-1, 1], as was declared"),
+        (scores, ("shelf", np.nan), "the trial has the score nan; expected a score in [-1, 1], as was declared"),
+        (scores, ("shelf", -np.inf), "the trial has the score -inf; expected a score in [-1, 1], as was declared"),
+    ]
+    for trials, arguments, message in cases:
+        with pytest.raises(ValueError, match=re.escape(message)):
+            trials.add(*arguments)
+    with pytest.raises(ValueError, match="why is empty; expected the reason, which stays in the log"):
+        coins.undo(" \n")
+    with pytest.raises(ValueError, match=r"scores\.jsonl: no trial is left to withdraw"):
+        scores.undo("unplugged")
+    assert [(tmp_path / name).read_bytes() for name in ("coins.jsonl", "scores.jsonl")] == before
+
+
+def test_an_open_support(tmp_path):
+    trials = SCORES(tmp_path / "log.jsonl", support=(0.0, np.inf))
+    assert json.loads((tmp_path / "log.jsonl").read_text())["support"] == [0.0, None]
+    trials.add("shelf", 1e6)
+    again = Trials(tmp_path / "log.jsonl")
+    assert again.declared.support == (0.0, np.inf)
+    assert again.state.passed[0].tolist() == [True, True]
