@@ -1,1 +1,1 @@
-"""The paper's discrete experiments, from rollouts to figures, beside the exact safety."""
+"""The paper's experiments, from rollouts to figures, beside the exact safety where that is known."""

@@ -1,74 +1,154 @@
-"""All bounds and methods on the same returns: the safety at one threshold, and the return on 90 % of new tasks."""
+"""The comparison of bounds (figures 10 and 11): all bounds on the same returns, at several numbers of rollouts.
+
+With the paper's certificate and with the default one, the certified safety at all thresholds, and the return certified
+on 90 % of new tasks; means over ten orders of tasks and rollouts, of which a number of rollouts takes the first.
+"""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
-import jaxcert
 from benchmarks.paper.curves import DEFAULT_BETA, DELTA, PAPER_BETA
+from benchmarks.paper.domains import NUM_TASKS, ROBOTS, Domain, domain, orders
 from benchmarks.paper.experiment import Experiment, Findings, markdown
-from jaxcert import certify, certify_safety_level, certify_sequential
-from jaxcert.bounds._registry import BOUNDS
-from jaxcert.rollouts import collect
-from jaxcert.tasks import bridge_world
+from jaxcert import certify_safety_level, certify_sequential
+from jaxcert.sweep import Grid, sweep
 
 WANTED = 0.9
-METHODS = {"scenario": PAPER_BETA, "binomial": DEFAULT_BETA}
+DOMAINS = (*ROBOTS, "zones", "BridgeWorld, right")
+ROLLOUTS, PAPER_ROLLOUTS = (20, 50, 100), (100, 300, 1000)
+METHODS = {"scenario": (PAPER_BETA, "--"), "binomial": (DEFAULT_BETA, "-")}
+# Names and colours that the colour-blind can tell apart (Okabe and Ito).
+BOUNDS = {
+    "empirical_bernstein": ("empirical Bernstein", "#0072b2"),
+    "hoeffding": ("Hoeffding", "#e69f00"),
+    "dkw": ("DKW", "#cc79a7"),
+    "betting": ("betting", "#009e73"),
+    "clopper_pearson": ("Clopper-Pearson", "#d55e00"),
+}
+WAYS = [(bound, method) for method in METHODS for bound in BOUNDS]
 
 
-class World(NamedTuple):
-    """Returns, their support, and a threshold fixed beforehand."""
+class Panel(NamedTuple):
+    """One domain and number of rollouts.
 
-    returns: np.ndarray
-    support: tuple[float, float]
-    threshold: float
+    Attributes:
+        name: of the domain.
+        domain: all its returns.
+        num_rollouts: of a task.
+        safety: by bound and method, [t]; those that the domain's returns allow.
+        levels: by bound and method, the return on 90 % of new tasks.
+    """
 
-    @property
-    def binary(self) -> bool:
-        """Whether every return is 0 or 1."""
-        return self.support == (0.0, 1.0)
-
-
-def worlds() -> dict[str, World]:
-    """The samples, and BridgeWorld's right policy."""
-    key_tasks, key = jax.random.split(jax.random.key(0))
-    tasks = bridge_world.ENV.sample_tasks(key_tasks, 200)
-    policy = bridge_world.table_policy(bridge_world.right_policy())
-    right = collect(bridge_world.ENV, policy, tasks, key, num_rollouts=1000)
-    samples = {"cheetah": 500.0, "walker": 600.0}
-    found = {name: World(jaxcert.sample_returns(name), (0.0, 1000.0), b) for name, b in samples.items()}
-    return {**found, "BridgeWorld, right": World(np.asarray(right), (0.0, 1.0), 0.7)}
+    name: str
+    domain: Domain
+    num_rollouts: int
+    safety: dict[tuple[str, str], np.ndarray]
+    levels: dict[tuple[str, str], float]
 
 
-def compared(world: World) -> Iterator[tuple[str, str, str, float, float]]:
-    """Bound, method, beta, the safety at the threshold, and the return on 90 % of new tasks."""
-    for method, beta in METHODS.items():
-        for bound in BOUNDS:
-            if bound == "clopper_pearson" and not world.binary:
-                continue
-            settings: dict[str, Any] = {"support": world.support, "delta": DELTA, "beta": beta}
-            settings |= {"bound": bound, "method": method}
-            safety = certify(world.returns, world.threshold, **settings).safety[0]
-            level = certify_safety_level(world.returns, WANTED, **settings).thresholds[0]
-            yield bound, method, f"{beta:g}", float(safety), float(level)
+def panels(name: str, rollouts: tuple[int, ...]) -> Iterator[Panel]:
+    """All numbers of rollouts of a domain: the curves from one sweep."""
+    found = domain(name, max(rollouts))
+    bounds = tuple(bound for bound in BOUNDS if found.binary or bound != "clopper_pearson")
+    betas = tuple(beta for beta, _ in METHODS.values())
+    budgets = [found.first_of((NUM_TASKS, m)) for m in rollouts]
+    returns = orders(found.returns)
+    grid = Grid(found.thresholds, bounds=bounds, methods=tuple(METHODS), betas=betas, deltas=DELTA, budgets=budgets)
+    safety = sweep(returns, grid, support=found.support).safety[..., 0, :].mean(axis=0)
+    ways = [(bound, method) for bound, method in WAYS if bound in bounds]
+    levels = {way: _levels(returns, [m for _, m in budgets], found.support, *way) for way in ways}
+    for i, (_, m) in enumerate(budgets):
+        curves = {(bound, method): safety[i, bounds.index(bound), *_place(method)] for bound, method in ways}
+        yield Panel(name, found, m, curves, {way: float(level[i]) for way, level in levels.items()})
+
+
+def _place(method: str) -> tuple[int, int]:
+    """Among methods and betas: each method at its own beta."""
+    place = list(METHODS).index(method)
+    return place, place
+
+
+def _levels(
+    returns: np.ndarray, rollouts: list[int], support: tuple[float, float], bound: str, method: str
+) -> np.ndarray:
+    """The return certified on 90 % of new tasks from the first rollouts, of each of these numbers; all in one call."""
+    first = np.arange(returns.shape[-1]) < np.reshape(rollouts, (-1, 1, 1, 1))
+    shape = (len(rollouts), *returns.shape)
+    given, where = np.broadcast_to(returns, shape), np.broadcast_to(first, shape)
+    settings: dict[str, Any] = {"support": support, "delta": DELTA, "beta": METHODS[method][0]}
+    found = certify_safety_level(given, WANTED, where=where, bound=bound, method=method, **settings)
+    return np.asarray(found.thresholds)[..., 0].mean(axis=1)
 
 
 def run(full: bool) -> Findings:
-    """At the size of the samples in any case."""
-    lines, rows = [], []
-    for name, world in worlds().items():
-        found = list(compared(world))
-        rows += [(name, world.threshold, *row) for row in found]
-        settings: dict[str, Any] = {"support": world.support, "delta": DELTA, "binary": world.binary}
-        few = certify_sequential(world.returns, world.threshold, **settings)
-        lines.append(f"{name}, {' × '.join(map(str, world.returns.shape))}, delta = {DELTA:g}")
-        lines += markdown(("bound", "method", "beta", f"safety at {world.threshold:g}", "return on 90 %"), found)
-        used = float(np.mean(few.num_rollouts_used))
-        lines.append(f"as many rollouts as each task needs: {float(few.safety[0]):.3f} with {used:.1f} per task")
-    columns = ("returns", "threshold", "bound", "method", "beta", "safety", "return_on_90_percent")
-    return Findings(lines, columns, rows)
+    """The robots and few rollouts from the samples; with the paper's numbers of rollouts where returns are 0 or 1."""
+    found = [one for name in DOMAINS for one in panels(name, _rollouts(name, full))]
+    ways = [f"{BOUNDS[bound][0]}, {method}" for bound, method in WAYS]
+    columns = ("domain", "n", "m", "threshold", "share_of_tasks", *ways)
+    lines = [line for one in found for line in _table(one)]
+    lines += [_few(name, domain(name, max(_rollouts(name, full)))) for name in DOMAINS]
+    return Findings(lines, columns, _rows(found), _figure(found))
 
 
-EXPERIMENT = Experiment("bounds", "the comparison of bounds and methods", run)
+def _rollouts(name: str, full: bool) -> tuple[int, ...]:
+    return PAPER_ROLLOUTS if full and name not in ROBOTS else ROLLOUTS
+
+
+def _rows(found: list[Panel]) -> Iterator[tuple[Any, ...]]:
+    """The curves of the figure, a row per threshold; a bound that the returns do not allow has no number."""
+    for one in found:
+        curves = [one.safety[way] if way in one.safety else [""] * len(one.domain.thresholds) for way in WAYS]
+        for b, share, *numbers in zip(one.domain.thresholds, one.domain.share, *curves, strict=True):
+            safety = (number if number == "" else float(number) for number in numbers)
+            yield one.name, len(one.domain.returns), one.num_rollouts, float(b), float(share), *safety
+
+
+def _table(one: Panel) -> list[str]:
+    b = one.domain.threshold
+    nearest = int(np.argmin(abs(one.domain.thresholds - b)))
+    rows = [
+        (BOUNDS[bound][0], method, f"{METHODS[method][0]:g}", float(safety[nearest]), one.levels[bound, method])
+        for (bound, method), safety in one.safety.items()
+    ]
+    title = f"{one.name}, {len(one.domain.returns)} × {one.num_rollouts}, delta = {DELTA:g}"
+    columns = ("bound", "method", "beta", f"safety at {b:g}", f"return on {100 * WANTED:g} %")
+    return [title, *markdown(columns, rows)]
+
+
+def _few(name: str, found: Domain) -> str:
+    """What as many rollouts certify as each task needs, in their order."""
+    settings: dict[str, Any] = {"support": found.support, "delta": DELTA, "binary": found.binary}
+    few = certify_sequential(found.returns, found.threshold, **settings)
+    safety, used = float(few.safety[0]), float(np.mean(few.num_rollouts_used))
+    return f"{name}, B = {found.threshold:g}: as many as each task needs certify {safety:.3f} with {used:.1f} per task"
+
+
+def _figure(found: list[Panel]) -> Any:
+    """One panel per domain and number of rollouts; a bound is a colour, a method a kind of line."""
+    from matplotlib.figure import Figure
+
+    columns = len(found) // len(DOMAINS)
+    figure = Figure(figsize=(3.6 * columns, 2.75 * len(DOMAINS) + 0.8), layout="constrained")
+    grid = figure.subplots(len(DOMAINS), columns, sharex="row", sharey=True, squeeze=False)
+    for axes, one in zip(grid.ravel(), found, strict=True):
+        _draw(axes, one)
+    for axes in grid[:, 0]:
+        axes.set_ylabel("certified safety")
+    figure.legend(*grid[-1, 0].get_legend_handles_labels(), fontsize=8, loc="outside lower center", ncols=2)
+    return figure
+
+
+def _draw(axes: Any, one: Panel) -> None:
+    x = one.domain.thresholds
+    axes.plot(x, one.domain.share, color="black", linewidth=1, label="share of all tasks, not certified")
+    for (bound, method), safety in one.safety.items():
+        (label, colour), (beta, style) = BOUNDS[bound], METHODS[method]
+        axes.plot(x, safety, style, color=colour, linewidth=1.2, label=f"{label}, {method}, β = {beta:g}")
+    axes.set_title(f"{one.name}, n = {len(one.domain.returns)}, m = {one.num_rollouts}", fontsize=9)
+    axes.set_xlabel(f"threshold B, {one.domain.unit}", fontsize=9)
+    axes.grid(alpha=0.3)
+
+
+EXPERIMENT = Experiment("bounds", "figures 10 and 11, the comparison of bounds: robots, zones, BridgeWorld", run)

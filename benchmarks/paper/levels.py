@@ -1,96 +1,177 @@
-"""The ablation of beta and delta on the sample returns: the certified safety at one threshold for every pair."""
+"""The ablation of beta and delta (figures 7 to 9): the certified safety of cheetah, walker and zones at all thresholds.
 
-import itertools
+The curves are those of the paper's certificate at the pairs (beta, delta) of the authors' files, beside the default's.
+More betas say which of them certifies the most, on average over thresholds from one end of the support to the other.
+"""
+
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-import jaxcert
+from benchmarks.paper.curves import DEFAULT_BETA, DELTA
+from benchmarks.paper.domains import Domain, domain, orders
 from benchmarks.paper.experiment import Experiment, Findings, markdown
-from jaxcert import certify_sequential
 from jaxcert.sweep import Grid, sweep
 
-SUPPORT = (0.0, 1000.0)
-THRESHOLDS = {"cheetah": 500.0, "walker": 600.0}
-BETAS = (1e-5, 1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
-DELTAS = (1e-3, 0.01, 0.05, 0.1)
-SHOWN = 0.01
-# Bound and method, with what they are called here.
-CHOICES = {
-    ("empirical_bernstein", "scenario"): "empirical Bernstein, scenario (the paper)",
-    ("empirical_bernstein", "binomial"): "empirical Bernstein, binomial",
-    ("betting", "binomial"): "betting, binomial (default)",
-}
+DOMAINS = ("cheetah", "walker", "zones")
+BUDGETS = ((50, 100), (100, 100), (200, 50), (200, 100))
+PAPER_BUDGETS = ((50, 100), (100, 300), (200, 300), (200, 1000))
+PAIRS = (
+    (1e-2, 1e-2),
+    (1e-3, 1e-2),
+    (1e-4, 1e-2),
+    (1e-6, 1e-2),
+    (1e-4, 1e-1),
+    (1e-6, 1e-1),
+    (1e-5, 1e-3),
+    (1e-6, 1e-3),
+)
+BETAS = (1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
+DELTAS = (1e-3, 0.01, 0.1)
+STYLES = dict(zip(DELTAS, ("--", "-", ":"), strict=True))
+PAPER = "the paper"
 
 
-class Ablation(NamedTuple):
-    """One robot and one way to certify: the safety, [betas, deltas]."""
+class Panel(NamedTuple):
+    """One domain and budget.
 
-    robot: str
-    choice: str
-    safety: np.ndarray
+    Attributes:
+        name: of the domain.
+        domain: all its returns.
+        budget: (n, m).
+        betas: [betas], in increasing order.
+        safety: by way to certify, [seeds, betas, deltas, t].
+    """
+
+    name: str
+    domain: Domain
+    budget: tuple[int, int]
+    betas: tuple[float, ...]
+    safety: dict[str, np.ndarray]
+
+    def curve(self, way: str, beta: float, delta: float) -> np.ndarray:
+        """The certified safety, [t]: the mean over orders."""
+        return self.safety[way][:, self.betas.index(beta), DELTAS.index(delta)].mean(axis=0)
+
+    def mean(self, way: str, beta: float, delta: float) -> float:
+        """And over thresholds."""
+        return float(self.curve(way, beta, delta).mean())
+
+    def best(self, way: str, delta: float) -> float:
+        """The beta with the largest mean."""
+        return max(self.betas, key=lambda beta: self.mean(way, beta, delta))
+
+    @property
+    def default(self) -> str:
+        """The way that is the default of jaxcert: the last one."""
+        return list(self.safety)[-1]
+
+    @property
+    def size(self) -> str:
+        """In words."""
+        return f"{self.budget[0]} × {self.budget[1]}"
 
 
-def ablations() -> Iterator[Ablation]:
-    """All robots, and the three ways; the fourth is one rollout after the other."""
-    for robot, b in THRESHOLDS.items():
-        returns = jaxcert.sample_returns(robot)
-        bounds, methods = ("empirical_bernstein", "betting"), ("scenario", "binomial")
-        grid = Grid([b], bounds=bounds, methods=methods, betas=BETAS, deltas=DELTAS)
-        safety = np.asarray(sweep(returns[None], grid, support=SUPPORT).safety)[0, 0, ..., 0]
-        for (bound, method), name in CHOICES.items():
-            yield Ablation(robot, name, safety[bounds.index(bound), methods.index(method)])
-        yield Ablation(robot, "as many rollouts as each task needs", _sequential(returns, b))
+def ways(binary: bool) -> dict[str, tuple[str, str]]:
+    """Bound and method: the paper's first, the default last."""
+    bound, default = ("clopper_pearson",) * 2 if binary else ("empirical_bernstein", "betting")
+    between = {} if binary else {"empirical Bernstein, binomial": (bound, "binomial")}
+    return {PAPER: (bound, "scenario"), **between, "default": (default, "binomial")}
 
 
-def _sequential(returns: np.ndarray, b: float) -> np.ndarray:
-    def one(beta: jax.Array, delta: jax.Array) -> jax.Array:
-        settings: dict[str, Any] = {"support": SUPPORT, "validate": False}
-        return certify_sequential(returns, b, beta=beta, delta=delta, **settings).safety[0]
+def guideline(delta: float, num_tasks: int) -> float:
+    """delta / n, to so many digits that equal levels are equal numbers."""
+    return float(f"{delta / num_tasks:.6g}")
 
-    pairs = jax.vmap(jax.vmap(one, (None, 0)), (0, None))
-    return np.asarray(pairs(jnp.asarray(BETAS), jnp.asarray(DELTAS)))
+
+def panels(name: str, budgets: tuple[tuple[int, int], ...]) -> Iterator[Panel]:
+    """All budgets of a domain, from one sweep."""
+    found = domain(name, max(m for _, m in budgets))
+    budgets = tuple(dict.fromkeys(map(found.first_of, budgets)))
+    betas = tuple(sorted({*BETAS, *(guideline(delta, n) for delta in DELTAS for n, _ in budgets)}))
+    chosen = ways(found.binary)
+    bounds, methods = (tuple(dict.fromkeys(axis)) for axis in zip(*chosen.values(), strict=True))
+    grid = Grid(found.thresholds, bounds=bounds, methods=methods, betas=betas, deltas=DELTAS, budgets=budgets)
+    safety = sweep(orders(found.returns), grid, support=found.support).safety
+    for i, budget in enumerate(budgets):
+        one = {way: safety[:, i, bounds.index(b), methods.index(m)] for way, (b, m) in chosen.items()}
+        yield Panel(name, found, budget, betas, one)
 
 
 def run(full: bool) -> Findings:
-    """At the size of the samples in any case."""
-    found = list(ablations())
-    columns = ("robot", "way", "beta", "delta", "safety")
-    rows = [
-        (each.robot, each.choice, beta, delta, float(each.safety[i, j]))
-        for each in found
-        for (i, beta), (j, delta) in itertools.product(enumerate(BETAS), enumerate(DELTAS))
-    ]
-    return Findings(_lines(found), columns, rows, _figure(found))
+    """The robots at the size of the samples; zones with the paper's number of rollouts, or a tenth."""
+    found = [one for name in DOMAINS for one in panels(name, PAPER_BUDGETS if full and name == "zones" else BUDGETS)]
+    curves = [f"beta {beta:g}, delta {delta:g}" for beta, delta in PAIRS]
+    columns = ("domain", "n", "m", "threshold", "share_of_tasks", *curves, f"default, delta {DELTA:g}")
+    return Findings([*_by_beta(found), *_guideline(found), *_above(found)], columns, _rows(found), _figure(found))
 
 
-def _lines(found: list[Ablation]) -> Iterator[str]:
-    for robot, b in THRESHOLDS.items():
-        yield f"{robot}, B = {b:g}, delta = {SHOWN:g}: certified safety by beta"
-        rows = [(one.choice, *map(float, one.safety[:, DELTAS.index(SHOWN)])) for one in found if one.robot == robot]
-        yield from markdown(("", *(f"{beta:g}" for beta in BETAS)), rows)
+def _rows(found: list[Panel]) -> Iterator[tuple[Any, ...]]:
+    """The curves of the figure, a row per threshold."""
+    for one in found:
+        curves = [one.curve(PAPER, *pair) for pair in PAIRS]
+        curves.append(one.curve(one.default, DEFAULT_BETA, DELTA))
+        for numbers in zip(one.domain.thresholds, one.domain.share, *curves, strict=True):
+            yield one.name, *one.budget, *map(float, numbers)
 
 
-def _figure(found: list[Ablation]) -> Any:
+def _by_beta(found: list[Panel]) -> list[str]:
+    pairs = [(one, way) for one in found for way in one.safety]
+    rows = [(one.name, one.size, way, *(one.mean(way, beta, DELTA) for beta in BETAS)) for one, way in pairs]
+    title = f"certified safety by beta, the mean over thresholds; delta = {DELTA:g}"
+    return [title, *markdown(("domain", "n × m", "way", *(f"{beta:g}" for beta in BETAS)), rows)]
+
+
+def _guideline(found: list[Panel]) -> list[str]:
+    """How near delta / n comes to the best beta, for the paper's certificate."""
+    rows = []
+    for one in found:
+        for delta in DELTAS:
+            betas = guideline(delta, one.budget[0]), one.best(PAPER, delta)
+            means = (one.mean(PAPER, beta, delta) for beta in betas)
+            rows.append((one.name, one.size, f"{delta:g}", *(f"{beta:g}" for beta in betas), *means))
+    columns = ("domain", "n × m", "delta", "delta / n", "best beta", "at delta / n", "at the best")
+    return ["the paper's certificate at beta = delta / n and at the best beta", *markdown(columns, rows)]
+
+
+def _above(found: list[Panel]) -> Iterator[str]:
+    """How many curves, of all orders, ways and betas, come above the share of all tasks somewhere."""
+    for j, delta in enumerate(DELTAS):
+        curves = [safety[:, :, j] > one.domain.share + 1e-6 for one in found for safety in one.safety.values()]
+        above, total = (sum(int(each.any(axis=-1).sum()) for each in curves), sum(each[..., 0].size for each in curves))
+        yield f"delta = {delta:g}: {above} of {total} curves above the share of all tasks"
+
+
+def _figure(found: list[Panel]) -> Any:
+    """One panel per domain and budget, one line per pair: its beta is a colour, its delta a kind of line."""
+    from matplotlib import colormaps
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(10, 7), layout="constrained")
-    panels = figure.subplots(2, len(DELTAS) // 2, sharex=True, sharey=True).ravel()
-    styles = dict(zip(THRESHOLDS, ("-", "--"), strict=True))
-    colours = {one.choice: f"C{i}" for i, one in enumerate(found[: len(found) // len(THRESHOLDS)])}
-    for (j, delta), axes in zip(enumerate(DELTAS), panels, strict=True):
-        for one in found:
-            label = f"{one.robot}, {one.choice}"
-            axes.semilogx(BETAS, one.safety[:, j], styles[one.robot], color=colours[one.choice], label=label)
-        axes.set_title(f"delta = {delta:g}", fontsize=9)
-        axes.set_xlabel("beta")
-        axes.set_ylabel("certified safety")
-        axes.grid(alpha=0.3)
-    figure.legend(*panels[0].get_legend_handles_labels(), fontsize=8, loc="outside lower center", ncols=2)
+    betas = sorted({beta for beta, _ in PAIRS}, reverse=True)
+    colours = dict(zip(betas, colormaps["viridis"](np.linspace(0.85, 0, len(betas))), strict=True))
+    columns = max(sum(one.name == name for one in found) for name in DOMAINS)
+    figure = Figure(figsize=(3.1 * columns, 2.75 * len(DOMAINS) + 0.6), layout="constrained")
+    grid = figure.subplots(len(DOMAINS), columns, sharex="row", sharey=True, squeeze=False)
+    for i, name in enumerate(DOMAINS):
+        for axes, one in zip(grid[i], [one for one in found if one.name == name], strict=False):
+            _draw(axes, one, colours)
+        grid[i, 0].set_ylabel("certified safety")
+    figure.legend(*grid[0, 0].get_legend_handles_labels(), fontsize=8, loc="outside lower center", ncols=4)
     return figure
 
 
-EXPERIMENT = Experiment("levels", "the ablation of beta and delta, on the sample returns", run)
+def _draw(axes: Any, one: Panel, colours: dict[float, Any]) -> None:
+    x = one.domain.thresholds
+    axes.plot(x, one.domain.share, color="black", linewidth=1, label="share of all tasks, not certified")
+    default = one.curve(one.default, DEFAULT_BETA, DELTA)
+    axes.plot(x, default, color="#d55e00", linewidth=1.8, label=f"default, β = {DEFAULT_BETA:g}, δ = {DELTA:g}")
+    for beta, delta in PAIRS:
+        label = f"the paper, β = {beta:g}, δ = {delta:g}"
+        axes.plot(x, one.curve(PAPER, beta, delta), STYLES[delta], color=colours[beta], linewidth=1.2, label=label)
+    axes.set_title("{}, n = {}, m = {}".format(one.name, *one.budget), fontsize=9)
+    axes.set_xlabel(f"threshold B, {one.domain.unit}", fontsize=9)
+    axes.grid(alpha=0.3)
+
+
+EXPERIMENT = Experiment("levels", "figures 7 to 9, the ablation of beta and delta: cheetah, walker, zones", run)

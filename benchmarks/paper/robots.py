@@ -12,6 +12,7 @@ import numpy as np
 
 import jaxcert
 from benchmarks.paper.curves import DEFAULT_BETA, DELTA, PAPER_BETA, SEEDS, Curve, adaptive, empirical, findings
+from benchmarks.paper.domains import orders
 from benchmarks.paper.experiment import Experiment, Findings
 from jaxcert import certify_sequential
 from jaxcert.rollouts import collect
@@ -53,12 +54,6 @@ def panels(
 
 
 # --- the sample returns -------------------------------------------------------------------------------------------
-
-
-def orders(returns: np.ndarray) -> np.ndarray:
-    """The returns with tasks, and the rollouts of each, in random orders, [seeds, n, m]."""
-    drawn = [np.random.default_rng(seed) for seed in SEEDS]
-    return np.stack([rng.permuted(rng.permutation(returns), axis=1) for rng in drawn])
 
 
 def run(full: bool) -> Findings:
