@@ -2,12 +2,15 @@
 
 from jaxcert.rollouts import MultiTaskEnv
 from jaxcert.tasks import bridge_world, ltl, pendulum, simple_grid, zones
-from jaxcert.tasks._adapters import from_gymnax, from_xland
+from jaxcert.tasks._adapters import from_functions, from_gymnax, from_xland
+from jaxcert.tasks._brax import from_brax
 from jaxcert.tasks.divergences import task_divergence
 
 __all__ = [
     "MultiTaskEnv",
     "bridge_world",
+    "from_brax",
+    "from_functions",
     "from_gymnax",
     "from_xland",
     "ltl",

@@ -1,4 +1,4 @@
-"""Environments of gymnax and XLand-MiniGrid as they are."""
+"""Environments of other libraries as they are: those of gymnax and XLand-MiniGrid, and any two functions."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -10,8 +10,8 @@ import jax.numpy as jnp
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 
 
-class _GymnaxState(NamedTuple):
-    """What an episode has come to; ``key`` is for the steps to come."""
+class _State(NamedTuple):
+    """What an episode has come to; ``inner`` is the library's own state, ``key`` is for the steps to come."""
 
     obs: Any
     reward: jax.Array
@@ -20,21 +20,78 @@ class _GymnaxState(NamedTuple):
     key: jax.Array
 
 
-class _Gymnax(NamedTuple):
-    """One task. gymnax's own ``step`` starts the next episode at once, ``step_env`` does not."""
+class _Functions(NamedTuple):
+    """One task."""
 
-    env: Any
-    params: Any
+    task: Any
+    begin: Callable[..., Any]
+    move: Callable[..., Any]
 
-    def reset(self, rng: jax.Array) -> _GymnaxState:
-        key, first = jax.random.split(rng)
-        obs, inner = self.env.reset_env(first, self.params)
-        return _GymnaxState(obs, jnp.zeros(()), jnp.zeros((), bool), inner, key)
+    def reset(self, rng: jax.Array) -> _State:
+        key, now = jax.random.split(rng)
+        inner, obs = _parts("reset", self.begin(self.task, now), "(state, obs)")
+        return _State(obs, jnp.zeros(()), jnp.zeros(()), inner, key)
 
-    def step(self, state: _GymnaxState, action: Any) -> _GymnaxState:
+    def step(self, state: _State, action: Any) -> _State:
         key, now = jax.random.split(state.key)
-        obs, inner, reward, done, _ = self.env.step_env(now, state.inner, action, self.params)
-        return _GymnaxState(obs, jnp.asarray(reward, float), jnp.asarray(done, bool), inner, key)
+        found = self.move(self.task, state.inner, action, now)
+        inner, obs, reward, done = _parts("step", found, "(state, obs, reward, done)")
+        return _State(obs, jnp.asarray(reward, float), jnp.asarray(done, float), inner, key)
+
+
+def _parts(name: str, found: Any, expected: str) -> Any:
+    number = expected.count(",") + 1
+    if not isinstance(found, tuple) or len(found) != number:
+        given = f"{len(found)} values" if isinstance(found, tuple) else f"a {type(found).__name__}"
+        raise ValueError(f"{name} returns {given}; expected {expected}")
+    return found
+
+
+def from_functions(
+    reset: Callable[[Any, chex.PRNGKey], tuple[Any, Any]],
+    step: Callable[[Any, Any, Any, chex.PRNGKey], tuple[Any, Any, Any, Any]],
+    sample_task: Callable[[chex.PRNGKey], Any],
+    *,
+    episode_length: int,
+    support: tuple[float, float],
+    name: str = "",
+    binary: bool = False,
+) -> MultiTaskEnv:
+    """An environment given as two functions, such as a library in JAX has them: Jumanji, NAVIX, JaxMARL and others.
+
+    Both are called under ``jit`` and ``vmap``, for one episode.
+
+    Args:
+        reset: from a task and a JAX random key to the library's state and the first observation.
+        step: from the task, the state, an action and a key to the next state, the observation, the reward and whether
+            the episode is over. It must not begin the next episode by itself.
+        sample_task: as in ``MultiTaskEnv``.
+        episode_length: most steps of an episode.
+        support: the least and the largest undiscounted return of an episode, known without looking.
+        name: as in ``MultiTaskEnv``.
+        binary: as in ``MultiTaskEnv``.
+
+    Returns:
+        A ``MultiTaskEnv`` for ``collect`` and ``certify_policy``.
+
+    Raises:
+        ValueError: as ``MultiTaskEnv``; in a rollout, for functions that return another number of values.
+
+    Example:
+        >>> tosses = from_functions(
+        ...     lambda task, key: (task, task),
+        ...     lambda task, state, action, key: (task, task, jax.random.bernoulli(key, task), True),
+        ...     jax.random.uniform,
+        ...     episode_length=1,
+        ...     support=(0.0, 1.0),
+        ... )
+        >>> from jaxcert.rollouts import collect
+        >>> collect(tosses, lambda obs, key: 0, jnp.array([0.0, 1.0]), jax.random.key(0), num_rollouts=2).tolist()
+        [[0.0, 0.0], [1.0, 1.0]]
+    """
+    return MultiTaskEnv(
+        lambda task: _Functions(task, reset, step), sample_task, episode_length, support, name=name, binary=binary
+    )
 
 
 def from_gymnax(
@@ -74,35 +131,17 @@ def from_gymnax(
         ...     support=(0.0, 200.0),
         ... )
     """
+
+    # gymnax's own ``step`` starts the next episode at once, ``step_env`` does not.
+    def reset(params: Any, key: jax.Array) -> Any:
+        return env.reset_env(key, params)[::-1]
+
+    def step(params: Any, state: Any, action: Any, key: jax.Array) -> Any:
+        obs, state, reward, done, _ = env.step_env(key, state, action, params)
+        return state, obs, reward, done
+
     name = str(env.name) if name is None else name
-    return MultiTaskEnv(lambda params: _Gymnax(env, params), sample_params, episode_length, support, name=name)
-
-
-class _XlandState(NamedTuple):
-    """What is read of a time step, and the time step itself."""
-
-    obs: Any
-    reward: jax.Array
-    done: jax.Array
-    inner: Any
-
-
-class _XLand(NamedTuple):
-    """One ruleset."""
-
-    env: Any
-    params: Any
-    ruleset: Any
-
-    def reset(self, rng: jax.Array) -> _XlandState:
-        return _read(self.env.reset(self.params.replace(ruleset=self.ruleset), rng))
-
-    def step(self, state: _XlandState, action: Any) -> _XlandState:
-        return _read(self.env.step(self.params.replace(ruleset=self.ruleset), state.inner, action))
-
-
-def _read(time_step: Any) -> _XlandState:
-    return _XlandState(time_step.observation, time_step.reward, time_step.last(), time_step)
+    return from_functions(reset, step, sample_params, episode_length=episode_length, support=support, name=name)
 
 
 def from_xland(
@@ -133,6 +172,15 @@ def from_xland(
     """
     if not hasattr(params, "ruleset") or params.max_steps is None:
         raise ValueError("params have no ruleset or no max_steps; expected parameters of XLand-MiniGrid")
-    return MultiTaskEnv(
-        lambda ruleset: _XLand(env, params, ruleset), sample_ruleset, params.max_steps, (0.0, 1.0), name=name
-    )
+
+    def read(time_step: Any) -> Any:
+        return time_step, time_step.observation, time_step.reward, time_step.last()
+
+    def reset(ruleset: Any, key: jax.Array) -> Any:
+        return read(env.reset(params.replace(ruleset=ruleset), key))[:2]
+
+    def step(ruleset: Any, state: Any, action: Any, key: jax.Array) -> Any:
+        return read(env.step(params.replace(ruleset=ruleset), state, action))
+
+    options = {"episode_length": params.max_steps, "support": (0.0, 1.0), "name": name}
+    return from_functions(reset, step, sample_ruleset, **options)

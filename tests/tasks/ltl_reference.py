@@ -51,12 +51,12 @@ def any_formulas(leaves=None):
 
 
 def any_tasks(rng, num_tasks, *, depth=3):
-    """Tasks without the sampler's rules: anything to reach and to avoid, also both."""
+    """Tasks without the sampler's rules: anything to reach and to avoid, also both, and to finish by in some stages."""
     shape = (num_tasks, depth, len(NAMES))
     reach, avoid = rng.random(shape) < 0.3, rng.random(shape) < 0.3
     reach[~reach.any(-1), 0] = True
     num_stages = rng.integers(1, depth + 1, num_tasks).astype(np.int32)
-    return ltl.ReachAvoid(reach, avoid, num_stages)  # rows after the last stage are noise
+    return ltl.ReachAvoid(reach, avoid, num_stages, rng.random(shape) < 0.1)  # rows after the last stage are noise
 
 
 def nth(tasks, index):

@@ -4,11 +4,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from elsewhere import brax_pendulum, playground_cartpole
+from elsewhere import brax_pendulum, playground_cartpole, sample_scale
 
 from jaxcert import certify_policy
 from jaxcert.rollouts import collect
 from jaxcert.rollouts._policy import episode_key
+from jaxcert.tasks import from_brax
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
@@ -37,6 +38,31 @@ def test_it_is_rolled_out_and_certified_as_it_is(make):
     fused = certify_policy(env, nothing, key, [1.0], num_tasks=20, num_rollouts=4, delta=0.1)
     assert fused.returns.shape == (20, 4)
     assert fused.certificate.safety[0] > 0.5
+
+
+@pytest.mark.parametrize(("backend", "effects"), [("generalized", (True, False)), ("mjx", (False, True))])
+def test_gravity_is_where_the_backend_reads_it(backend, effects):
+    """As ``from_brax`` says: it passes a change of either, since both are arrays of the system."""
+    envs = pytest.importorskip("brax.envs", reason="needs the extra brax")
+    base = envs.get_environment("inverted_pendulum", backend=backend)
+    changes = (
+        lambda sys, scale: sys.replace(gravity=sys.gravity * scale),
+        lambda sys, scale: sys.tree_replace({"opt.gravity": sys.opt.gravity * scale}),
+    )
+    for change, effect in zip(changes, effects, strict=True):
+        env = from_brax(base, change, sample_scale, episode_length=50, support=(0.0, 50.0))
+        assert np.array_equal(after_a_step(env, 0.1), after_a_step(env, 2.0)) != effect
+    with pytest.raises(ValueError, match="change makes the same system"):
+        from_brax(base, lambda sys, scale: sys, sample_scale, episode_length=50, support=(0.0, 50.0))
+
+
+def after_a_step(env, task):
+    @jax.jit
+    def run(task, key):
+        environment = env.environment(task)
+        return environment.step(environment.reset(key), jnp.zeros(1)).obs
+
+    return np.asarray(run(task, jax.random.key(0)))
 
 
 def alone(environment, key, episode, num_episodes):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from jaxcert.rollouts import Policy, collect, sample_returns
+from jaxcert.rollouts._mujoco_warnings import mujoco_warnings
 from jaxcert.tasks.locomotion import Task, _environments, cheetah, walker
-from jaxcert.tasks.locomotion._task import mujoco_warnings
 from jaxcert.training import sample_policy
 
 mujoco = pytest.importorskip("mujoco", reason="needs the extra brax")

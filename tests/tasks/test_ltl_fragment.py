@@ -27,7 +27,9 @@ def test_tasks_become_formulas_and_tasks_again():
         task = nth(tasks, index)
         formula = ltl.to_formula(task, NAMES)
         used = np.arange(3)[:, None] < task.num_stages
-        wanted = ltl.ReachAvoid(task.reach & used, task.avoid & used, task.num_stages)
+        wanted = ltl.ReachAvoid(task.reach & used, task.avoid & used, task.num_stages, task.finish & used)
+        last = np.arange(3)[:, None] == task.num_stages - 1  # where to reach is to finish
+        wanted = wanted._replace(reach=wanted.reach | wanted.finish & last, finish=wanted.finish & ~last)
         assert_same(ltl.from_formula(ltl.parse(str(formula)), NAMES, depth=3), wanted)
 
 
@@ -47,9 +49,24 @@ def test_formulas_are_tasks_or_refused(formula):
     [
         ("F d", "F d"),
         ("!a U b", "!a U b"),
+        ("F(a & true)", "F a"),
+        ("F(b | a & true)", "F(a | b)"),
+        ("!(a | b) U ((c | d) & !c U (a & true))", "!(a | b) U ((c | d) & !c U a)"),
+        ("!false U a", "F a"),
+        ("true U (true && a)", "F a"),
+        ("F F a", "F a"),
+        ("!G !a", "F a"),
+        ("!G(!a & !b)", "F(a | b)"),
+        ("(!a & !c) U b", "!(a | c) U b"),
+        ("(a -> false) U b", "!a U b"),
+        ("true => F(!a -> b)", "F(a | b)"),
+        ("F(a & (false -> b) & (!c U d))", "F(a & !c U d)"),
         ("!(c | b | a) U (d | d)", "!(a | b | c) U d"),
         ("F((F b) & (c | a))", "F((a | c) & F b)"),
         ("F(a & (!b U (c & F d)))", "F(a & !b U (c & F d))"),
+        ("F(a | b & F c)", "F(a | b & F c)"),
+        ("!d U (F b & (a | c) | b | d)", "!d U (b | d | (a | c) & F b)"),
+        ("F((a | b) & (!d U (c | a & F(b & true))))", "F((a | b) & !d U (c | a & F b))"),
         ("F(a & F(b & F(c & F(d & F a))))", "F(a & F(b & F(c & F(d & F a))))"),
     ],
 )
@@ -62,36 +79,48 @@ def test_arrays():
     np.testing.assert_array_equal(task.reach, [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]])
     np.testing.assert_array_equal(task.avoid, [[0, 0, 0, 0], [1, 0, 0, 1], [0, 0, 0, 0]])
     assert task.num_stages == 2
-    assert [leaf.dtype for leaf in task] == [bool, bool, np.int32]
+    assert not task.finish.any()
+    assert [leaf.dtype for leaf in task] == [bool, bool, np.int32, bool]
+    finish = ltl.from_formula(ltl.parse("F(b & !d U (a | c | d & F b))"), NAMES).finish
+    np.testing.assert_array_equal(finish, [[0, 0, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0]])
 
 
 TO_REACH = "propositions to reach, joined by |"
 BODY = f"{TO_REACH}, and after & at most one formula for what comes then"
 TO_AVOID = "propositions to avoid, joined by |"
 STAGE = "F(...) or !(...) U (...)"
+LASTING = ", since G is decided only by the end of an episode; to avoid a on the way to b, write !a U b"
 
 
 @pytest.mark.parametrize(
     ("text", "part", "expected"),
     [
         ("a", "a", STAGE),
-        ("G a", "G a", STAGE),
+        ("G a", "G a", STAGE + LASTING),
+        ("GF a & GF b", "G F a & G F b", STAGE + LASTING),
         ("F a & F b", "F a & F b", STAGE),
         ("F a | F b", "F a | F b", STAGE),
-        ("!F a", "!F a", STAGE),
-        ("F(a & G b)", "G b", STAGE),
+        ("!F a", "G !a", STAGE + LASTING),
+        ("!(F a | F b)", "!(F a | F b)", STAGE),
+        ("F b & !F a", "F b & G !a", STAGE + LASTING),
+        ("F b & G(b -> !a)", "F b & G !(b & a)", STAGE + LASTING),
+        ("a -> F b", "!a | F b", STAGE),
+        ("F(a -> b)", "!a", TO_REACH),
+        ("((a | c) => (!d U b)) U d", "!(a | c) | !d U b", f"! before {TO_AVOID}"),
+        ("F(a & G b)", "G b", STAGE + LASTING),
         ("F(a & X F b)", "X F b", STAGE),
         ("F(a & !b)", "!b", STAGE),
-        ("F(a & true)", "true", STAGE),
         ("F(a & b)", "a & b", BODY),
         ("F(a & F b & F c)", "a & F b & F c", BODY),
-        ("F F a", "F a", BODY),
         ("F !a", "!a", BODY),
-        ("F true", "true", BODY),
+        ("F true", "true", STAGE),
+        ("F(a & F b | c & F d)", "a & F b", TO_REACH),
+        ("F(a | b & F c | F d)", "b & F c", TO_REACH),
+        ("F(a | b & c)", "b & c", BODY),
         ("F(a | F b)", "F b", TO_REACH),
         ("a U b", "a", f"! before {TO_AVOID}"),
         ("!a & !c U b", "!a & !c U b", STAGE),
-        ("(!a & !c) U b", "!a & !c", f"! before {TO_AVOID}"),
+        ("(!a | !c) U b", "a & c", TO_AVOID),
         ("!(a & c) U b", "a & c", TO_AVOID),
         ("!(a | !c) U b", "!c", TO_AVOID),
     ],
@@ -135,6 +164,7 @@ TASK = ltl.ReachAvoid(np.eye(2) > 0, np.zeros((2, 2), bool), np.int32(2))
         (TASK._replace(num_stages=np.float32(1)), "task.num_stages is 1.0; expected a whole number from 1 to 2"),
         (TASK._replace(num_stages=np.int32(0)), "task.num_stages is 0"),
         (TASK._replace(reach=np.eye(2)), r"task.reach is float64\[2, 2\]; expected bool\[depth, 2\]"),
+        (TASK._replace(finish=TASK.avoid[:1]), r"task.finish is bool\[1, 2\]; expected bool\[depth, 2\]"),
         (TASK._replace(avoid=TASK.avoid[:1]), r"task.avoid is bool\[1, 2\]; expected bool\[depth, 2\]"),
         (TASK._replace(reach=TASK.avoid), r"task.reach\[1\] is False for every proposition; expected at least one"),
         (jax.tree.map(lambda leaf: leaf[None], TASK), r"task.reach is bool\[1, 2, 2\]"),

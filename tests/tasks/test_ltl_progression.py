@@ -108,16 +108,16 @@ def test_violated_if_every_continuation_fails():
         np.testing.assert_array_equal(found, wanted)
 
 
+def from_stage(task, i):
+    return ltl.ReachAvoid(task.reach[i:], task.avoid[i:], task.num_stages - np.int32(i), task.finish[i:])
+
+
 def test_a_state_is_what_is_left_to_do():
     """The formula holds on a trace if one of the stages in the state holds on the rest of it."""
     tasks, traces, states = cases("any")
     for index in range(1000):
         task, trace, state = nth(tasks, index), as_sets(traces[index]), states[index, 3]
-        left = [
-            ltl.to_formula(ltl.ReachAvoid(task.reach[i:], task.avoid[i:], task.num_stages - np.int32(i)), NAMES)
-            for i in range(task.num_stages)
-            if state[i]
-        ]
+        left = [ltl.to_formula(from_stage(task, i), NAMES) for i in range(task.num_stages) if state[i]]
         wanted = state[-1] or any(holds(formula, trace[3:]) for formula in left)
         assert holds(formulas("any")[index], trace) == wanted
 
@@ -183,7 +183,8 @@ def test_the_share_that_greedy_progression_misses():
 
 def test_greedy_is_exact_if_later_stages_avoid_no_more():
     tasks = any_tasks(np.random.default_rng(2), 2000)
-    tasks = tasks._replace(avoid=np.logical_and.accumulate(tasks.avoid | (np.arange(3) == 0)[:, None], axis=1))
+    avoid = np.logical_and.accumulate(tasks.avoid | (np.arange(3) == 0)[:, None], axis=1)
+    tasks = tasks._replace(avoid=avoid, finish=np.zeros_like(avoid))
     traces = any_traces(np.random.default_rng(3), 2000)
     exact = np.asarray(ltl.is_satisfied(states_after(tasks, traces)[:, -1]))
     by_greed = [greedy(nth(tasks, index), trace) for index, trace in enumerate(traces)]
@@ -228,10 +229,38 @@ def test_remaining(word, reach, avoid, mask):
         np.testing.assert_array_equal(rows, [[letter == name for name in NAMES] for letter in letters])
 
 
+@pytest.mark.parametrize(
+    ("word", "reach", "avoid", "mask"),
+    [
+        ("", "ba-", "d--", [1, 1, 0]),  # the second stage can be the end, so the third one is not shown
+        ("b", "a--", "---", [1, 0, 0]),
+        ("bc", "d--", "a--", [1, 0, 0]),
+        ("bca", "---", "---", [0, 0, 0]),  # the second stage was still left
+    ],
+)
+def test_what_finishes_a_task_is_shown_as_its_end(word, reach, avoid, mask):
+    task = task_of("!d U (b & F(a | c & !a U d))", depth=3)
+    found = ltl.remaining(task, run(task, word)[-1])
+    assert found.mask.tolist() == mask
+    for rows, letters in ((found.reach, reach), (found.avoid, avoid)):
+        np.testing.assert_array_equal(rows, [[letter == name for name in NAMES] for letter in letters])
+
+
+def test_a_task_without_what_finishes_it_is_one_that_nothing_finishes():
+    task = task_of("!d U (a & F(c & !a U b))", depth=3)
+    for word in ("acb", "aca", "d"):
+        state, bare = (run(one, word)[-1] for one in (task, task._replace(finish=None)))
+        np.testing.assert_array_equal(state, bare)
+        for found, wanted in zip(
+            *(ltl.remaining(one, state) for one in (task, task._replace(finish=None))), strict=True
+        ):
+            np.testing.assert_array_equal(found, wanted)
+
+
 def test_rows_after_the_last_stage_are_not_read():
     short, long = task_of("!b U (a & F c)"), task_of("!b U (a & F c)", depth=4)
     noise = np.arange(4)[:, None] >= 2
-    long = long._replace(reach=long.reach | noise, avoid=long.avoid | noise)
+    long = long._replace(reach=long.reach | noise, avoid=long.avoid | noise, finish=long.finish | noise)
     for word in ("ac", "ba", "a-bc", "acdb"):
         for found, wanted in zip(run(long, word), run(short, word), strict=True):
             assert ltl.is_satisfied(found) == ltl.is_satisfied(wanted)
@@ -306,6 +335,7 @@ def test_tasks_that_are_not_masks_are_refused():
     for bad, words in (
         (good._replace(avoid=jnp.zeros((3, 4), jnp.int32)), "expected bool"),
         (good._replace(avoid=jnp.zeros((1, 4), bool)), "expected bool"),
+        (good._replace(finish=jnp.zeros((3, 3), bool)), "finish are .*expected bool"),
         (good._replace(num_stages=jnp.float32(1)), "expected a whole number"),
     ):
         for call in (lambda task: ltl.step(task, state, none), lambda task: ltl.remaining(task, state)):

@@ -53,7 +53,7 @@ def test_returns_are_those_of_xland():
     # That episode, step by step with the keys that are documented.
     own = params.replace(ruleset=jax.tree.map(lambda leaf: leaf[task], tasks))
     episode, actions = jax.random.split(jax.random.split(episode_key(key), 20)[5 * task + rollout])
-    step, total, t = env.reset(own, episode), 0.0, 0
+    step, total, t = env.reset(own, jax.random.split(episode)[1]), 0.0, 0
     while not step.last():
         step = env.step(own, step, wander(step.observation, jax.random.fold_in(actions, t)))
         total, t = total + float(step.reward), t + 1

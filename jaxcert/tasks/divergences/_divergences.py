@@ -15,9 +15,9 @@ Number = Any
 
 # For pairs of distributions between which none is known.
 OTHER_WAYS = (
-    "state the radius of the shift yourself; or bound the density ratio of the tasks where it is bounded, and add the "
-    "share of the others (shifted_epsilon by one, then by the other); or weight the tasks (certify_weighted). See "
-    "'Where none is known' on the page on task distributions"
+    "where the density ratio is bounded, weight the tasks by it (certify_weighted); or bound that ratio, and add the "
+    "share of the other tasks (shifted_epsilon by one, then by the other); or state the radius of the shift yourself. "
+    "See 'Where none is known' on the page on task distributions"
 )
 
 
@@ -52,18 +52,6 @@ class Divergences(NamedTuple):
 
 
 SAME = Divergences(0.0, 0.0, 0.0, 1.0)
-
-
-def divergences_between(q: Any, p: Any) -> Divergences:
-    """The divergences of one law from another.
-
-    Raises:
-        ValueError: for laws of two kinds.
-    """
-    if type(q) is not type(p):
-        names = " and ".join(type(law).__name__.removesuffix("Law").lower() for law in (q, p))
-        raise ValueError(f"no divergence is known between {names} distributions; {OTHER_WAYS}")
-    return SAME if q == p else q.divergences_from(p)
 
 
 def with_margin(found: Divergences) -> Divergences:

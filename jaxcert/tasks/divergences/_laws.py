@@ -65,7 +65,7 @@ class ExponentialLaw(NamedTuple):
     rate: Number
 
     def divergences_from(self, p: "ExponentialLaw") -> Divergences:
-        """In closed form, with s the rate of q and r that of p: the densities cross at x = ln(s/r) / (s - r)."""
+        """In closed form, with rates s of q and r of p: the densities cross at x = ln(s/r) / (s - r)."""
         s, r = self.rate, p.rate
         crossing = mp().log(s / r) / (s - r)
         distance = abs(mp().exp(-r * crossing) - mp().exp(-s * crossing))
@@ -114,7 +114,7 @@ class GaussianLaw(NamedTuple):
 
     def divergences_from(self, p: "GaussianLaw") -> Divergences:
         """In closed form, but for a χ² whose integral is none of a normal density; there it is at most ratio - 1."""
-        _refuse_far_apart([abs(x) for x in (*self, *p) if x and mp().isfinite(x)])
+        refuse_far_apart([abs(x) for x in (*self, *p) if x and mp().isfinite(x)])
         log_ratio = _log_ratio(self, p)
         distance = _total_variation(self, p, log_ratio)
         if not p.low <= self.low < self.high <= p.high:
@@ -139,17 +139,17 @@ def truncated_normal(distribution: Any) -> list[GaussianLaw]:
     means, stds = per_entry(distribution, "loc"), per_entry(distribution, "scale", is_positive)
     ends = [per_entry(distribution, end, lambda values: ~np.isnan(values)) for end in ("low", "high")]
     laws = list(map(GaussianLaw, means, stds, *ends))
-    if not all(_kept_mass(law) >= 1e-15 for law in laws):
+    if not all(kept_mass(law) >= 1e-15 for law in laws):
         raise ValueError(f"{distribution} keeps less than 1e-15 of a normal distribution")
     return laws
 
 
-def _refuse_far_apart(sizes: list[Number]) -> None:
+def refuse_far_apart(sizes: list[Number]) -> None:
     """Numbers of float32 are within a factor of 1e84; squares of such factors are what cancels."""
     if max(sizes) > min(sizes) * mp().mpf("1e84"):
         raise ValueError(
-            "the parameters of two normal distributions differ by a factor above 1e84, the range of float32; "
-            f"their sizes are {mp().nstr(min(sizes), 3)} to {mp().nstr(max(sizes), 3)}"
+            "the parameters of two distributions, one of them normal, differ by a factor above 1e84, the range of "
+            f"float32; their sizes are {mp().nstr(min(sizes), 3)} to {mp().nstr(max(sizes), 3)}"
         )
 
 
@@ -162,19 +162,19 @@ class _LogRatio(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)
-def _kept_mass(law: GaussianLaw) -> Number:
+def kept_mass(law: GaussianLaw) -> Number:
     """The share of the normal distribution that truncation leaves."""
-    return _mass(law, law.low, law.high)
+    return mass(law, law.low, law.high)
 
 
-def _mass(law: GaussianLaw, low: Number, high: Number) -> Number:
+def mass(law: GaussianLaw, low: Number, high: Number) -> Number:
     """Mass of the normal distribution in the interval, as far as it is not cut off."""
     low, high = max(low, law.low), min(high, law.high)
     return mp().ncdf(high, law.mean, law.std) - mp().ncdf(low, law.mean, law.std) if low < high else mp().zero
 
 
 def _level(q: GaussianLaw, p: GaussianLaw) -> Number:
-    return mp().log(_kept_mass(p) * p.std / (_kept_mass(q) * q.std))
+    return mp().log(kept_mass(p) * p.std / (kept_mass(q) * q.std))
 
 
 def _log_ratio(q: GaussianLaw, p: GaussianLaw) -> _LogRatio:
@@ -200,7 +200,7 @@ def _total_variation(q: GaussianLaw, p: GaussianLaw, log_ratio: _LogRatio) -> Nu
     crossings = [x + p.mean for x in _roots(log_ratio)]
     places = sorted({mp().ninf, mp().inf, q.low, q.high, p.low, p.high, *crossings})
     pieces = itertools.pairwise(places)
-    more = [_mass(q, *piece) / _kept_mass(q) - _mass(p, *piece) / _kept_mass(p) for piece in pieces]
+    more = [mass(q, *piece) / kept_mass(q) - mass(p, *piece) / kept_mass(p) for piece in pieces]
     return sum(max(value, mp().zero) for value in more)
 
 
@@ -218,7 +218,7 @@ def _roots(log_ratio: _LogRatio) -> list[Number]:
 
 def _kl(q: GaussianLaw, p: GaussianLaw) -> Number:
     """ln(Z_P σ_P / (Z_Q σ_Q)) + E_Q[(x - μ_P)² / 2σ_P²] - E_Q[(x - μ_Q)² / 2σ_Q²], by the moments of Q."""
-    first, second = _moments(q)
+    first, second = moments(q)
     shift = q.mean - p.mean
     parts = [q.std**2 * second, 2 * q.std * shift * first, shift**2]
     terms = [_level(q, p), -second / 2, *(x / (2 * p.std**2) for x in parts)]
@@ -226,12 +226,12 @@ def _kl(q: GaussianLaw, p: GaussianLaw) -> Number:
     return sum(terms) + mp().mpf("1e-100") * sum(map(abs, terms))
 
 
-def _moments(law: GaussianLaw) -> tuple[Number, Number]:
+def moments(law: GaussianLaw) -> tuple[Number, Number]:
     """E[y] and E[y²] of y = (x - mean) / std."""
     ends = [(end - law.mean) / law.std for end in (law.low, law.high)]
     low, high = (mp().npdf(z) for z in ends)
     weighted = [z * density if density else density for z, density in zip(ends, (low, high), strict=True)]
-    return (low - high) / _kept_mass(law), 1 + (weighted[0] - weighted[1]) / _kept_mass(law)
+    return (low - high) / kept_mass(law), 1 + (weighted[0] - weighted[1]) / kept_mass(law)
 
 
 def _chi2(q: GaussianLaw, p: GaussianLaw) -> Number:
@@ -242,5 +242,5 @@ def _chi2(q: GaussianLaw, p: GaussianLaw) -> Number:
     shift, std = q.mean - p.mean, 1 / mp().sqrt(precision)
     centre = 2 * shift / q.std**2 / precision
     factor = mp().exp(centre**2 * precision / 2 - (shift / q.std) ** 2) * p.std * std / q.std**2
-    inside = _mass(GaussianLaw(p.mean + centre, std, q.low, q.high), q.low, q.high) + mp().mpf("1e-150")
-    return factor * inside * _kept_mass(p) / _kept_mass(q) ** 2 - 1
+    inside = mass(GaussianLaw(p.mean + centre, std, q.low, q.high), q.low, q.high) + mp().mpf("1e-150")
+    return factor * inside * kept_mass(p) / kept_mass(q) ** 2 - 1

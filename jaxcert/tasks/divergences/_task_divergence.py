@@ -1,4 +1,4 @@
-"""The distance of two distributions of tasks, from those of their parts."""
+"""The distance of two distributions of tasks, from the distances of their parts."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, get_args
@@ -7,11 +7,11 @@ import numpy as np
 
 from jaxcert._validation import is_concrete
 from jaxcert.tasks.divergences import _laws as laws
+from jaxcert.tasks.divergences._between_kinds import divergences_between
 from jaxcert.tasks.divergences._divergences import (
     OTHER_WAYS,
     SAME,
     Divergences,
-    divergences_between,
     num_entries,
     round_up,
     with_margin,
@@ -78,7 +78,7 @@ class MixtureLaw(NamedTuple):
     parts: tuple[Any, ...]
 
     def divergences_from(self, p: "MixtureLaw") -> Divergences:
-        """At most those of the component together with its value, since a function of both has no more."""
+        """At most the divergences of the component together with its value: a function of both has no more."""
         if len(self.parts) != len(p.parts):
             raise ValueError(
                 f"no divergence is known between mixtures of {len(self.parts)} and {len(p.parts)} parts; {OTHER_WAYS}"
@@ -152,7 +152,9 @@ def _transformed(distribution: Any) -> list[ImageLaw]:
     return [ImageLaw(distribution.bijector, entry, law) for entry, law in enumerate(before)]
 
 
-# By the name of the class in TensorFlow Probability, which need not be loaded for that.
+# By the name of the class in TensorFlow Probability, which need not be loaded for that. Another kind is a line here and
+# a law with `divergences_from`, as `ExponentialLaw` and `exponential` are; what it leaves at infinity, or 1 for the
+# total variation, `with_margin` fills in: a formula for one of the four is enough. Two kinds: _between_kinds.py.
 KINDS: dict[str, Callable[[Any], list[Any]]] = {
     "Bernoulli": laws.bernoulli,
     "Categorical": laws.categorical,
@@ -193,17 +195,17 @@ Divergence = Literal["total_variation", "kl", "chi2", "ratio"]
 def task_divergence(deployed: Any, sampled: Any, divergence: Divergence) -> float:
     r"""How far the tasks of a deployment are from those that were sampled, rounded up.
 
-    With Q the distribution of the deployment and P that of the sampled tasks,
+    With Q the distribution of the tasks of the deployment and P the one that was sampled,
 
     .. math:: \mathrm{TV} = \sup_A |Q(A) - P(A)|, \quad \mathrm{KL} = E_Q\Big[\ln \frac{dQ}{dP}\Big], \quad
         \chi^2 = E_P\Big[\Big(\frac{dQ}{dP} - 1\Big)^2\Big], \quad \mathrm{ratio} = \sup \frac{dQ}{dP}.
 
     Known are uniform, (truncated, half-, log-)normal, exponential, Bernoulli and categorical distributions, each beside
-    one of its own kind, and what is made of them with the same structure: products (``Independent``, ``Sample``, joint
-    distributions of independent parts), mixtures, and images under the same bijector. The value is exact but for
-    rounding up, apart from the total variation of products, all four of mixtures, and the χ² of truncated normal
-    distributions where it is not an integral of a normal density: there it is an upper bound. It is computed on the
-    host, from the parameters as the distributions hold them.
+    one of its own kind, a (truncated or half-)normal one beside a uniform one, and what is made of them with the same
+    structure: products (``Independent``, ``Sample``, joint distributions of independent parts), mixtures, and images
+    under the same bijector. The value is exact but for rounding up, apart from the total variation of products, all
+    four of mixtures, and the χ² of truncated normal distributions where it is not an integral of a normal density:
+    there it is an upper bound. It is computed on the host, from the parameters as the distributions hold them.
 
     Args:
         deployed: Q, a distribution of TensorFlow Probability on JAX.
@@ -211,7 +213,9 @@ def task_divergence(deployed: Any, sampled: Any, divergence: Divergence) -> floa
         divergence: "total_variation", "kl", "chi2" or "ratio".
 
     Returns:
-        At least the divergence; infinite where it is, as when Q has tasks outside the support of P.
+        At least the divergence; infinite where it is, as when Q has tasks outside the support of P. Truncate Q to that
+        support then: the truncated distribution has a finite one, and "total_variation" of Q from it is the mass that
+        was cut off, by which the risk is shifted next.
 
     Raises:
         ValueError: for another name, a batch of distributions, traced parameters or such that no distribution has, and

@@ -11,8 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._extras import import_extra
+from jaxcert.rollouts._mujoco_warnings import mujoco_warnings
 from jaxcert.rollouts._multi_task import MultiTaskEnv
-from jaxcert.tasks.locomotion._task import Fields, Task, Torso, as_the_authors, mujoco_warnings, physical, sample_task
+from jaxcert.tasks.locomotion._task import KNOWN_WARNING, Fields, Task, Torso, as_the_authors, physical, sample_task
 
 EPISODE_LENGTH = 1000
 
@@ -143,7 +144,7 @@ def walker(*, authors_version: bool = False) -> MultiTaskEnv:
 @functools.lru_cache  # so that equal environments share compiled programs
 def _multi_task(name: str, of_playground: str, build: Callable[..., Robot], *, authors_version: bool) -> MultiTaskEnv:
     suite = import_extra("mujoco_playground", "brax").dm_control_suite
-    with mujoco_warnings():
+    with mujoco_warnings(KNOWN_WARNING):
         base = suite.load(of_playground, config_overrides={"impl": "jax"})
     robot = build(base.mj_model, base.mjx_model, authors_version=authors_version)
     environment, support = functools.partial(Locomotion, robot), (0.0, float(EPISODE_LENGTH))

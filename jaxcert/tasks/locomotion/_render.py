@@ -14,11 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._extras import import_extra
+from jaxcert.rollouts._mujoco_warnings import mujoco_warnings
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import PolicyOrFunction, as_policy
 from jaxcert.tasks._video import check_video_path, steps_per_frame, write_video
 from jaxcert.tasks.locomotion._environments import Locomotion, Robot
-from jaxcert.tasks.locomotion._task import Task, mujoco_warnings
+from jaxcert.tasks.locomotion._task import KNOWN_WARNING, Task
 
 _SHAPES = ("geom_size", "geom_pos", "body_pos")
 
@@ -64,7 +65,7 @@ def render(
     seconds_per_step = float(robot.mj_model.opt.timestep) * robot.num_substeps
     every = steps_per_frame(seconds_per_step, frames_per_second)
     qpos = np.asarray(positions(env, policy, task, key, num_steps=num_steps))[::every]
-    with mujoco_warnings():
+    with mujoco_warnings(KNOWN_WARNING):
         rate = 1 / (every * seconds_per_step)
         write_video(target, _frames(robot, task, qpos, size), rate, "brax", replace=replace)
 

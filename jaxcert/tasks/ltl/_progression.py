@@ -49,22 +49,24 @@ def step(task: ReachAvoid, state: chex.Array, true_propositions: chex.Array) -> 
 
     .. math:: S' = \{ i \in E : i < n, A_i \text{ does not hold} \} \cup (E \cap \{ n \}),
 
-    where E is S and each stage that follows one in E whose propositions to reach hold.
+    where E is S, each stage that follows one in E whose propositions to reach hold, and n if one in E finishes.
 
     This is exact. An until holds if its right side does, or its left side does and the until holds next. So
-    :math:`\varphi_i` becomes :math:`\varphi_i' = (R_i \wedge \varphi_{i+1}') \vee (\neg A_i \wedge \varphi_i)`, and by
-    induction from the last stage S becomes S'. A trace satisfies the task if and only if n is in S at its end, and then
-    every continuation does. If S is empty, none does; if not, one position with all propositions does.
+    :math:`\varphi_i` becomes :math:`\varphi_i' = D_i \vee (R_i \wedge \varphi_{i+1}') \vee (\neg A_i \wedge
+    \varphi_i)`, and by induction from the last stage S becomes S'. A trace satisfies the task if and only if n is in S
+    at its end, and then every continuation does. If S is empty, none does; if not, one position with all propositions
+    does.
 
     Several stages can be passed at one position. A stage that was passed stays in S, too, unless what it avoids holds:
     a, b, a, c satisfies F(a & (!b U c)) by its second a.
 
     Greedy progression keeps the largest stage of E alone, and fails if what that stage avoids holds. It never claims
-    success falsely, but fails in the example. It is exact if :math:`A_0 \supseteq A_1 \supseteq \dots`: until
-    :math:`\varphi_{i+1}` holds, :math:`A_i` is avoided and so :math:`A_{i+1}`, so :math:`\varphi_i` implies
-    :math:`\varphi_{i+1}`. The authors of DeepLTL train with it, one stage a position and avoiding before reaching. That
-    is the same for tasks of ``sample_reach_avoid`` if propositions exclude each other, as zones that do not overlap.
-    Success here means that the formula holds: an episode that succeeds by their progression succeeds here.
+    success falsely, but fails in the example. Where nothing finishes early, it is exact if :math:`A_0 \supseteq A_1
+    \supseteq \dots`: until :math:`\varphi_{i+1}` holds, :math:`A_i` is avoided and so :math:`A_{i+1}`, so
+    :math:`\varphi_i` implies :math:`\varphi_{i+1}`. The authors of DeepLTL train with it, one stage a position and
+    avoiding before reaching. That is the same for tasks of ``sample_reach_avoid`` if propositions exclude each other,
+    as zones that do not overlap. Success here means that the formula holds: an episode that succeeds by their
+    progression succeeds here.
 
     Args:
         task: one task; a batch of them by ``vmap``.
@@ -102,15 +104,19 @@ def step(task: ReachAvoid, state: chex.Array, true_propositions: chex.Array) -> 
     reached = [state[0]]
     for stage in range(depth):
         reached.append(state[stage + 1] | reached[stage] & passed[stage])
+    if task.finish is not None:
+        finished = jnp.any(task.finish & holds, axis=-1) & ~after
+        reached[-1] |= jnp.any(jnp.stack(reached[:-1]) & finished)
     return jnp.stack(reached) & jnp.append(kept, True)
 
 
 def _check_task(task: ReachAvoid) -> tuple[int, int]:
     """Its numbers of rows and of propositions."""
-    reach, avoid, count = task
-    if reach.ndim != 2 or reach.shape != avoid.shape or not reach.dtype == avoid.dtype == bool:
-        shapes = f"{reach.dtype}{list(reach.shape)} and {avoid.dtype}{list(avoid.shape)}"
-        raise ValueError(f"reach and avoid are {shapes}; expected bool[depth, propositions] of one task")
+    reach, avoid, count, finish = task
+    finish = avoid if finish is None else finish
+    if reach.ndim != 2 or any(part.shape != reach.shape or part.dtype != bool for part in (reach, avoid, finish)):
+        shapes = ", ".join(f"{part.dtype}{list(part.shape)}" for part in (reach, avoid, finish))
+        raise ValueError(f"reach, avoid and finish are {shapes}; expected bool[depth, propositions] of one task")
     if jnp.ndim(count) or not jnp.issubdtype(jnp.result_type(count), jnp.integer):
         raise ValueError(f"num_stages is {count!r}; expected a whole number")
     return reach.shape[0], reach.shape[1]
@@ -157,7 +163,8 @@ def is_violated(state: chex.Array) -> jax.Array:
 def remaining(task: ReachAvoid, state: chex.Array) -> Remaining:
     """What a policy sees of a task: the stages still to go, from the most advanced one that is left.
 
-    An earlier stage that is also left is not shown. If the most advanced one fails, it is shown again.
+    An earlier stage that is also left is not shown. If the most advanced one fails, it is shown again. A stage in which
+    some propositions finish the task is shown as the last one, with these to reach, as the shorter way to the end.
 
     Args:
         task: one task; a batch of them by ``vmap``.
@@ -181,4 +188,10 @@ def remaining(task: ReachAvoid, state: chex.Array) -> Remaining:
     places = stage + jnp.arange(depth, dtype=jnp.int32)
     mask = places < task.num_stages
     rows = jnp.minimum(places, depth - 1)
-    return Remaining(task.reach[rows] & mask[:, None], task.avoid[rows] & mask[:, None], mask)
+    reach = task.reach[rows]
+    if task.finish is not None:
+        finish = task.finish[rows] & mask[:, None]
+        last = jnp.any(finish, axis=-1) & (places < task.num_stages - 1)
+        reach = jnp.where(last[:, None], finish, reach)
+        mask &= jnp.cumsum(last, dtype=jnp.int32) <= last.astype(jnp.int32)
+    return Remaining(reach & mask[:, None], task.avoid[rows] & mask[:, None], mask)

@@ -9,24 +9,32 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import check_count, is_concrete
-from jaxcert.tasks.ltl._formula import And, Eventually, Formula, Not, Or, Proposition, Until
+from jaxcert.tasks.ltl._formula import Always, And, Eventually, Formula, Not, Or, Proposition, Until
+from jaxcert.tasks.ltl._simplify import simplified
+
+_LASTING = ", since G is decided only by the end of an episode; to avoid a on the way to b, write !a U b"
 
 
 class ReachAvoid(NamedTuple):
     r"""A sequence of stages, one after the other: reach one of some propositions, and avoid others until then.
 
-    With stages :math:`i = 0, \dots, n - 1` that reach :math:`R_i` and avoid :math:`A_i`, it is the first formula of
+    With stages :math:`i = 0, \dots, n - 1` that reach :math:`R_i`, avoid :math:`A_i` and finish by :math:`D_i`, it is
+    the first formula of
 
-    .. math:: \varphi_i = \neg \bigvee A_i \; \mathsf U \; \big(\bigvee R_i \wedge \varphi_{i+1}\big),
+    .. math:: \varphi_i = \neg \bigvee A_i \; \mathsf U \; \big(\bigvee D_i \vee \bigvee R_i \wedge \varphi_{i+1}\big),
         \qquad \varphi_n = \mathsf{true},
 
-    where an until with nothing to avoid is an F. Arrays, so that it is the task of a ``MultiTaskEnv``: it goes through
-    ``jit``, and many tasks have a leading axis. Rows from ``num_stages`` on are not read.
+    where an until with nothing to avoid is an F. Most tasks have no :math:`D_i`, which are what follows from
+    parentheses that are left out: ``F(a | b & F c)`` is ``F(a | (b & F c))``.
+
+    Arrays, so that it is the task of a ``MultiTaskEnv``: it goes through ``jit``, and many tasks have a leading axis.
+    Rows from ``num_stages`` on are not read.
 
     Attributes:
         reach: the propositions to reach, bool[depth, propositions]; at least one a stage.
         avoid: the propositions to avoid, bool[depth, propositions].
         num_stages: the number of stages, from 1 to depth, int32[].
+        finish: the propositions that satisfy the whole task in a stage, bool[depth, propositions]; None for none.
 
     Reference:
         Jackermeier and Abate, DeepLTL: Learning to Efficiently Satisfy Complex LTL Specifications for Multi-Task RL,
@@ -36,6 +44,7 @@ class ReachAvoid(NamedTuple):
     reach: jax.Array
     avoid: jax.Array
     num_stages: jax.Array
+    finish: jax.Array | None = None
 
 
 def to_formula(task: ReachAvoid, names: Sequence[str]) -> Formula:
@@ -46,8 +55,8 @@ def to_formula(task: ReachAvoid, names: Sequence[str]) -> Formula:
         names: the names of the propositions, in their order.
 
     Returns:
-        ``F(reach & rest)`` where there is nothing to avoid, ``!avoid U (reach & rest)`` where there is; without the
-        rest in the last stage.
+        ``F(reach & rest)`` where there is nothing to avoid, ``!avoid U (reach & rest)`` where there is; with
+        ``finish |`` before ``reach`` where a proposition finishes the task, and without the rest in the last stage.
 
     Raises:
         ValueError: for a traced task or several of them, names that do not fit, a number of stages outside of
@@ -59,13 +68,14 @@ def to_formula(task: ReachAvoid, names: Sequence[str]) -> Formula:
         !yellow U ((red | green) & F purple)
     """
     propositions = _propositions(names)
-    reach, avoid, num_stages = _on_the_host(task, len(propositions))
+    reach, avoid, finish, num_stages = _on_the_host(task, len(propositions))
     formula = None
     for stage in reversed(range(num_stages)):
-        target, shunned = _any_of(propositions, reach[stage]), _any_of(propositions, avoid[stage])
+        target, shunned, enough = (_any_of(propositions, part[stage]) for part in (reach, avoid, finish))
         if target is None:
             raise ValueError(f"task.reach[{stage}] is False for every proposition; expected at least one to reach")
         body = target if formula is None else And(target, formula)
+        body = body if enough is None else Or(enough, body)
         formula = Eventually(body) if shunned is None else Until(Not(shunned), body)
     assert formula is not None  # there is a stage
     return formula
@@ -76,7 +86,9 @@ def from_formula(formula: Formula, names: Sequence[str], *, depth: int | None = 
 
     Args:
         formula: ``F(reach)``, ``F(reach & rest)``, ``!avoid U reach`` or ``!avoid U (reach & rest)``, where reach and
-            avoid are propositions joined by ``|``, and the rest is of this form again. The order of operands is free.
+            avoid are propositions joined by ``|``, and the rest is of this form again; or with
+            ``finish | reach & rest`` in place of ``reach & rest``. The order of operands is free, and so is another way
+            to write this form: ``F(a & true)``, ``true U a``, ``(!a & !b) U c``, ``!G !a``, ``(a -> false) U b``.
         names: the names of all propositions, in their order.
         depth: the number of rows of the arrays; by default the number of stages.
 
@@ -97,29 +109,33 @@ def from_formula(formula: Formula, names: Sequence[str], *, depth: int | None = 
         >>> from_formula(ltl.parse("F(red & G green)"), names)
         Traceback (most recent call last):
         ...
-        ValueError: 'G green' lies outside of the reach-avoid fragment; expected F(...) or !(...) U (...)
+        ValueError: 'G green' lies outside of the reach-avoid fragment; expected F(...) or !(...) U (...), since G ...
     """
     places = {proposition: place for place, proposition in enumerate(_propositions(names))}
     if not isinstance(formula, Formula):
         raise TypeError(f"formula is {formula!r}; expected a Formula, as parse gives it")
-    stages, rest = [], formula
+    stages, rest = [], simplified(formula)
     while rest is not None:
-        reach, avoid, rest = _first_stage(rest)
-        stages.append((reach, avoid))
+        stage, rest = _first_stage(rest)
+        stages.append(stage)
     _check_known([p for stage in stages for part in stage for p in part], places)
     depth = len(stages) if depth is None else depth
     check_count("depth", depth)
     if len(stages) > depth:
         raise ValueError(f"formula has {len(stages)} stages; expected at most depth = {depth}")
-    arrays = np.zeros((2, depth, len(places)), bool)
+    arrays = np.zeros((3, depth, len(places)), bool)
     for row, stage in enumerate(stages):
         for array, part in zip(arrays, stage, strict=True):
             array[row, [places[p] for p in part]] = True
-    return ReachAvoid(jnp.asarray(arrays[0]), jnp.asarray(arrays[1]), jnp.int32(len(stages)))
+    reach, avoid, finish = map(jnp.asarray, arrays)
+    return ReachAvoid(reach, avoid, jnp.int32(len(stages)), finish)
 
 
-def _first_stage(formula: Formula) -> tuple[list[Proposition], list[Proposition], Formula | None]:
-    """What the first stage reaches and avoids, and the formula of the other stages."""
+_Stage = tuple[list[Proposition], list[Proposition], list[Proposition]]
+
+
+def _first_stage(formula: Formula) -> tuple[_Stage, Formula | None]:
+    """What the first stage reaches, avoids and finishes by, and the formula of the other stages."""
     match formula:
         case Eventually(body):
             avoid = []
@@ -128,13 +144,27 @@ def _first_stage(formula: Formula) -> tuple[list[Proposition], list[Proposition]
         case Until(left, _):
             _refuse(left, "! before propositions to avoid, joined by |")
         case _:
-            _refuse(formula, "F(...) or !(...) U (...)")
+            lasting = any(isinstance(part, Always) for part in _operands(And, formula))
+            why = _LASTING if lasting else ""
+            _refuse(formula, f"F(...) or !(...) U (...){why}")
+    finish, body = _finish(body)
     parts = _operands(And, body)
     targets = [part for part in parts if isinstance(part, Proposition | Or)]
     rests = [part for part in parts if not isinstance(part, Proposition | Or)]
     if len(targets) != 1 or len(rests) > 1:
         _refuse(body, "propositions to reach, joined by |, and after & at most one formula for what comes then")
-    return _alternatives(targets[0], "propositions to reach, joined by |"), avoid, rests[0] if rests else None
+    reach = _alternatives(targets[0], "propositions to reach, joined by |")
+    return (reach, avoid, finish), rests[0] if rests else None
+
+
+def _finish(body: Formula) -> tuple[list[Proposition], Formula]:
+    """The propositions that are enough, if the other alternative is a conjunction, and this one; or all of the body."""
+    parts = _operands(Or, body)
+    longer = [part for part in parts if isinstance(part, And)]
+    enough = [part for part in parts if isinstance(part, Proposition)]
+    if len(longer) != 1 or len(enough) != len(parts) - 1:
+        return [], body
+    return enough, longer[0]
 
 
 def _alternatives(formula: Formula, expected: str) -> list[Proposition]:
@@ -171,17 +201,18 @@ def _propositions(names: Sequence[str]) -> list[Proposition]:
     return [Proposition(name) for name in names]
 
 
-def _on_the_host(task: ReachAvoid, num_propositions: int) -> tuple[np.ndarray, np.ndarray, int]:
+def _on_the_host(task: ReachAvoid, num_propositions: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     if not is_concrete(task):
         raise ValueError("task is traced; expected concrete arrays, outside of jit and vmap")
-    reach, avoid, num_stages = map(np.asarray, task)
-    for name, array in (("reach", reach), ("avoid", avoid)):
+    reach, avoid, num_stages = map(np.asarray, task[:3])
+    finish = np.zeros_like(reach, bool) if task.finish is None else np.asarray(task.finish)
+    for name, array in (("reach", reach), ("avoid", avoid), ("finish", finish)):
         if array.shape != (len(reach), num_propositions) or array.dtype != bool:
             wanted = f"bool[depth, {num_propositions}], a column for each name"
             raise ValueError(f"task.{name} is {array.dtype}{list(array.shape)}; expected {wanted}")
     if num_stages.ndim or num_stages.dtype.kind not in "iu" or not 1 <= num_stages <= len(reach):
         raise ValueError(f"task.num_stages is {num_stages}; expected a whole number from 1 to {len(reach)}")
-    return reach, avoid, int(num_stages)
+    return reach, avoid, finish, int(num_stages)
 
 
 def _any_of(propositions: list[Proposition], on: np.ndarray) -> Formula | None:

@@ -78,7 +78,7 @@ def _sample(
 
     _, (reach, avoid) = jax.lax.scan(stage, jnp.zeros(num_propositions, bool), draws[:depth])
     used = jnp.arange(depth, dtype=jnp.int32)[:, None] < number
-    return ReachAvoid(reach & used, avoid & used, number)
+    return ReachAvoid(reach & used, avoid & used, number, jnp.zeros_like(reach))
 
 
 def _subset(draws: jax.Array, available: jax.Array, ends: _Ends) -> jax.Array:

@@ -30,8 +30,8 @@ class Trajectories(NamedTuple):
         headings: in rad; float[e, t].
         propositions: in zones of which colours the robot is; bool[e, t, 4].
         progress: state of the formula, as of ``ltl.step``; bool[e, t, depth + 1].
-        stages: how many stages are passed, of the most advanced formula that is left; int32[e, t]. A violation does not
-            change it.
+        stages: how many stages are passed, of the most advanced formula that is left, and all once it is satisfied;
+            int32[e, t]. A violation does not change it.
         centres: of the zones; float[e, 4, 2, 2].
         num_steps: length of the episode; int32[e].
         outcomes: its end, as an index of ``OUTCOMES``; int32[e].
@@ -51,6 +51,9 @@ def trajectories(
     env: MultiTaskEnv, policy: PolicyOrFunction, task: ltl.ReachAvoid, key: chex.PRNGKey, *, num_episodes: int = 6
 ) -> Trajectories:
     """Episodes of one task, in one compiled call: the same whose returns ``rollouts.collect`` gives for this key.
+
+    They are the same but for last bits, since XLA fuses what samples an action in another way in another program; few
+    of them end otherwise for it (docs/zones.md).
 
     Args:
         env: the result of ``zones.env``.

@@ -261,13 +261,15 @@ def _show_stage(
     discs: list[Any], words: Any, episode: Trajectories, task: ltl.ReachAvoid, stage: int, over: bool
 ) -> None:
     """Rims of the zones to reach and to avoid, and what this stage asks for."""
-    reach, avoid = ([name for name, on in zip(COLOURS, part[stage], strict=True) if on] for part in task[:2])
+    parts = (task.reach, task.avoid, np.zeros_like(task.reach) if task.finish is None else task.finish)
+    reach, avoid, enough = ([name for name, on in zip(COLOURS, part[stage], strict=True) if on] for part in parts)
+    wanted = [*(f"{name} (which is enough)" for name in enough), *(name for name in reach if name not in enough)]
     for place, disc in enumerate(discs):
         name = COLOURS[place // (len(discs) // len(COLOURS))]
-        disc.set(edgecolor=DARK, linewidth=2.2 if name in reach or name in avoid else 0)
+        disc.set(edgecolor=DARK, linewidth=2.2 if name in reach + avoid + enough else 0)
         disc.set_linestyle((0, (2, 1)) if name in avoid else "solid")
     first = f"stage {stage + 1} of {task.num_stages}"
     if over:
         first = f"{first}: {ending(int(episode.outcomes), int(episode.num_steps))}"
-    lines = [first, f"reach (solid rim): {' or '.join(reach)}", f"avoid (dashed rim): {', '.join(avoid) or 'nothing'}"]
+    lines = [first, f"reach (solid rim): {' or '.join(wanted)}", f"avoid (dashed rim): {', '.join(avoid) or 'nothing'}"]
     words.set_text("\n".join(lines))

@@ -1,0 +1,104 @@
+"""Environments of Jumanji, NAVIX and JaxMARL as two functions: rolled out as the library itself does, and certified."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxcert import certify_policy
+from jaxcert.rollouts import collect
+from jaxcert.rollouts._policy import episode_key
+from jaxcert.tasks import from_functions
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
+LENGTH = 12
+
+
+@pytest.fixture(autouse=True)
+def _as_they_need_it():
+    """They promote types and ranks."""
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        yield
+
+
+class World(NamedTuple):
+    """Two functions of a library, a policy, and the support of returns."""
+
+    reset: Callable[..., Any]
+    step: Callable[..., Any]
+    policy: Callable[..., Any]
+    support: tuple[float, float] = (0.0, 1.0)
+
+
+def jumanji(library):
+    """A maze; the policy takes any step that no wall blocks."""
+    maze = library.make("Maze-v0", generator=library.environments.routing.maze.generator.RandomGenerator(4, 4))
+
+    def read(state, timestep):
+        return state, timestep.observation, timestep.reward, timestep.last()
+
+    return World(
+        lambda task, key: read(*maze.reset(task))[:2],
+        lambda task, state, action, key: read(*maze.step(state, action)),
+        lambda obs, key: jax.random.categorical(key, jnp.where(obs.action_mask, 0.0, -jnp.inf)),
+    )
+
+
+def navix(library):
+    """A room; the policy goes forward more often than it turns."""
+    room = library.make("Navix-Empty-Random-5x5-v0")
+
+    def read(timestep):
+        return timestep, timestep.observation, timestep.reward, timestep.is_done()
+
+    return World(
+        lambda task, key: read(room.reset(task))[:2],
+        lambda task, timestep, action, key: read(room.step(timestep, action)),
+        lambda obs, key: jax.random.choice(key, jnp.array([0, 1, 2, 2, 2])),
+    )
+
+
+def jaxmarl(library):
+    """Three agents among landmarks, who walk at random and share the reward of the first."""
+    world = library.make("MPE_simple_spread_v3")
+
+    def step(task, state, actions, key):
+        obs, state, reward, done, _ = world.step_env(key, state, actions)
+        return state, obs, reward["agent_0"], done["__all__"]
+
+    def walk(obs, key):
+        return dict(zip(world.agents, jax.random.randint(key, (3,), 0, 5), strict=True))
+
+    return World(lambda task, key: world.reset(task)[::-1], step, walk, (-1000.0, 0.0))
+
+
+@pytest.mark.parametrize("make", [jumanji, navix, jaxmarl])
+def test_returns_are_those_of_the_library(make):
+    world = make(pytest.importorskip(make.__name__, reason=f"needs the extra {make.__name__}"))
+    env = from_functions(world.reset, world.step, lambda key: key, episode_length=LENGTH, support=world.support)
+    tasks, key = env.sample_tasks(jax.random.key(4), 6), jax.random.key(5)
+    found = np.asarray(collect(env, world.policy, tasks, key, num_rollouts=4))
+    assert len(np.unique(found)) > 1
+    task, rollout = divmod(int(np.argmax(found != np.median(found))), 4)
+    assert found[task, rollout] == pytest.approx(alone(world, tasks[task], key, 4 * task + rollout, 24), rel=1e-5)
+    fused = certify_policy(env, world.policy, key, world.support[0] / 20, num_tasks=6, num_rollouts=4, delta=0.1)
+    assert fused.returns.shape == (6, 4)
+
+
+def alone(world, task, key, episode, num_episodes):
+    """The return of that episode, step by step with the keys that are documented."""
+    rng, actions = jax.random.split(jax.random.split(episode_key(key), num_episodes)[episode])
+    rng, now = jax.random.split(rng)
+    state, obs = world.reset(task, now)
+    step, total = jax.jit(world.step), 0.0
+    for t in range(LENGTH):
+        rng, now = jax.random.split(rng)
+        action = world.policy(obs, jax.random.fold_in(actions, t))
+        state, obs, reward, done = step(task, state, action, now)
+        total += float(reward)
+        if done:
+            break
+    return total
