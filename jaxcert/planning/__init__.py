@@ -1,16 +1,17 @@
 """How many tasks, how many rollouts, at which level; and why a certificate says less than wanted."""
 
 from jaxcert.planning._advice import advise, check
-from jaxcert.planning._data_sets import power_curve, simulate
+from jaxcert.planning._advice_on_bounds import Advice
 from jaxcert.planning._design import Design, Option
 from jaxcert.planning._difference import DifferencePlan, plan_difference
-from jaxcert.planning._highest import highest_threshold, least_rollouts
-from jaxcert.planning._limits import least_tasks, max_safety
+from jaxcert.planning._highest_threshold import highest_threshold, least_rollouts
+from jaxcert.planning._least_tasks import TaskTable, least_tasks, max_safety, task_table
 from jaxcert.planning._pilot import Assumptions
-from jaxcert.planning._planned import Plan
+from jaxcert.planning._plan_result import Plan
 from jaxcert.planning._planner import plan
-from jaxcert.planning._reasons import Advice
-from jaxcert.planning._task_table import SuccessTable, TaskTable, success_table, task_table
+from jaxcert.planning._simulation import power_curve, simulate
+from jaxcert.planning._success_table import SuccessTable, success_table
+from jaxcert.planning._suite_plan import SuitePlan, plan_suite
 
 __all__ = [
     "Advice",
@@ -20,6 +21,7 @@ __all__ = [
     "Option",
     "Plan",
     "SuccessTable",
+    "SuitePlan",
     "TaskTable",
     "advise",
     "check",
@@ -29,6 +31,7 @@ __all__ = [
     "max_safety",
     "plan",
     "plan_difference",
+    "plan_suite",
     "power_curve",
     "simulate",
     "success_table",

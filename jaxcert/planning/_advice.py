@@ -11,11 +11,13 @@ from jaxcert._validation import check_count, check_finite, check_open_unit, is_c
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate, Status
 from jaxcert.certificates._arguments import choose
-from jaxcert.certificates._attained import ATTAINED
+from jaxcert.certificates._batch_axes import check_single
 from jaxcert.certificates._certificate import is_difference
-from jaxcert.certificates._registry import COUNTING, counts_bounds
-from jaxcert.planning._most import advice_before, advice_on_level, advice_on_most, advice_on_successes
-from jaxcert.planning._reasons import Advice, Setting, advice_on, impossible, with_free_beta
+from jaxcert.certificates._question import Question
+from jaxcert.certificates._registry import COUNTING, METHODS, counts_bounds
+from jaxcert.planning._advice_on_bounds import Advice, Setting, advice_on, impossible, with_free_beta
+from jaxcert.planning._highest_safety import advice_before, advice_on_level, advice_on_most, advice_on_successes
+from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import of_type, sampled
 from jaxcert.returns._prepared import Support
 
@@ -48,13 +50,12 @@ def advise(
     Returns:
         For each threshold an ``Advice``, or None where as much is certified as wanted. For successes, with as many
         trials in every task, it compares more tasks with more trials. For soft counts, beta "auto" and unequal numbers
-        of trials it is about the number of tasks alone, and None where these could do. It is None for certificates that
-        hold together or at every moment, and for weighted tasks. With more misses than ``limit`` it ends with the last
-        one explained.
+        of trials it is about the number of tasks alone, and None where these could do. It is None for safety levels
+        that hold together. With more misses than ``limit`` it ends with the last one explained.
 
     Raises:
-        ValueError: for a batched or traced certificate, one of a shift, one of a kind of which nothing is known here,
-            or arguments out of range.
+        ValueError: for a certificate that answers a question without advice (``Question.advised``), such as a band or
+            a mean, a batch or a traced one, one of a shift, or arguments out of range.
 
     Example:
         >>> import jaxcert
@@ -66,25 +67,35 @@ def advise(
     """
     if sampled(certificate) is not certificate:
         raise ValueError("certificate is one of a shift; expected the one of the sampled tasks, and a larger safety")
-    answered = of_type(certificate)
-    question, *_ = answered
-    if not question.has_curve:
-        raise ValueError(f"certificate is {kind_of(certificate)}; what it lacks is not known here")
-    if not is_concrete(certificate.safety) or certificate.safety.ndim != 1:
-        raise ValueError("certificate is batched or traced; expected safety of shape [t] with values")
-    if question.advised and fixed not in {"threshold", *(each.each for each in answered)}:
+    answered = _advised(certificate)
+    if not is_concrete(certificate.safety):
+        raise ValueError("certificate is traced; expected one with values, outside of jit and vmap")
+    check_single(certificate)
+    if fixed not in {"threshold", *(each.each for each in answered)}:
         raise ValueError(f"fixed is {fixed!r} of {kind_of(certificate)}, of which thresholds were fixed: 'threshold'")
     if limit is not None:
         check_count("limit", limit)
     wanted = _wanted(safety)
     finds = _finds_thresholds(certificate, fixed)
-    explain = _explanation(certificate, support, num_rollouts, wanted, finds=finds) if question.advised else None
+    explain = _explanation(certificate, support, num_rollouts, wanted, finds=finds)
     if explain is None:
         return (None,) * len(certificate)
     missed = np.flatnonzero(misses(certificate, safety=safety, fixed=fixed)).tolist()
     found = {place: explain(place) for place in missed[:limit]}
     size = len(certificate) if len(found) == len(missed) else max(found) + 1
     return tuple(found.get(place) for place in range(size))
+
+
+def _advised(certificate: Any) -> list[Question]:
+    """The questions that it may answer, or ValueError if there is no advice on them."""
+    answered = of_type(certificate)
+    if not any(question.advised for question in answered):
+        names = " or ".join(repr(question.name) for question in answered)
+        known = ", ".join(name for name, question in QUESTIONS.items() if question.advised)
+        raise ValueError(
+            f"certificate is {kind_of(certificate)}; on {names} there is no advice; expected one of {known}"
+        )
+    return answered
 
 
 def misses(
@@ -110,7 +121,7 @@ def _explanation(
     thresholds = np.asarray(certificate.thresholds)
     if certificate.simultaneous:
         return None
-    if certificate.method == ATTAINED.name:
+    if METHODS[certificate.method].counts_successes:
         if not num_rollouts:
             return None
         if finds:
@@ -191,7 +202,7 @@ rollouts, or a beta of at least 0.06, or rollouts one after another (jaxcert.seq
     for name, value in (("delta", delta), ("beta", beta)):
         if value is not None:
             check_open_unit(name, value)
-    known = {**COUNTING, ATTAINED.name: ATTAINED}
+    known = {name: each for name, each in METHODS.items() if name in COUNTING or each.counts_successes}
     chosen, wanted = choose("method", method, known), _wanted(safety)
     choose("bound", bound, BOUNDS)
     asked: list[Any] = np.atleast_1d(np.asarray(thresholds, np.float64)).tolist() or [None]
@@ -199,9 +210,9 @@ rollouts, or a beta of at least 0.06, or rollouts one after another (jaxcert.seq
         check_finite("thresholds", thresholds)
         if support is None:
             raise ValueError("support is not given; expected (a, b), which thresholds are compared with")
-    if chosen is ATTAINED:
+    if chosen.counts_successes:
         if asked == [None] or beta is not None:
-            raise ValueError("method is 'attained', whose levels follow from thresholds; expected some, and no beta")
+            raise ValueError(f"method is {method!r}, whose levels follow from thresholds; expected some, and no beta")
         each = [advice_before(num_tasks, num_rollouts, threshold, wanted, float(delta)) for threshold in asked]
         return tuple(advice for advice in each if advice is not None)
     level = float(chosen.default_beta(delta, num_tasks)) if beta is None else float(beta)

@@ -7,8 +7,8 @@ import numpy as np
 
 from jaxcert._validation import check_count, check_open_unit
 from jaxcert.certificates._arguments import choose
-from jaxcert.planning._counting_designs import AUTO_DESIGNS, SEQUENTIAL, SOFT_DESIGNS, SUCCESSES, fixed
-from jaxcert.planning._kind import Kind, Question
+from jaxcert.planning._design_kind import Kind, Question
+from jaxcert.planning._known_designs import AUTO_DESIGNS, SEQUENTIAL, SOFT_DESIGNS, SUCCESSES, fixed
 
 # Adding a kind of designs is one line here.
 _ALL = (

@@ -14,9 +14,8 @@ from jaxcert.bounds import betting
 from jaxcert.bounds._evaluate import evaluate
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.numerics._rounding import cast
-from jaxcert.planning._limits import least_true
+from jaxcert.planning._least_tasks import as_text, least_true
 from jaxcert.planning._pilot import Assumptions, PilotReturns, source_of, support_of
-from jaxcert.planning._task_table import as_text
 from jaxcert.returns._prepared import Support, split_support
 
 # Imagined comparisons, and the most tasks that they have.

@@ -1,11 +1,10 @@
 """What makes one design better than another: goals, which turn the course of imagined tasks into options.
 
-This file has the goal of the cheapest wanted certificate; goals with a budget are in ``_budget_goals.py``.
+This file has the goals that have a budget: the least risk at a threshold, the highest return at a safety. The goal of
+the cheapest wanted certificate is in ``_cheapest.py``.
 """
 
-import bisect
 import dataclasses
-import functools
 import math
 from collections.abc import Callable
 
@@ -15,20 +14,17 @@ from jaxcert.bounds import betting
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.numerics import binomial_cdf
 from jaxcert.planning._design import Costs, Design, Option
-from jaxcert.planning._kind import PerTask, Question
-from jaxcert.planning._limits import least_tasks, most_violations, on_rows, reaches, safety_of
-from jaxcert.planning._planned import Reachable, Tried, reachable
+from jaxcert.planning._design_kind import PerTask, Question
+from jaxcert.planning._least_tasks import most_violations, on_rows, safety_of
+from jaxcert.planning._plan_result import Reachable, Tried
 
 BETAS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
-# Violations that a design may allow: all small numbers, then steps of about a fifth.
-_ALLOWED = np.unique(np.concatenate([np.arange(24), np.geomspace(24, 2000, 24).astype(int)]))
 # A beta as good as none, which leaves the risk itself.
 _NO_BETA = 1e-9
-# Numbers of tasks to try where only data sets tell what they certify.
-_SIZES = sorted({round(1.04**i) for i in range(250)})
 # Pilot tasks may be luckier than tasks in general: the failure probability of a limit that allows for it.
-DOUBT = 0.1
-_EXPERIMENTS = 64
+_DOUBT = 0.1
+_QUANTILES = 1024
+_PILOTS = 50
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,86 +128,67 @@ class Goal:
         return most
 
 
-class CheapestCertificate(Goal):
-    """A safety at a threshold, certified with a wanted probability, at the least cost."""
+class LeastRisk(Goal):
+    """The least expected risk at a threshold, from a budget."""
 
-    objective = "power"
-
-    def key(self, option: Option) -> tuple:
-        return (not self.is_met(option), option.cost if self.is_met(option) else -option.value)
-
-    def is_met(self, option: Option) -> bool:
-        return option.value >= self.power
-
-    def within_reach(self, best: Option | None) -> Reachable | None:
-        if best is not None and self.is_met(best):
-            return None
-        return reachable(self.tried, self.costs, self.power, self.question.delta)
-
-    def cost_to_beat(self, option: Option) -> float:
-        return option.cost if self.is_met(option) else math.inf
-
-    def options_of(
-        self, name: str, rollouts: list[int], betas: list[np.ndarray], courses: list[PerTask]
-    ) -> list[list[Option]]:
-        # All levels are solved at once; most of them may belong to a few rollouts only.
-        levels, place = np.unique(np.concatenate(betas), return_inverse=True)
-        least = np.split(_least(self.question, tuple(levels.tolist()))[place], len(betas))
-        rows = zip(rollouts, betas, courses, least, strict=True)
-        return [self._cheapest(name, *row) for row in rows]
-
-    def _cheapest(self, name: str, m: int, betas: np.ndarray, course: PerTask, n: np.ndarray) -> list[Option]:
-        """The cheapest option at each level, of the fewest tasks [G, k] for each number of allowed violations."""
-        rollouts, p = course.used.mean(axis=1), np.mean(self._passes(course.lower), axis=1)
-        self.tried.append(Tried(name, m, betas, p, rollouts))
-        unit = self.costs.of_task(rollouts)
-        power = np.where(n > 0, self.of_passing(p[:, None], np.maximum(n, 1), _ALLOWED, betas), 0.0)
-        if self.costs.budget is not None:
-            power = np.where(n * unit[:, None] <= self.costs.budget, power, 0.0)
-        found = []
-        for g, row in enumerate(power):
-            i = int(np.argmax(row >= self.power) if np.any(row >= self.power) else np.argmax(row))
-            if row[i] > 0:
-                design = Design(name, int(n[g, i]), m, float(betas[g]))
-                cost = float(n[g, i] * unit[g])
-                found.append(Option(design, int(_ALLOWED[i]), rollouts[g], cost, float(row[i])))
-        return found
+    objective = "expected epsilon"
+    larger_is_better = False
 
     def of_passing(self, p: np.ndarray, n: np.ndarray, k: np.ndarray, betas: np.ndarray) -> np.ndarray:
-        return np.where(k >= 0, cdf(np.maximum(k, 0), n, 1.0 - p), 0.0)
+        p, n, betas = np.broadcast_arrays(p, n, betas)
+        # What lies beyond eight standard deviations does not matter to a mean.
+        around = min(int(8 * np.sqrt(np.max(n * p * (1 - p)))) + 20, int(n.max()))
+        middle = (n * (1 - p)).astype(int)[:, None]
+        violations = np.clip(middle + np.arange(-around, around + 1), 0, n[:, None])
+        below = cdf(violations, n[:, None], 1.0 - p[:, None])
+        chance = np.diff(below, axis=1, prepend=0.0)
+        risk = 1 - safety_of(BINOMIAL, violations, n[:, None], betas[:, None], self.question.delta)
+        return np.sum(chance * risk, axis=1)
+
+    def of_safeties(self, safety: np.ndarray) -> np.ndarray:
+        return np.mean(1 - safety.astype(np.float64), axis=-1)
+
+
+class HighestReturn(Goal):
+    """The highest expected return certified at a safety, from a budget."""
+
+    objective = "expected certified return"
+
+    def betas(self, m: int, around: Option | None) -> np.ndarray:
+        """The largest levels for 0, 1, ... violations, since those between certify no more."""
+        assert self.costs.budget is not None
+        n = int(min(self.costs.budget / self.costs.of_task(np.asarray(m)) * (1 + 1e-9), 10**6))
+        if n < 1:
+            return np.asarray(BETAS)
+        levels = free_beta(self.question, n, np.arange(n))
+        levels = levels[levels > 1e-4]
+        if not levels.size:
+            return np.asarray(BETAS)
+        size = len(BETAS)
+        if around is None:
+            return levels[np.linspace(0, levels.size - 1, size).round().astype(int)]
+        place = int(np.argmin(np.abs(levels - around.design.beta)))
+        return levels[np.clip(np.arange(size) + place - size // 2, 0, levels.size - 1)]
 
     def allowed(self, n: np.ndarray, betas: np.ndarray) -> np.ndarray:
         return most_violations(BINOMIAL, self.question.safety, n, betas, self.question.delta)
 
-    def final(self, option: Option) -> tuple[Design, int]:
-        """The design with the largest beta that allows as many violations, which costs nothing; and k."""
-        design, k = super().final(option)
-        most = free_beta(self.question, design.num_tasks, max(k, 0))
-        held = reaches(BINOMIAL, self.question.safety, k, design.num_tasks, most, self.question.delta)
-        return dataclasses.replace(design, beta=float(most)) if most > design.beta and held else design, k
+    def values(self, lower: np.ndarray, n: np.ndarray, k: np.ndarray, betas: np.ndarray) -> np.ndarray:
+        """The mean of the (k + 1)-th smallest of n lower bounds; the lower end of the support if there is no k."""
+        ordered = np.sort(lower, axis=1)
+        edges = np.linspace(0, 1, _QUANTILES + 1)
+        # P[the (k+1)-th smallest lies above this quantile] = P[at most k of n lie below it].
+        above = cdf(np.maximum(k, 0)[:, None], n[:, None], edges)
+        middles = ordered[:, ((edges[1:] + edges[:-1]) / 2 * ordered.shape[1]).astype(int)].astype(np.float64)
+        return np.where(k >= 0, np.sum(-np.diff(above) * middles, axis=1), self.question.support[0])
 
-    def of_safeties(self, safety: np.ndarray) -> np.ndarray:
-        return np.mean(safety >= self.question.safety, axis=-1)
-
-    def tasks(self, value: Callable[[int], float], most: int) -> int:
-        """The fewest, up to a few per cent, that reach the power; if none do, all that the budget allows."""
-        reached = value(most)
-        if reached < self.power:
-            return most if reached > 0 and self.costs.budget is not None else 0
-        # The same numbers for all designs, most of which are then known already.
-        sizes = [n for n in _SIZES if n < most]
-        place = bisect.bisect_left(sizes, self.power, key=value)
-        return sizes[place] if place < len(sizes) else most
-
-    def until_reached(
-        self, lower: np.ndarray, used: np.ndarray, design: Design, k: int, rng: np.random.Generator
-    ) -> float | None:
-        """Tasks take turns, each until it passes or is given up, and all stop once n - k have passed."""
-        n = design.num_tasks
-        chosen = rng.integers(lower.size, size=(_EXPERIMENTS, n))
-        ends, passed = used.reshape(-1)[chosen], self._passes(lower).reshape(-1)[chosen]
-        last = np.sort(np.where(passed, ends, np.iinfo(np.int32).max), axis=1)[:, n - k - 1 : n - k]
-        return float(np.mean(np.sum(self.costs.of_task(np.minimum(ends, last)), axis=1)))
+    def pessimistic(self, lower: np.ndarray, design: Design, k: int, rng: np.random.Generator) -> float:
+        """The tenth percentile over resampled pilots."""
+        num_tasks = lower.shape[1]
+        chosen = rng.integers(num_tasks, size=(_PILOTS, num_tasks))
+        repeats = max(8, -(-_QUANTILES // num_tasks))
+        again = np.moveaxis(lower[:repeats, chosen], 1, 0).reshape(_PILOTS, -1)
+        return float(np.quantile(self.values(again, *as_row(design, k, _PILOTS)), _DOUBT))
 
 
 def free_beta(question: Question, n: int, k: np.ndarray | int) -> np.ndarray:
@@ -221,17 +198,9 @@ def free_beta(question: Question, n: int, k: np.ndarray | int) -> np.ndarray:
     return np.floor((1 - limit * (1 + 2e-5) / (1 - question.safety)) * 1e4) / 1e4
 
 
-@functools.lru_cache(maxsize=64)
-def _least(question: Question, betas: tuple[float, ...]) -> np.ndarray:
-    """The fewest tasks, [G, k], for each number of allowed violations; other numbers of rollouts need the same."""
-    assert question.safety is not None
-    levels = np.asarray(betas)[:, None]
-    return least_tasks(question.safety, delta=question.delta, beta=levels, num_violations=_ALLOWED)
-
-
 def doubted(share: np.ndarray) -> float:
     """The lower confidence limit of the mean over tasks, from the pilot tasks' means in [0, 1]."""
-    return float(betting(share.astype(np.float32), DOUBT, support=(0.0, 1.0)))
+    return float(betting(share.astype(np.float32), _DOUBT, support=(0.0, 1.0)))
 
 
 def cdf(k: np.ndarray, n: np.ndarray, p: np.ndarray) -> np.ndarray:

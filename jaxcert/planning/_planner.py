@@ -5,14 +5,14 @@ import math
 import chex
 import numpy as np
 
-from jaxcert._validation import check_count, check_finite, check_open_unit
+from jaxcert._validation import check_count, check_open_unit
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.planning._budget_goals import HighestReturn, LeastRisk
+from jaxcert.planning._cheapest import CheapestCertificate
 from jaxcert.planning._design import DESIGNS, Costs, Option, usable
-from jaxcert.planning._goals import CheapestCertificate, Goal, as_row
-from jaxcert.planning._kind import Kind, Question
+from jaxcert.planning._design_kind import Kind, Question, check_question
+from jaxcert.planning._goals import Goal, HighestReturn, LeastRisk, as_row
 from jaxcert.planning._pilot import Assumptions, Source, source_of, support_of
-from jaxcert.planning._planned import Plan
+from jaxcert.planning._plan_result import Plan
 from jaxcert.planning._simulation import (
     BATCHES,
     LENGTHS,
@@ -22,7 +22,7 @@ from jaxcert.planning._simulation import (
     lower_cost,
     most_cost,
 )
-from jaxcert.returns._prepared import Support, split_support
+from jaxcert.returns._prepared import Support
 
 _ROLLOUTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
 _SHOWN = 6
@@ -116,24 +116,6 @@ def plan(
     )
 
 
-def check_question(support: Support | None, delta: float, threshold: float | None, safety: float | None) -> Question:
-    """What is to be certified, if that makes sense."""
-    for name, value in (("delta", delta), ("threshold", threshold), ("safety", safety)):
-        if value is not None and np.ndim(value):
-            raise ValueError(f"{name} has shape {np.shape(value)}; expected one number")
-    for name, value in (("delta", delta), ("safety", safety)):
-        if value is not None:
-            check_open_unit(name, value)
-    if threshold is not None:
-        check_finite("threshold", threshold)
-    if threshold is None and safety is None:
-        raise ValueError("neither threshold nor safety is given; expected at least one of them")
-    low, high = map(float, split_support(support))
-    if threshold is not None and not low < threshold <= high:
-        raise ValueError(f"threshold is {threshold:g}; expected one in the support, above {low:g} and at most {high:g}")
-    return Question((low, high), delta, threshold, safety)
-
-
 def _goal(question: Question, costs: Costs, power: float) -> Goal:
     check_open_unit("power", power)
     for name, value in zip(("cost_per_task", "cost_per_rollout", "budget"), costs, strict=True):
@@ -215,7 +197,7 @@ def _coarse(simulation: Simulation) -> list[int]:
 
 def _try(kind: Kind, goal: Goal, simulation: Simulation, rollouts: list, around: Option | None, options: dict) -> None:
     threshold = goal.question.threshold
-    own = kind.levels if threshold is not None else None
+    own = kind.betas if threshold is not None else None
     tried = [own(m, threshold) if own and threshold is not None else goal.betas(m, around) for m in rollouts]
     courses = [simulation.run(kind, m, betas) for m, betas in zip(rollouts, tried, strict=True)]
     for m, found in zip(rollouts, goal.options_of(kind.name, rollouts, tried, courses), strict=True):

@@ -14,7 +14,7 @@ from jaxcert import (
 )
 from jaxcert.planning import Advice, advise, check
 from jaxcert.planning._advice import misses
-from jaxcert.planning._highest import best_of
+from jaxcert.planning._highest_threshold import best_of
 from jaxcert.sequential import certify_sequential
 
 SUPPORT = (0.0, 200.0)
@@ -51,6 +51,7 @@ def test_of_an_interval_each_end_has_half_of_delta():
         advise(found, support=SUPPORT, fixed="safety")
 
 
+@pytest.mark.filterwarnings("ignore:.*no policy reaches that:UserWarning")
 def test_of_two_policies_it_knows_what_their_difference_can_be():
     a = best(100, 10)
     found = certify_improvement(a, 0 * a, [50.0, 120.0, 201.0], **SETTINGS)
@@ -244,10 +245,11 @@ def test_what_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         check(given.pop("num_tasks"), given.pop("num_rollouts"), **given)
     batched = certify(best(60, 10).reshape(3, 20, 10), 100.0, **SETTINGS)
-    with pytest.raises(ValueError, match="certificate is batched"):
+    with pytest.raises(ValueError, match=r"a batch of 3; expected a single one, such as certificate\[0\]"):
         advise(batched, support=SUPPORT)
 
 
+@pytest.mark.filterwarnings("ignore:.*no policy reaches that:UserWarning")
 def test_a_threshold_that_no_lower_bound_reaches_is_named_without_the_number_of_rollouts():
     x = np.random.default_rng(0).uniform(2, 9, (40, 6)).astype(np.float32)
     found = advise(certify(x, [10.0, 11.0], support=(0, 10), delta=0.1), support=(0, 10))

@@ -61,6 +61,11 @@ def test_arguments_broadcast():
 
 def test_what_a_million_tasks_cannot_do():
     assert int(least_tasks(1 - 1e-6, delta=0.01)) == 0
+
+
+def test_a_single_task_suffices_beside_what_needs_more():
+    """A search that is over stays where it is while others go on."""
+    assert least_tasks([0.3, 0.99], delta=0.5, beta=0.01).tolist() == [1, 70]
     assert "> 1,000,000" in str(task_table(1 - 1e-6, delta=0.01))
     assert max_safety(1, delta=0.01) == 0.0
 
@@ -71,7 +76,7 @@ def test_what_a_million_tasks_cannot_do():
 def lower_bound(name: str, m: int, beta: float, support: tuple[float, float]) -> float:
     """As ``certify`` computes it for the best possible returns."""
     x = jnp.full((2, m), support[1], jnp.float32)
-    found = certify(x, 0.0, support=support, delta=0.1, beta=beta, bound=name)
+    found = certify(x, support[1], support=support, delta=0.1, beta=beta, bound=name)
     return float(found.lower_bounds[0])
 
 

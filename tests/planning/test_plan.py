@@ -10,7 +10,7 @@ from scipy import stats
 from jaxcert.planning import Assumptions, Design, plan, power_curve, simulate
 from jaxcert.planning._design import Costs
 from jaxcert.planning._pilot import source_of
-from jaxcert.planning._planned import Tried, reachable
+from jaxcert.planning._plan_result import Tried, reachable
 
 SUPPORT = (0.0, 1.0)
 ASSUMED = Assumptions(mean=0.8, task_spread=0.06, rollout_spread=0.1)

@@ -8,8 +8,8 @@ from scipy import stats
 from jaxcert import certify, certify_safety_level
 from jaxcert.planning import Assumptions, Design, advise, check, plan, simulate, success_table
 from jaxcert.planning._pilot import estimated
-from jaxcert.planning._planned import Plan
-from jaxcert.planning._success_goals import prospects
+from jaxcert.planning._plan_result import Plan
+from jaxcert.planning._success_table import prospects
 
 SKILLED = Assumptions(mean=0.9, task_spread=0.1, rollout_spread=None)
 RNG = np.random.default_rng(1)

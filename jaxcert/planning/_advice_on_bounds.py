@@ -10,8 +10,8 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate, ceil_figures, floor_figures, floor_to
 from jaxcert.certificates._method import Method
 from jaxcert.numerics._rounding import complement_down
-from jaxcert.planning._highest import MOST_ROLLOUTS, best_of, least_beta
-from jaxcert.planning._limits import MOST_TASKS, least_true, most_violations, reaches, safety_of
+from jaxcert.planning._highest_threshold import MOST_ROLLOUTS, best_of, least_beta
+from jaxcert.planning._least_tasks import MOST_TASKS, least_true, most_violations, reaches, safety_of
 
 # Smaller betas that are proposed.
 _TINY_BETA = 1e-7
@@ -89,10 +89,10 @@ class Setting(NamedTuple):
 
     def reach(self, wanted: float, k: Any, n: Any, beta: Any = None) -> np.ndarray:
         """Whether k violations of n certify the wanted safety."""
-        level = self.level(n) if beta is None else beta
-        return reaches(self.method, wanted, k, n, level, self.delta, self.dtype)
+        beta = self.beta_for(n) if beta is None else beta
+        return reaches(self.method, wanted, k, n, beta, self.delta, self.dtype)
 
-    def level(self, n: Any) -> Any:
+    def beta_for(self, n: Any) -> Any:
         """Beta; if it was the method's default, the default for this number of tasks."""
         dtype = np.float32 if self.dtype is None else self.dtype
         default = np.asarray(self.method.default_beta(np.asarray(self.delta, dtype), self.num_tasks), dtype)
@@ -114,7 +114,7 @@ def advice_on(setting: Setting, threshold: float | None, wanted: float, k: int) 
 def impossible(setting: Setting, threshold: float | None, wanted: float) -> Advice:
     """What stands in the way whatever the returns are; without text if nothing does."""
     n = setting.num_tasks
-    most = float(safety_of(setting.method, 0, n, setting.level(n), setting.delta, setting.dtype))
+    most = float(safety_of(setting.method, 0, n, setting.beta_for(n), setting.delta, setting.dtype))
     found, texts = Advice(threshold, wanted, most), []
     if not setting.reach(wanted, 0, n):
         found = _with_tasks(setting, found)
@@ -169,7 +169,7 @@ def _tasks_text(setting: Setting, found: Advice) -> str:
 
 def _default_there(setting: Setting, needed: int | None) -> str:
     """The beta for which that number is enough, where beta is the default, which may have been given as a number."""
-    if not needed or not np.isnan(setting.level(needed)):
+    if not needed or not np.isnan(setting.beta_for(needed)):
         return ""
     here, there = (float(setting.method.default_beta(setting.delta, n)) for n in (setting.num_tasks, needed))
     return "" if here == there else f" with its default beta of {there:.3g} in place of {here:.3g}"
@@ -231,8 +231,8 @@ def _rollouts_text(setting: Setting, found: Advice) -> str:
 def _too_many(setting: Setting, found: Advice, k: int) -> Advice:
     """Nothing stands in the way but the violations."""
     n, wanted = setting.num_tasks, found.safety
-    levels = setting.level(n), setting.delta, setting.dtype
-    allowed = int(most_violations(setting.method, wanted, np.asarray([n]), *levels)[0])
+    settings = setting.beta_for(n), setting.delta, setting.dtype
+    allowed = int(most_violations(setting.method, wanted, np.asarray([n]), *settings)[0])
     more = least_true(lambda size: setting.reach(wanted, -(-k * size // n), size), np.asarray([n]), MOST_TASKS)[0]
     text = f"{k} of {n} tasks are violations: {wish_of(wanted)} allows {allowed}"
     limit = _limit(setting, k)

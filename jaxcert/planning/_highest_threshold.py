@@ -16,7 +16,7 @@ from jaxcert.bounds._prepare_array import bound_support, check_range
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose
 from jaxcert.numerics._rounding import cast, unit_roundoff
-from jaxcert.planning._limits import least_true
+from jaxcert.planning._least_tasks import least_true
 from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries import Histogram
 

@@ -1,105 +1,115 @@
-"""How many tasks, by the number of violations; and for successes by the number of trials."""
+r"""How many tasks a safety of successes needs, by the number of trials and the law of their probabilities.
+
+A task misses c with probability q_c = sum_p w_p P[Bin(m, p) < c]. So in a share P of all cases, at most k_c of n tasks
+miss it, the quantile of Bin(n, q_c) at P, and then
+
+.. math:: \max_c 1 - \frac{U(k_c; n, \delta_c)}{1 - \tau_B(c)}
+
+is certified at least. The best c of each case certifies a little more.
+"""
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import chex
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import as_numbers, check_open_unit, refuse
-from jaxcert.planning._limits import MOST_TASKS, least_tasks
-from jaxcert.planning._pilot import Assumptions, source_of
-from jaxcert.planning._success_goals import prospects
+from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._levels import attained, divided_by_levels, enough_successes, sums_of_shares
+from jaxcert.numerics import binomial_cdf
+from jaxcert.planning._least_tasks import MOST_TASKS, as_text, least_true, on_rows, safety_of
+from jaxcert.planning._pilot import Assumptions, Law, source_of
+
+# Numbers of trials to look for the fewest among; from 20 on in steps of about a sixth.
+TRIALS = tuple(sorted({*range(1, 21), *(round(20 * 1.17**i) for i in range(1, 26))}))
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class TaskTable:
-    """The fewest tasks that certify each safety with so many violations; printing it gives a table.
+def safety_in(power: float, misses: Any, n: Any, beta: Any, delta: Any) -> np.ndarray:
+    """The safety that is certified in that share of cases, if each of n tasks is a violation with that probability."""
+    misses, n, beta, delta = np.broadcast_arrays(misses, n, beta, delta)
+
+    def often(k: np.ndarray) -> np.ndarray:
+        return (k >= n) | (on_rows(binomial_cdf, np.minimum(k, n), n, misses) >= power)
+
+    k = least_true(often, np.full(n.shape, -1), int(n.max()), low_counts=True)
+    return safety_of(BINOMIAL, k, n, beta, delta)
+
+
+class Levels(NamedTuple):
+    """The numbers of successes that count at one threshold, their levels and the delta of each, [..., levels]."""
+
+    enough: np.ndarray
+    levels: np.ndarray
+    deltas: np.ndarray
+
+
+def levels_of(num_rollouts: int, threshold: float, delta: Any, dtype: Any, beta: jax.Array | None = None) -> Levels:
+    """As ``certify`` chooses them for m rollouts."""
+    m: Any = np.asarray(num_rollouts, dtype)
+    row = jnp.asarray([threshold], dtype)
+    enough, parts = enough_successes(m, row, beta)
+    sets, each = divided_by_levels(enough, jnp.asarray(delta, dtype), sums_of_shares(parts, dtype))
+    # No task has more successes than trials.
+    levels = jnp.where(enough <= m, attained(enough, m, row[:, None]), 1)
+    return Levels(*(np.asarray(array) for array in (enough[0], levels[0], each[sets[0]])))
+
+
+class Prospects(NamedTuple):
+    """Certificates with several numbers of trials [c]: what they count, and how many tasks miss it.
 
     Attributes:
-        safeties: s, the rows.
-        delta: failure probability of the certificate.
-        beta: of one lower bound; None for the default of the method.
-        method: the name of the method.
-        num_tasks: n, integers [s, k] for k = 0, 1, ... violations; 0 for more than a million.
-
-    Example:
-        >>> from jaxcert.planning import task_table
-        >>> task_table(0.9, delta=0.01).num_tasks.tolist()
-        [[47, 68, 86, 103]]
+        levels: of each number of trials, [c, levels].
+        misses: the probability that a task has too few successes, [c, levels].
+        power: the share of cases that counts.
     """
 
-    safeties: tuple[float, ...]
-    delta: float
-    beta: float | None
-    method: str
-    num_tasks: np.ndarray
+    levels: Levels
+    misses: np.ndarray
+    power: float
 
-    def columns(self) -> dict[str, list[str]]:
-        """Columns of text by their heading."""
-        count = self.num_tasks.shape[1]
-        names = ["no violation", "1 violation", *(f"{k} violations" for k in range(2, count))][:count]
-        cells = [[f"{n:,}" if n else "> 1,000,000" for n in column] for column in self.num_tasks.T.tolist()]
-        return {"safety": [f"{s:.12g}" for s in self.safeties], **dict(zip(names, cells, strict=True))}
+    def reached(self, num_tasks: Any) -> np.ndarray:
+        """The safety that n tasks certify in that share of cases, n of shape [..., c]."""
+        n = np.broadcast_to(np.asarray(num_tasks)[..., None], (*np.shape(num_tasks)[:-1], *self.misses.shape))
+        return np.max(safety_in(self.power, self.misses, n, self.levels.levels, self.levels.deltas), axis=-1)
 
-    def __str__(self) -> str:
-        return as_text(self.columns())
+    def limit(self) -> np.ndarray:
+        """What ever more tasks approach, [c]."""
+        certain = self.levels.levels >= 1
+        return np.max(np.where(certain, 0, 1 - self.misses / np.where(certain, 1, 1 - self.levels.levels)), axis=-1)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return {**dataclasses.asdict(self), "num_tasks": self.num_tasks.tolist()}
+    def tasks(self, safety: Any) -> np.ndarray:
+        """The fewest tasks that reach a safety, where one fewer does not, [..., c]; 0 where more do not help."""
+        wanted = np.broadcast_to(np.maximum(safety, 1e-6), np.broadcast_shapes(np.shape(safety), self.limit().shape))
+
+        def holds(n: np.ndarray) -> np.ndarray:
+            return self.reached(n) >= wanted
+
+        return np.where(self.limit() > wanted, least_true(holds, np.zeros(wanted.shape), MOST_TASKS), 0)
 
 
-def task_table(
-    safeties: chex.Numeric | Sequence[float],
+def prospects(
+    law: Law | None,
+    num_rollouts: Any,
+    threshold: float,
     *,
-    delta: float,
-    beta: float | None = None,
-    max_violations: int = 3,
-    method: str = "binomial",
-) -> TaskTable:
-    r"""How many tasks a safety needs at least, if 0, 1, 2, ... of them are to be allowed as violations.
-
-    .. math:: n_k(s) = \min \{ n : U(k; n, \delta) / (1 - \beta) \le 1 - s \}
-
-    It depends on nothing but the levels: neither the policy, nor the tasks, nor the number of rollouts. The number of
-    violations need not be fixed beforehand, only n: ``certify`` finds out which column applies.
-
-    Args:
-        safeties: s, wanted safeties in (0, 1).
-        delta: failure probability of the certificate, in (0, 1).
-        beta: failure probability of one lower bound; by default the method's own.
-        max_violations: the largest k.
-        method: the name of a method, as in ``certify``.
-
-    Returns:
-        A ``TaskTable``.
-
-    Raises:
-        ValueError: as ``least_tasks``.
-
-    Example:
-        >>> from jaxcert.planning import task_table
-        >>> print(task_table([0.9, 0.95], delta=0.05, max_violations=2))
-        safety  no violation  1 violation  2 violations
-           0.9            31           49            65
-          0.95            62           98           131
-    """
-    rows = np.atleast_1d(as_numbers("safeties", safeties))
-    check_open_unit("safeties", rows)
-    if isinstance(max_violations, bool) or not isinstance(max_violations, int) or max_violations < 0:
-        raise ValueError(f"max_violations is {max_violations!r}; expected a whole number of at least 0")
-    settings: dict[str, Any] = {"delta": delta, "beta": beta, "method": method}
-    found = least_tasks(rows[:, None], num_violations=np.arange(max_violations + 1), **settings)
-    return TaskTable(tuple(rows.tolist()), num_tasks=found, **settings)
-
-
-def as_text(columns: dict[str, list[str]]) -> str:
-    """Columns of text, aligned to the right."""
-    widths = {name: max(map(len, [name, *cells])) for name, cells in columns.items()}
-    rows = [list(columns), *map(list, zip(*columns.values(), strict=True))]
-    return "\n".join("  ".join(map(str.rjust, row, widths.values())) for row in rows)
+    delta: Any,
+    power: float,
+    dtype: Any = None,
+    beta: jax.Array | None = None,
+) -> Prospects:
+    """What certificates with m trials [c] promise, at their own levels or at one; without a law, tasks never fail."""
+    dtype = np.dtype(dtype or jnp.result_type(float))
+    rows = [levels_of(m, threshold, delta, dtype, beta) for m in num_rollouts]
+    levels = Levels(*(np.stack(arrays) for arrays in zip(*rows, strict=True)))
+    if law is None:
+        return Prospects(levels, np.zeros(levels.enough.shape), power)
+    trials = np.asarray(num_rollouts)[:, None, None]
+    below = on_rows(binomial_cdf, levels.enough[..., None] - 1, trials, law.chances)
+    return Prospects(levels, np.sum(below * law.weights, axis=-1), power)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""The description of a kind of designs: how it is simulated and certified."""
+"""What is to be certified, and the description of a kind of designs: how it is simulated and certified."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -6,7 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxcert._validation import check_finite, check_open_unit
 from jaxcert.certificates import Certificate
+from jaxcert.certificates._registry import METHODS
+from jaxcert.returns._prepared import Support, split_support
 
 
 class PerTask(NamedTuple):
@@ -28,6 +31,24 @@ class Question(NamedTuple):
     delta: float
     threshold: float | None
     safety: float | None
+
+
+def check_question(support: Support | None, delta: float, threshold: float | None, safety: float | None) -> Question:
+    """What is to be certified, if that makes sense."""
+    for name, value in (("delta", delta), ("threshold", threshold), ("safety", safety)):
+        if value is not None and np.ndim(value):
+            raise ValueError(f"{name} has shape {np.shape(value)}; expected one number")
+    for name, value in (("delta", delta), ("safety", safety)):
+        if value is not None:
+            check_open_unit(name, value)
+    if threshold is not None:
+        check_finite("threshold", threshold)
+    if threshold is None and safety is None:
+        raise ValueError("neither threshold nor safety is given; expected at least one of them")
+    low, high = map(float, split_support(support))
+    if threshold is not None and not low < threshold <= high:
+        raise ValueError(f"threshold is {threshold:g}; expected one in the support, above {low:g} and at most {high:g}")
+    return Question((low, high), delta, threshold, safety)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,7 +85,7 @@ class Kind:
         joint: for kinds that do not count tasks that pass; else None.
         only_beta: the word that it takes for beta; None for a number.
         beta_name: what beta is.
-        levels: (m, threshold) -> the betas to try with so many rollouts; None for the betas of the goal.
+        betas: (m, threshold) -> the betas to try with so many rollouts; None for the betas of the goal.
     """
 
     name: str
@@ -77,4 +98,10 @@ class Kind:
     joint: Joint | None = None
     only_beta: str | None = None
     beta_name: str = "beta"
-    levels: Callable[[int, float], np.ndarray] | None = None
+    betas: Callable[[int, float], np.ndarray] | None = None
+
+    @property
+    def counts_successes(self) -> bool:
+        """Whether its method counts successes, so that returns are 0 or 1."""
+        method = METHODS.get(self.arguments.get("method", ""))
+        return method is not None and method.counts_successes

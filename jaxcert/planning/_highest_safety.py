@@ -16,11 +16,11 @@ from jaxcert.certificates._registry import METHODS
 from jaxcert.certificates._safety_level import FEW
 from jaxcert.certificates._soft import least_evidence, shares
 from jaxcert.numerics import binomial_cdf
-from jaxcert.planning._highest import best_of
-from jaxcert.planning._limits import MOST_TASKS, least_tasks, on_rows, safety_of
+from jaxcert.planning._advice_on_bounds import Advice, wish_of
+from jaxcert.planning._highest_threshold import best_of
+from jaxcert.planning._least_tasks import MOST_TASKS, least_tasks, on_rows, safety_of
 from jaxcert.planning._pilot import Law, estimated
-from jaxcert.planning._reasons import Advice, wish_of
-from jaxcert.planning._success_goals import TRIALS, levels_of, prospects
+from jaxcert.planning._success_table import TRIALS, levels_of, prospects
 from jaxcert.questions._answers import of_type
 
 

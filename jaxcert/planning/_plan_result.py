@@ -8,9 +8,9 @@ import numpy as np
 
 from jaxcert.certificates import confidence
 from jaxcert.planning._design import DESIGNS, Costs, Design, Option
-from jaxcert.planning._kind import Question
-from jaxcert.planning._limits import MOST_TASKS, safety_in
-from jaxcert.planning._task_table import as_text
+from jaxcert.planning._design_kind import Question
+from jaxcert.planning._least_tasks import MOST_TASKS, as_text
+from jaxcert.planning._success_table import safety_in
 
 # Tasks of a design without a budget.
 _MANY = 1000

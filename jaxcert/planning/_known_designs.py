@@ -20,8 +20,8 @@ from jaxcert.certificates._level_choice import AUTO
 from jaxcert.certificates._soft import SOFT, default_alpha, evidence, least_evidence, shares, soft_epsilon
 from jaxcert.numerics import binomial_cdf
 from jaxcert.numerics._rounding import cast, cast_host, complement_down
-from jaxcert.planning._kind import Joint, Kind, PerTask, Question
-from jaxcert.planning._limits import on_rows, safety_of
+from jaxcert.planning._design_kind import Joint, Kind, PerTask, Question
+from jaxcert.planning._least_tasks import on_rows, safety_of
 from jaxcert.returns._prepared import Prepared
 from jaxcert.sequential import certify_sequential
 
@@ -128,7 +128,7 @@ def _enough(m: int, betas: np.ndarray, threshold: float) -> np.ndarray:
     return np.sum(_attained(m, threshold)[:, None] > betas, axis=0)
 
 
-def _levels(m: int, threshold: float) -> np.ndarray:
+def _attained_betas(m: int, threshold: float) -> np.ndarray:
     """The levels near the usual ones that m rollouts attain, in few figures: as many, some of them alike."""
     level = _attained(m, threshold)[np.minimum(_enough(m, np.asarray(_NEAR), threshold), m)]
     # Larger by more than the rounding of either: at that beta this number of successes counts.
@@ -147,7 +147,7 @@ SUCCESSES = Kind(
     _successes_per_task,
     functools.partial(certify_fixed, _OF_SUCCESSES),
     lambda binary: binary,
-    levels=_levels,
+    betas=_attained_betas,
 )
 
 
