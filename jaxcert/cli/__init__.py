@@ -1,4 +1,4 @@
-"""The command line: `jaxcert` certify, plan, sweep, train, rollout, render and demo."""
+"""The command line: `jaxcert` certify, plan, sweep, train, rollout, trial, render and demo."""
 
 import os
 import sys

@@ -16,7 +16,7 @@ from jaxcert.cli._policies import Found
 from jaxcert.cli._settled import Writing
 from jaxcert.cli._tables import as_given
 from jaxcert.cli._unfinished import unfinished
-from jaxcert.report import certificate_record, write_certificates
+from jaxcert.report import run_record, write_certificates
 from jaxcert.rollouts import AdaptiveCertificate, certify_adaptive, save_adaptive
 from jaxcert.rollouts._slots import SCHEDULES
 
@@ -39,6 +39,7 @@ class Adaptive(NamedTuple):
     deadline: float | None
     binary: bool | None
     json: Path | None
+    witness: bool | None
 
 
 def asked_for(
@@ -115,10 +116,10 @@ def adaptive_rollout(
                 resume=kept.run,
             )
         goes_on, written = _by_deadline(run, asked, limit), Writing()
-        written.attempt(save_adaptive, out, run, facts=kept.facts, replace=kept.may_replace(out))
+        saved = written.attempt(save_adaptive, out, run, facts=kept.facts, replace=kept.may_replace(out))
         if asked.json is not None:
-            record = certificate_record(run.certificate, support=found.env.support)
-            record |= {"rollouts": {**kept.facts, **_costs(run)}}
+            log = out if asked.witness and saved else None
+            record = run_record(run, rollouts={**kept.facts, **_costs(run)}, log=log)
             written.attempt(write_certificates, asked.json, [record], replace=kept.may_replace(asked.json))
         if not goes_on:
             kept.remove()

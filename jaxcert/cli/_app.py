@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 import typer
 
@@ -10,17 +10,22 @@ import jaxcert
 from jaxcert._contents import unreadable
 from jaxcert.cli import (
     _certify_command,
+    _choose_command,
     _compare_command,
     _console,
     _demo_command,
     _lock_command,
+    _monitor_command,
     _plan_command,
     _render_command,
     _rollout_command,
     _sweep_command,
     _train_command,
+    _trial_command,
     _verify_command,
 )
+from jaxcert.cli._other_spellings import usage_told, with_pairs_apart
+from jaxcert.cli._typed import remember
 
 _app = typer.Typer(
     add_completion=False,
@@ -29,15 +34,18 @@ _app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _app.command("certify")(_certify_command.certify_file)
+_app.command("choose")(_choose_command.choose)
 _app.command("compare")(_compare_command.compare_files)
 _app.command("verify")(_verify_command.verify_file)
 _app.command("plan")(_plan_command.plan_file)
+_app.command("monitor")(_monitor_command.monitor)
 _app.command("lock")(_lock_command.lock_protocol)
 _app.command("demo")(_demo_command.demo)
 _app.command("sweep")(_sweep_command.sweep_file)
 _app.command("train")(_train_command.train_policy)
 _app.command("rollout")(_rollout_command.rollout)
 _app.command("render")(_render_command.render_policy)
+_app.add_typer(_trial_command.trial, name="trial")
 
 # Usage errors of typer share a base class with BadParameter, whose module differs between releases.
 _UsageError = cast(
@@ -47,11 +55,12 @@ _UsageError = cast(
 
 def execute(arguments: Sequence[str]) -> int:
     """Run one command; every expected failure becomes one line on stderr and an exit status."""
+    remember(arguments)
     try:
         # Help, version and an interruption come back as an exit status, a finished command as None.
-        status = _app(list(arguments) or ["--help"], prog_name="jaxcert", standalone_mode=False) or 0
+        status = _app(with_pairs_apart(arguments) or ["--help"], prog_name="jaxcert", standalone_mode=False) or 0
     except _UsageError as error:
-        return _fail(cast(Any, error).format_message(), 2)
+        return _fail(usage_told(error, arguments), 2)
     except ImportError as error:
         return _fail(str(error), 1)
     except OSError as error:

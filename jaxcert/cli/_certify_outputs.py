@@ -15,7 +15,8 @@ from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import METHODS, counts_bounds
 from jaxcert.cli import _tables
 from jaxcert.cli._options import write_plot
-from jaxcert.cli._settled import Writing, check_distinct, check_new
+from jaxcert.cli._reading import column_option
+from jaxcert.cli._settled import Writing, check_distinct, check_new, check_witness
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice
 from jaxcert.questions import QUESTIONS
@@ -49,9 +50,10 @@ class Outputs(NamedTuple):
         json: of the record.
         plot: of the curve.
         report: of the page.
-        title: of plot and page; by default the name of the file of returns.
+        title: of plot and page; by default they are named by the file of returns.
         size: of the plot, in inches.
         force: whether to replace files that exist.
+        witness: whether the record has witnesses.
     """
 
     json: Path | None
@@ -60,6 +62,7 @@ class Outputs(NamedTuple):
     title: str | None
     size: tuple[float, float] | None
     force: bool
+    witness: bool
 
     @property
     def to_stdout(self) -> bool:
@@ -68,6 +71,7 @@ class Outputs(NamedTuple):
 
     def check(self, file: Path, protocol: Path | None) -> None:
         """Raise beforehand for files that could not be written, or exist and may not be replaced."""
+        check_witness(self.witness, self.json)
         json = None if self.to_stdout else self.json
         if json:
             check_output(json)
@@ -89,6 +93,7 @@ class Found(NamedTuple):
         settings: with which they were certified.
         asked: what was fixed beforehand, by the question; empty for the curve.
         certificates: by the question.
+        wanted: the safety that is wanted, if any.
         advice: by the question.
         findings: likely mistakes; None if none were looked for.
         protocol: what was locked beforehand.
@@ -100,6 +105,7 @@ class Found(NamedTuple):
     settings: Mapping[str, Any]
     asked: Mapping[str, list[float] | None]
     certificates: Mapping[Any, Certificate]
+    wanted: float | None
     advice: Mapping[Any, Sequence[Advice | None]]
     findings: Sequence[Finding] | None
     protocol: Protocol | None
@@ -109,25 +115,27 @@ class Found(NamedTuple):
 
 def write_outputs(wanted: Outputs, found: Found) -> None:
     """Write the files that are wanted."""
-    title, written = wanted.title or found.data.path.name, Writing()
+    written = Writing()
     if wanted.plot:
-        written.attempt(write_plot, wanted.plot, _axes(title, found, wanted.size), replace=wanted.force)
+        axes = _axes(wanted.title or found.data.path.name, found, wanted.size)
+        written.attempt(write_plot, wanted.plot, axes, replace=wanted.force)
     if wanted.json:
+        records = _records(found, witness=wanted.witness)
         digest = None if found.protocol is None else found.protocol.digest
         if wanted.to_stdout:
-            print(document_text(certificate_document(_records(found), protocol=digest)), end="")
+            print(document_text(certificate_document(records, protocol=digest)), end="")
         else:
-            written.attempt(write_certificates, wanted.json, _records(found), protocol=digest, replace=wanted.force)
+            written.attempt(write_certificates, wanted.json, records, protocol=digest, replace=wanted.force)
     if wanted.report:
         json = None if wanted.to_stdout else wanted.json
-        written.attempt(_write_page, wanted.report, title, found, json, replace=wanted.force)
+        written.attempt(_write_page, wanted.report, wanted.title, found, json, replace=wanted.force)
     written.check()
 
 
-def _records(found: Found) -> list[dict[str, Any]]:
-    support = found.settings.get("support")
+def _records(found: Found, *, witness: bool) -> list[dict[str, Any]]:
+    same: dict[str, Any] = {"support": found.settings.get("support"), "data": found.data, "witness": witness}
     return [
-        certificate_record(certificate, support=support, data=found.data, question=name, advice=found.advice.get(name))
+        certificate_record(certificate, question=name, advice=found.advice.get(name), **same)
         for name, certificate in found.certificates.items()
     ]
 
@@ -135,20 +143,25 @@ def _records(found: Found) -> list[dict[str, Any]]:
 def _axes(title: str, found: Found, size: tuple[float, float] | None) -> Any:
     """The curve, with the requested points."""
     certificates = list(found.certificates.values())
-    curve = _curve(found) if found.asked else certificates[0]
+    curve, question = _curve(found)
     shown = certificates if found.asked else []
     points = [pair for c in shown for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
     heading = f"{title}, {curve.num_tasks} tasks"
     with drawing(None, size) as ax:
-        return plot_certificates({_tables.way(curve): curve}, points=points, title=heading, ax=ax)
+        curves = {_tables.way(curve): curve}
+        return plot_certificates(curves, points=points, title=heading, question=question.name, ax=ax)
 
 
-def _curve(found: Found) -> Any:
-    """All steps of the answer, if it has a curve of lower bounds or can be asked at more thresholds; else its rows."""
+def _curve(found: Found) -> tuple[Any, Question]:
+    """All steps of the answer, if it has a curve of lower bounds or can be asked at more thresholds; else its rows.
+
+    With it the question that the curve answers: another one than was asked, where it is asked at thresholds.
+    """
     (name, certificate), *_ = found.certificates.items()
-    if QUESTIONS[name].curve is not None and (counts_bounds(certificate) or _at_thresholds(certificate)):
-        return every_step(found.data, certificate, found.settings)
-    return certificate
+    question, again = QUESTIONS[name], _at_thresholds(certificate)
+    if found.asked and question.curve is not None and (counts_bounds(certificate) or again):
+        return every_step(found.data, certificate, found.settings), again or question
+    return certificate, question
 
 
 def every_step(data: ReturnsFile, certificate: Certificate, settings: Mapping[str, Any]) -> Certificate:
@@ -170,29 +183,32 @@ def _at_thresholds(certificate: Certificate) -> Question | None:
     return question if not question.options and (certificate.beta.ndim or chooses) else None
 
 
-def _write_page(path: Path, title: str, found: Found, json: Path | None, *, replace: bool) -> None:
+def _write_page(path: Path, title: str | None, found: Found, json: Path | None, *, replace: bool) -> None:
     ((name, first),) = found.certificates.items()
     page: dict[str, Any] = {"returns": found.data.returns, "where": found.data.where, "question": name}
-    page["support"] = found.settings.get("support")
+    page |= {"support": found.settings.get("support"), "wanted": found.wanted}
     page["protocol"] = None if found.protocol is None else found.protocol.digest
     page |= {"facts": returns_facts(found.data.path), "date": datetime.date.today().isoformat()}
-    page["verify_command"] = None if json is None else _verify_command(json, found)
+    if json is not None:
+        page["verify_command"] = verify_command(json, [found.data.path.name], found.columns, found.protocol_file)
     page |= {"is_curve": not found.asked, "replace": replace}
     write_report(path, first, title=title, data=found.data, findings=found.findings, **page)
 
 
-def _verify_command(json: Path, found: Found) -> str:
-    """What to type, beside the files, to compute the certificate file again."""
-    words = ["jaxcert", "verify", _beside(json), _beside(found.data.path)]
-    if found.protocol_file is not None:
-        words += ["--protocol", _beside(found.protocol_file)]
+def verify_command(
+    json: Path, files: Sequence[str], columns: Mapping[str, str | None], protocol: Path | None = None
+) -> str:
+    """What to type, beside the files of returns, to compute the certificate file again."""
+    words = ["jaxcert", "verify", *map(_no_option, [json.name, *files])]
+    if protocol is not None:
+        words += ["--protocol", _no_option(protocol.name)]
     usual = {name: parameter.default for name, parameter in inspect.signature(read_returns).parameters.items()}
-    for name, column in found.columns.items():
+    for name, column in columns.items():
         if column != usual[name]:
-            words += [f"--{name}-column", column or ""]
+            words += [column_option(name, column), column or ""]
     return shlex.join(words)
 
 
-def _beside(path: Path) -> str:
+def _no_option(name: str) -> str:
     """The name of a file, which is no option whatever it begins with."""
-    return f"./{path.name}" if path.name.startswith("-") else path.name
+    return f"./{name}" if name.startswith("-") else name

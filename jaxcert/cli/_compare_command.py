@@ -3,29 +3,38 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
-from jaxcert._files import check_output
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.cli import _console, _tables
+from jaxcert.cli._asking import EachTask, Listed, Mean
+from jaxcert.cli._compared import (
+    PairOutputs,
+    asked_of_two,
+    compared,
+    print_comparison,
+)
+from jaxcert.cli._leaderboard import board_of, print_leaderboard, refuse_for_a_board
 from jaxcert.cli._options import (
     EpisodeColumn,
     Quiet,
     Strict,
     TaskColumn,
+    Title,
     ValueColumn,
     columns_of,
     level,
     several,
-    write_plot,
 )
-from jaxcert.cli._question_options import askable, check_required, check_rows, chosen, fixed_numbers, with_options
-from jaxcert.cli._settled import Force, check_distinct, check_new, completed
-from jaxcert.report import certificate_record, check_figure_path, plot_certificates, read_returns, write_certificates
-from jaxcert.report._recompute import ask
-from jaxcert.report.plots._axes import drawing
-from jaxcert.returns._prepared import is_successes
+from jaxcert.cli._question_options import (
+    askable,
+    check_required,
+    check_rows,
+    fixed_numbers,
+    required_words,
+    with_options,
+)
+from jaxcert.cli._reading import Unfinished
+from jaxcert.cli._settled import Force
 
 _ASKED = askable(num_inputs=2)
 
@@ -34,7 +43,18 @@ _ASKED = askable(num_inputs=2)
 def compare_files(
     file_a: Annotated[Path, typer.Argument(metavar="A", help="Returns of policy A, a file as for `jaxcert certify`.")],
     file_b: Annotated[Path, typer.Argument(metavar="B", help="Returns of policy B on the same tasks.")],
-    delta: Annotated[float, typer.Option(metavar="D", help="Failure probability of the certificate.")],
+    delta: Annotated[
+        float, typer.Option(metavar="D", help="Failure probability of the certificate, or of a whole leaderboard.")
+    ],
+    others: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[C]...",
+            help="Returns of more policies on the same tasks: a leaderboard, with the certified mean of each, what is "
+            "certified of it at --threshold, and which policies it is certified to be at least as good as.",
+            show_default=False,
+        ),
+    ] = None,
     support: Annotated[
         tuple[float, float] | None,
         typer.Option(metavar="A B", help="Smallest and largest possible return; successes need none."),
@@ -48,22 +68,33 @@ def compare_files(
         ),
     ] = None,
     threshold: Annotated[
-        list[Any] | None, several("C", "Differences for a question at thresholds, such as band", "--threshold")
+        list[Any] | None,
+        several(
+            "C", "Differences for a question at thresholds, such as band; in a leaderboard performances", "--threshold"
+        ),
     ] = None,
     safety: Annotated[
         list[Any] | None, several("S", "Certify which difference such a share of new tasks reaches", "--safety")
     ] = None,
+    listed: Listed = None,
+    mean: Mean = False,
+    each_task: EachTask = False,
     beta: Annotated[Any, typer.Option(metavar="P", parser=level, help="As in `jaxcert certify`.")] = None,
     bound: Annotated[str | None, typer.Option(help=f"One of {', '.join(BOUNDS)}, as far as it is for pairs.")] = None,
     method: Annotated[str | None, typer.Option(help="binomial, scenario or soft.")] = None,
     task_column: TaskColumn = None,
     episode_column: EpisodeColumn = None,
     value_column: ValueColumn = None,
+    unfinished: Unfinished = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a certificate file there.")] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw certified safety by margin there.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page to read, print and send (.html).")
+    ] = None,
+    title: Title = None,
     require: Annotated[
         float | None,
-        typer.Option(metavar="S", help="Exit with status 1 unless this safety, or mean, is certified in every row."),
+        typer.Option(metavar="X", help=f"{required_words(_ASKED)} Thresholds and means are differences."),
     ] = None,
     force: Force = False,
     strict: Strict = False,
@@ -73,60 +104,34 @@ def compare_files(
 ) -> None:
     """Certify how much better policy A is than policy B, on the same tasks, which are matched by their labels.
 
-    Tables name their tasks; rows of arrays are tasks in the same order.
+    Of three policies or more it prints a leaderboard, whose statements hold together with confidence 1 - D. Tables name
+    their tasks; rows of arrays are tasks in the same order.
     """
-    given = {"threshold": threshold, "safety": safety}
-    wanted = chosen(question or _usual(given, options), _ASKED)
-    numbers = fixed_numbers(wanted, given, options)
-    check_required(require, wanted)
-    _check_outputs(file_a, file_b, json, plot, force=force)
-    if plot and not wanted.has_curve:
-        raise ValueError(f"--plot draws certified safety by margin; the question {wanted.name!r} has none")
-    columns = columns_of(task_column, episode_column, value_column)
-    stated = {"delta": delta, "beta": beta, "bound": bound, "method": method}
-    with _console.warnings_on_stderr(), _console.progress(quiet) as show:
-        show(f"reading {file_a} and {file_b}")
-        data = [read_returns(file, strict=strict, **columns) for file in (file_a, file_b)]
-        if support is None and all(is_successes(each.returns) for each in data):
-            support = (0.0, 1.0)
-        # A difference is no success, whatever the returns are.
-        settings = completed(wanted, {**stated, "support": support}, np.zeros(1))
-        show(f"comparing on {len(data[0].returns)} tasks")
-        own = {name: value for name, value in options.items() if name != wanted.each}
-        found = ask(wanted, data, numbers, {**settings, **own})
-        if json:
-            facts = {"support": settings["support"], "data": data[0], "others": data[1:], "question": wanted.name}
-            write_certificates(json, [certificate_record(found, **facts)], replace=force)
-        if plot:
-            with drawing(None) as ax:
-                write_plot(plot, plot_certificates(found, title=f"{file_a.name}, {file_b.name}", ax=ax), replace=force)
-    console = _console.output()
-    console.print(f"A is {file_a}, B is {file_b}: {found.num_tasks} tasks, {_tables.way(found)}")
-    console.print("", _tables.answer_table(found, wanted, numbers or []), "", sep="\n", soft_wrap=False, crop=False)
-    console.print(str(found))
+    files, stated = (file_a, file_b, *(others or [])), {"support": support, "delta": delta, "beta": beta}
+    stated |= {"bound": bound, "method": method}
+    reading = {**columns_of(task_column, episode_column, value_column), "strict": strict}
+    if others:
+        of_two = {"question": question, "safety": safety, "each_task": each_task, "unfinished": unfinished}
+        of_two |= {"json": json, "plot": plot, "report": report, "title": title, "require": require, **options}
+        refuse_for_a_board(len(files), **of_two)
+        print_leaderboard(files, board_of(threshold, listed, len(files)), stated, reading, listed=listed, quiet=quiet)
+        return
+    given, words = {"threshold": threshold, "safety": safety}, {"mean": mean, "each-task": each_task}
+    asked = asked_of_two(question, given, options, _ASKED, listed=listed, words=words)
+    numbers = fixed_numbers(asked, given, options)
+    check_required(require, asked)
+    wanted = PairOutputs(json, plot, report, title, force)
+    found = compared(
+        files,
+        asked,
+        numbers,
+        stated,
+        options,
+        wanted,
+        {**reading, "unfinished": unfinished},
+        listed=listed,
+        quiet=quiet,
+    )
+    print_comparison(found, numbers or [])
     if require is not None:
-        check_rows(require, found, wanted)
-
-
-def _usual(given: dict[str, Any], options: dict[str, Any]) -> str:
-    """The name of the question that is asked where none is named: by what was fixed beforehand."""
-    fixed = {**given, "margin": options.get("margin")}
-    numbers = [name for name in fixed if fixed[name]]
-    if len(numbers) > 1:
-        raise ValueError(f"{' and '.join(f'--{name}' for name in numbers)} are given; expected one of them")
-    at_numbers = [name for name, question in _ASKED.items() if question.each in numbers]
-    if len(at_numbers) > 1:
-        expected = f"--question, one of {', '.join(at_numbers)}, or --margin for the share on which A is better"
-        raise ValueError(f"--{numbers[0]} is given; expected {expected}")
-    of_means = [name for name, question in _ASKED.items() if question.each is None and len(question.inputs) > 1]
-    return (at_numbers or of_means)[0]
-
-
-def _check_outputs(file_a: Path, file_b: Path, json: Path | None, plot: Path | None, *, force: bool) -> None:
-    """Raise beforehand for files that could not be written, or exist and may not be replaced."""
-    if json:
-        check_output(json)
-    if plot:
-        check_figure_path(plot)
-    check_distinct(("A", file_a), ("B", file_b), ("--json", json), ("--plot", plot))
-    check_new(json, plot, force=force)
+        check_rows(require, found.answer, asked)

@@ -55,6 +55,14 @@ def _decimal(text: str) -> Decimal:
 
 
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress, only the result.")]
+Witness = Annotated[
+    bool,
+    typer.Option(
+        "--witness",
+        help="Write into the certificate file what proves it to anyone who has the returns, in exact arithmetic "
+        "(`jaxcert verify --exact`).",
+    ),
+]
 Strict = Annotated[
     bool,
     typer.Option(
@@ -65,7 +73,13 @@ Strict = Annotated[
 ]
 TaskColumn = Annotated[
     str | None,
-    typer.Option("--task-column", metavar="NAME", help="Column of the tasks, in a table; by default task_id or task."),
+    typer.Option(
+        "--task-column",
+        "--task-from-path",
+        metavar="NAME",
+        help="Column of the tasks, in a table; by default task_id or task. For a folder with a file per task, the "
+        "pattern of their paths, with {task} where the task's label stands, such as '{task}/monitor.csv'.",
+    ),
 ]
 EpisodeColumn = Annotated[
     str | None,
@@ -81,7 +95,8 @@ ValueColumn = Annotated[
     typer.Option(
         "--value-column",
         metavar="NAME",
-        help="Column of the returns, in a table; by default total_return, or return, score, success or passed.",
+        help="Column of the returns, in a table; by default total_return, or return, score, success or passed. In "
+        "another tool's file, the name of the score.",
     ),
 ]
 Stochastic = Annotated[

@@ -1,35 +1,16 @@
 """`jaxcert plan`: how many tasks, how many rollouts, at which beta."""
 
-import json as json_format
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
-from jaxcert import align_tasks
-from jaxcert._files import check_output, write_whole
-from jaxcert.certificates._attained import ATTAINED
-from jaxcert.cli import _console, _tables
-from jaxcert.cli._lock_command import protocol_of, write_locked
-from jaxcert.cli._options import EpisodeColumn, Quiet, TaskColumn, ValueColumn, columns_of, several, write_plot
-from jaxcert.cli._settled import Force, Writing, check_distinct, check_new
-from jaxcert.planning import (
-    Assumptions,
-    Plan,
-    SuccessTable,
-    TaskTable,
-    plan,
-    plan_difference,
-    success_table,
-    task_table,
-)
+from jaxcert.cli._options import EpisodeColumn, Quiet, TaskColumn, ValueColumn, columns_of, several
+from jaxcert.cli._plan_choice import plan_asked
+from jaxcert.cli._planned import OF_SUCCESSES, PlanOutputs
+from jaxcert.cli._reading import Unfinished
+from jaxcert.cli._settled import Force
 from jaxcert.planning._design import DESIGNS
-from jaxcert.planning._pilot import support_of
-from jaxcert.report import ReturnsFile, check_figure_path, plot_plan, read_returns
-
-_SAFETIES = [0.8, 0.9, 0.95, 0.99]
-_NO_SUPPORT = "--support is not given; expected the smallest and the largest possible return, 0 1 for successes"
 
 
 def plan_file(
@@ -39,7 +20,8 @@ def plan_file(
         typer.Argument(
             metavar="[PILOT]",
             help="A file of returns of some tasks, as for `jaxcert certify`; without it (and --assume), a table of the "
-            "tasks that safeties need; with --threshold and --design attained, of successes by their trials.",
+            f"tasks that safeties need; with --threshold and --design {' or '.join(OF_SUCCESSES)}, of successes by "
+            "their trials.",
         ),
     ] = None,
     support: Annotated[
@@ -73,6 +55,15 @@ def plan_file(
             "on average.",
         ),
     ] = None,
+    suite: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="G",
+            help="How many trials of each task certify that at least G of PILOT's own tasks, a fixed list, reach "
+            "--threshold.",
+        ),
+    ] = None,
     beta: Annotated[
         float | None, typer.Option(metavar="P", help="Failure probability of a lower bound, for the table.")
     ] = None,
@@ -80,6 +71,7 @@ def plan_file(
     task_column: TaskColumn = None,
     episode_column: EpisodeColumn = None,
     value_column: ValueColumn = None,
+    unfinished: Unfinished = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result there.")] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw what each number of rollouts leads to (.png, .svg, .pdf).")
@@ -92,143 +84,9 @@ def plan_file(
     quiet: Quiet = False,
 ) -> None:
     """Plan an experiment: a table of the tasks that safeties need or, from PILOT, the best designs."""
-    _check_outputs(json, plot, lock)
-    check_distinct(("PILOT", pilot), ("--json", json), ("--plot", plot), ("--lock", lock))
-    check_new(json, plot, force=force)
-    check_new(lock, force=False)
-    if pilot is None and assume is None:
-        _refuse_for_a_table(budget=budget, plot=plot, lock=lock, against=against)
-        safeties = np.asarray(safety or _SAFETIES)
-        if threshold is not None and design == [ATTAINED.name]:
-            table = success_table(safeties, threshold=threshold, delta=delta)
-        else:
-            _refuse_for_a_table(threshold=threshold)
-            table = task_table(safeties, delta=delta, beta=beta, max_violations=max_violations)
-        _write(json, table.to_dict(), replace=force)
-        _print_table(table)
-        return
-    if against is not None:
-        others = {"safety": safety, "budget": budget, "plot": plot, "lock": lock, "assume": assume, "design": design}
-        _refuse_for_two(**others, beta=beta)
-        assert pilot is not None
-        columns = columns_of(task_column, episode_column, value_column)
-        _plan_two(
-            (pilot, against), columns, threshold, json, force, support=support, delta=delta, power=power, seed=seed
-        )
-        return
-    settings = {
-        "threshold": threshold,
-        "safety": _only(safety),
-        "budget": budget,
-        "cost_per_task": cost_per_task,
-        "cost_per_rollout": cost_per_rollout,
-        "power": power,
-        "max_rollouts": max_rollouts,
-        "designs": tuple(design) if design else None,
-        "seed": seed,
-    }
-    if beta is not None:
-        raise ValueError("--beta is for the table; with a pilot, beta belongs to the plan")
-    with _console.warnings_on_stderr(), _console.progress(quiet) as show:
-        show("reading")
-        known = _known(pilot, assume, **columns_of(task_column, episode_column, value_column))
-        if support_of(known, support) is None:
-            raise ValueError(_NO_SUPPORT)
-        show("planning")
-        found = plan(known, support=support or (0, 1), delta=delta, **settings)
-        written = Writing()
-        if plot:
-            written.attempt(write_plot, plot, plot_plan(found), replace=force)
-        written.attempt(_write, json, json_format.loads(found.to_json()), replace=force)
-    _print_plan(found)
-    if lock:
-        written.attempt(write_locked, lock, protocol_of(found))
-    written.check()
-
-
-def _check_outputs(json: Path | None, plot: Path | None, lock: Path | None) -> None:
-    for path in (json, lock):
-        if path:
-            check_output(path)
-    if plot:
-        check_figure_path(plot)
-
-
-def _refuse_for_a_table(**options: Any) -> None:
-    for name, value in options.items():
-        if value is not None:
-            raise ValueError(f"--{name} needs PILOT or --assume")
-
-
-def _refuse_for_two(**options: Any) -> None:
-    for name, value in options.items():
-        if value is not None:
-            raise ValueError(f"--{name} is given with --against, which compares means; expected --threshold alone")
-
-
-def _plan_two(
-    files: tuple[Path, Path], columns: dict[str, Any], margin: float | None, json: Path | None, force: bool, **rest: Any
-) -> None:
-    """How many tasks show that the first policy is better than the second."""
-    if margin is None:
-        raise ValueError("--threshold is not given; expected the wanted difference of the two policies")
-    a, b = align_tasks(*(_complete(file, read_returns(file, **columns)) for file in files))
-    if support_of(a.returns, rest["support"]) is None:
-        raise ValueError(_NO_SUPPORT)
-    with _console.warnings_on_stderr():
-        found = plan_difference(a.returns, b.returns, margin, **rest)
-    _write(json, found.to_dict(), replace=force)
-    heading, *_ = str(found).splitlines()
-    _console.output().print(heading, "")
-    _console.output().print(_tables.plain_table(found.columns()), soft_wrap=False, crop=False)
-    for remark in found.remarks():
-        _console.output().print(remark)
-
-
-def _only(safety: list[float] | None) -> float | None:
-    if safety and len(safety) > 1:
-        raise ValueError("--safety is given several times; expected one with a pilot")
-    return safety[0] if safety else None
-
-
-def _known(pilot: Path | None, assume: tuple[float, float, float] | None, **columns: Any) -> Any:
-    if pilot is not None and assume is not None:
-        raise ValueError("PILOT and --assume are both given; expected one of them")
-    if assume is not None:
-        mean, of_tasks, of_rollouts = assume
-        return Assumptions(mean, of_tasks, of_rollouts or None)
-    assert pilot is not None
-    return _complete(pilot, read_returns(pilot, **columns)).returns
-
-
-def _complete(file: Path, data: ReturnsFile) -> ReturnsFile:
-    if data.where is not None and not np.all(data.where):
-        raise ValueError(f"{file}: some tasks have fewer rollouts than others; expected as many of each in a pilot")
-    return data
-
-
-def _write(path: Path | None, document: dict[str, Any], *, replace: bool) -> None:
-    if path:
-        text = json_format.dumps(document, allow_nan=False, ensure_ascii=False, indent=2)
-        write_whole(path, f"{text}\n".encode(), replace=replace)
-
-
-def _print_table(table: TaskTable | SuccessTable) -> None:
-    console = _console.output()
-    if isinstance(table, SuccessTable):
-        how, said = f" at {table.threshold:g}, by trials of each; delta {table.delta:g}", table.remarks()
-    else:
-        beta = "its default" if table.beta is None else f"{table.beta:g}"
-        how, said = f", by violations; delta {table.delta:g}, beta {beta}", []
-    console.print(f"The fewest tasks that certify a safety{how}", "")
-    console.print(_tables.plain_table(table.columns()), soft_wrap=False, crop=False)
-    for remark in said:
-        console.print(remark)
-
-
-def _print_plan(found: Plan) -> None:
-    console = _console.output()
-    console.print(f"Wanted: {found.wish}", "")
-    console.print(_tables.plain_table(found.columns(), is_wide=True), "", soft_wrap=False, crop=False)
-    for remark in found.remarks():
-        console.print(remark)
+    reading = {**columns_of(task_column, episode_column, value_column), "unfinished": unfinished}
+    given = {"delta": delta, "support": support, "threshold": threshold, "safety": safety, "budget": budget}
+    given |= {"cost_per_task": cost_per_task, "cost_per_rollout": cost_per_rollout, "power": power, "seed": seed}
+    given |= {"max_rollouts": max_rollouts, "design": design, "assume": assume, "against": against, "suite": suite}
+    given |= {"beta": beta, "max_violations": max_violations}
+    plan_asked(pilot, given, reading, PlanOutputs(json, plot, lock, force), quiet=quiet)

@@ -3,7 +3,7 @@
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Annotated, Any
 
 import numpy as np
@@ -28,6 +28,17 @@ def check_required(require: float | None, question: Question) -> None:
         raise ValueError(f"--require is {require:g}; expected a finite number")
 
 
+def required_words(questions: Mapping[str, Question]) -> str:
+    """What ``--require`` compares, for each of the questions; as help."""
+    names: dict[str, list[str]] = {}
+    for name, question in questions.items():
+        names.setdefault(question.certified.replace("_", " "), []).append(name)
+    compared = "; ".join(f"the certified {column} for {', '.join(asked)}" for column, asked in names.items())
+    return (
+        f"Exit with status 1 unless at least X is certified in every row: {compared}. Of two ends it is the lower one."
+    )
+
+
 def check_rows(require: float, certificate: Any, question: Question) -> None:
     """Exit with status 1 where less is certified than required, in words on stderr."""
     certified = np.atleast_1d(np.asarray(getattr(certificate, question.columns[question.certified])))
@@ -41,12 +52,17 @@ def check_rows(require: float, certificate: Any, question: Question) -> None:
         raise typer.Exit(1)
 
 
+def not_taken(options: str, question: Question) -> str:
+    """What is said of options that a question does not take."""
+    return f"{options} given, which the question {question.name!r} does not take ({question.words}); expected none"
+
+
 def askable(num_inputs: int) -> dict[str, Question]:
     """The questions that the command line asks of so many files of returns."""
     return {
         name: question
         for name, question in QUESTIONS.items()
-        if num_inputs in question.numbers_of_policies and not question.unrepeated
+        if num_inputs in question.numbers_of_policies and not question.unrepeated and not question.has_weights
     }
 
 
@@ -58,7 +74,8 @@ def chosen(name: str, known: Collection[str]) -> Question:
         raise ValueError(f"--question is {name!r}; expected one of {', '.join(known)}")
     question = QUESTIONS[name]
     command = "compare" if len(question.inputs) > 1 else "certify"
-    why = question.unrepeated or f"it is of {', '.join(question.inputs)}: jaxcert {command}"
+    in_python = f"its weights are given in Python, to {question.function.__name__}" if question.has_weights else ""
+    why = question.unrepeated or in_python or f"it is of {', '.join(question.inputs)}: jaxcert {command}"
     raise ValueError(f"--question is {name!r}, which this command does not ask ({why}); expected {', '.join(known)}")
 
 
@@ -87,10 +104,11 @@ def _parameter(option: Option, questions: dict[str, Question]) -> inspect.Parame
     of = [name for name, question in questions.items() if option.name in {each.name for each in question.options}]
     text = f"For the question {' and '.join(of)}: {option.help[0].lower()}{option.help[1:]}"
     flag = f"--{option.flag or option.name.replace('_', '-')}"
+    flags = [flag, f"--{option.alias}"] if option.alias else [flag]
     if option.type is list:
         kind, wanted = list[Any] | None, several("X", text, flag)
     else:
-        kind, wanted = (bool if option.type is bool else option.type | None), typer.Option(flag, help=f"{text}.")
+        kind, wanted = (bool if option.type is bool else option.type | None), typer.Option(*flags, help=f"{text}.")
     annotation: Any = Annotated[kind, wanted]
     default = False if option.type is bool else None
     # No parameter of the command itself has such a name.
@@ -104,11 +122,11 @@ def fixed_numbers(question: Question, given: dict[str, Any], options: dict[str, 
     """
     for name, numbers in given.items():
         if numbers and question.each != name:
-            raise ValueError(f"--{name} is given; the question {question.name!r} has none")
+            raise ValueError(not_taken(f"--{name} is", question))
     checked_options(question, options)
     if question.each is None:
         return None
     found = given.get(question.each) or options.get(question.each)
-    if not found:
+    if not found and question.of_successes is None:
         raise ValueError(f"--{question.each} missing; the question {question.name!r} needs one or more")
-    return list(found)
+    return list(found or [])

@@ -16,8 +16,17 @@ from rich.text import Text
 from jaxcert.cli import _console, _policies
 from jaxcert.cli._adaptive_rollout import SCHEDULES_NAMED, adaptive_rollout, asked_for, check_archive_path
 from jaxcert.cli._lock_command import check_certifiable
-from jaxcert.cli._options import CHECKPOINT, Quiet, Stochastic, several
-from jaxcert.cli._settled import Force, ProtocolFile, Writing, check_distinct, check_new, check_size, refuse
+from jaxcert.cli._options import CHECKPOINT, Quiet, Stochastic, Witness, several
+from jaxcert.cli._settled import (
+    Force,
+    ProtocolFile,
+    Writing,
+    check_distinct,
+    check_new,
+    check_size,
+    check_witness,
+    refuse,
+)
 from jaxcert.cli._unfinished import (
     Parts,
     is_unfinished,
@@ -29,7 +38,7 @@ from jaxcert.cli._unfinished import (
 )
 from jaxcert.planning import check
 from jaxcert.report import Protocol, check_returns_path, write_returns
-from jaxcert.returns._rows import Columns
+from jaxcert.returns._rows import Columns, how_many
 from jaxcert.rollouts import collect
 from jaxcert.rollouts._policy import key_apart
 from jaxcert.rollouts._resumption import task_columns
@@ -97,6 +106,7 @@ def rollout(
         typer.Option(metavar="T", help="End after T seconds; the same command goes on from there."),
     ] = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the certificate there.")] = None,
+    witness: Witness = False,
     seed: Annotated[
         int | None,
         typer.Option(min=0, max=2**32 - 1, metavar="S", help="Seed for the sampling; by default a new one."),
@@ -117,7 +127,9 @@ def rollout(
         "deadline": deadline,
         "binary": binary or None,
         "json": json,
+        "witness": witness or None,
     }
+    check_witness(witness, json)
     locked = None if protocol is None else Protocol.read(protocol)
     if locked is not None:
         wished = {"delta": delta, "thresholds": threshold, "safeties": [] if safety is None else [safety]}
@@ -227,7 +239,7 @@ def _fixed(
     kind = "deterministic" if facts["deterministic"] else "stochastic"
     means = returns.mean(axis=1)
     _console.output().print(
-        f"{found.source}, {kind}: {tasks} tasks, {rollouts} rollouts each, seed {parts.seed}\n"
+        f"{found.source}, {kind}: {how_many(tasks, 'task')}, {how_many(rollouts, 'rollout')} each, seed {parts.seed}\n"
         f"mean return {_shown(returns.mean())}, of tasks {_shown(means.min())} to {_shown(means.max())}\n"
         f"written to {out}"
     )

@@ -8,15 +8,21 @@ import numpy as np
 import typer
 
 from jaxcert.bounds._betting import BETTING
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._prepare_array import declared_support
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose_bound, defaults
+from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._question import COMMON, Question
 from jaxcert.certificates._registry import METHODS
 from jaxcert.cli._options import columns_of
+from jaxcert.cli._question_options import not_taken
+from jaxcert.cli._typed import typed_with
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import Protocol, ReturnsFile
 from jaxcert.report._protocol_check import of_origin
+from jaxcert.returns._prepared import is_successes
+from jaxcert.returns._rows import how_many
 
 ProtocolFile = Annotated[
     Path | None,
@@ -38,31 +44,89 @@ def settled(path: Path | None, given: dict[str, Any]) -> tuple[dict[str, Any], P
     return given, locked
 
 
-def completed(question: Question, given: dict[str, Any], returns: np.ndarray) -> dict[str, Any]:
+def completed(
+    question: Question,
+    given: dict[str, Any],
+    returns: np.ndarray,
+    known: tuple[float, float] | None = None,
+    *,
+    instead: str = "",
+    coins: bool = False,
+) -> dict[str, Any]:
     """The settings that a question takes, with the defaults for these returns: successes have a support and a method.
+
+    ``known`` is the support that the tool which wrote them fixes; what is missing is answered with a command.
+    ``coins``: whether the returns are numbers of 0 and 1 alone, for which the command is the one for successes.
+    ``instead``: what is expected of who leaves one out; by default the option or a protocol.
 
     Raises:
         ValueError: without what is needed, or for a setting that the question has not.
     """
+    stated = _stated(question, given, returns)
+    if missing := _missing(question, stated):
+        counting = "--method attained" if question.chooses_method else "--bound clopper_pearson"
+        counts = "--support" in missing and (question.chooses_method or question.listed)
+        hint = f" (successes written as 0 and 1 need none with {counting})" if counts else ""
+        message = f"{' and '.join(missing)} missing; expected {instead or f'the option, or a --protocol{hint}'}"
+        examples = missing_examples(question, given, returns, known, coins=coins)
+        raise ValueError(f"{message}; for example: {typed_with(examples)}")
+    return {name: stated[name] for name in COMMON if question.takes(name) and _kept(name, stated, question)}
+
+
+def missing_examples(
+    question: Question,
+    given: dict[str, Any],
+    returns: np.ndarray,
+    known: tuple[float, float] | None,
+    *,
+    coins: bool = False,
+) -> dict[str, list[str]]:
+    """The options that ``completed`` lacks, with values that work where they are known."""
+    missing = _missing(question, _stated(question, given, returns))
+    is_open = all(given[name] is None for name in ("bound", "method", "beta"))
+    as_successes = of_successes(question) if coins and is_open and "--support" in missing else {}
+    if as_successes:
+        return as_successes | _examples([each for each in missing if each != "--support"], known)
+    return _examples(missing, (0.0, 1.0) if coins else known)
+
+
+def has_zeros_and_ones(file: ReturnsFile) -> bool:
+    """Whether numbers are 0 and 1 alone, which the commands take as successes."""
+    counts = file.returns if file.where is None else file.returns[file.where]
+    return not is_successes(file.like) and bool(np.all((counts == 0) | (counts == 1)))
+
+
+def of_successes(question: Question) -> dict[str, list[str]]:
+    """The option by which numbers of 0 and 1 are successes; empty for a question that has none."""
+    if question.listed:
+        return {"--bound": [CLOPPER_PEARSON.name]} if question.takes("bound") else {}
+    return {"--method": [ATTAINED.name]} if question.chooses_method else {}
+
+
+def _stated(question: Question, given: dict[str, Any], returns: np.ndarray) -> dict[str, Any]:
     stated = {name: given[name] for name in COMMON}
     for name, value in stated.items():
         if value is not None and not question.takes(name):
-            raise ValueError(f"--{name} is given; the question {question.name!r} has none")
-    support = stated["support"]
+            raise ValueError(not_taken(f"--{name} is", question))
     if question.chooses_method:
         stated["bound"], stated["method"] = defaults(given["bound"], given["method"], returns, given["beta"])
         chosen = choose_bound(stated["bound"], METHODS[stated["method"]])
     else:
         chosen = BOUNDS.get(given["bound"] or "betting", BETTING)
     if question.has_support:
-        support = declared_support(chosen, returns, support)
-    needed = {"--support": support if question.has_support else (), "--delta": given["delta"]}
-    if missing := [option for option, value in needed.items() if value is None]:
-        attained = support is None and question.chooses_method
-        hint = " (successes written as 0 and 1 need none with --method attained)" if attained else ""
-        raise ValueError(f"{' and '.join(missing)} missing; expected the option, or a --protocol{hint}")
-    stated["support"] = support
-    return {name: stated[name] for name in COMMON if question.takes(name) and _kept(name, stated, question)}
+        stated["support"] = declared_support(chosen, returns, stated["support"])
+    return stated
+
+
+def _missing(question: Question, stated: dict[str, Any]) -> list[str]:
+    needed = {"--support": stated["support"] if question.has_support else (), "--delta": stated["delta"]}
+    return [option for option, value in needed.items() if value is None]
+
+
+def _examples(missing: list[str], known: tuple[float, float] | None) -> dict[str, list[str]]:
+    """Values of missing options; the ends of a support that nobody knows are left to the reader."""
+    support = ["LOW", "HIGH"] if known is None else [f"{end:g}" for end in known]
+    return {option: {"--support": support, "--delta": ["0.05"]}[option] for option in missing}
 
 
 def _kept(name: str, stated: dict[str, Any], question: Question) -> bool:
@@ -88,7 +152,8 @@ def check_design(path: Path | None, locked: Protocol | None, data: ReturnsFile) 
     different = locked.contradictions({"num_tasks": len(counts), "num_rollouts": int(counts.max())})
     different += of_origin(locked, data)
     short = int(np.sum(counts < locked.num_rollouts))
-    refuse(path, different or ([f"{short} tasks have fewer rollouts than the protocol says"] if short else []))
+    lacking = f"{how_many(short, 'task')} {'has' if short == 1 else 'have'} fewer rollouts than the protocol says"
+    refuse(path, different or ([lacking] if short else []))
 
 
 def refuse(path: Path | None, differences: list[str]) -> None:
@@ -125,17 +190,25 @@ class Writing:
     def __init__(self) -> None:
         self._taken: list[str] = []
 
-    def attempt(self, write: Callable[..., None], *arguments: Any, **options: Any) -> None:
-        """Write a file, and remember if its name was taken."""
+    def attempt(self, write: Callable[..., None], *arguments: Any, **options: Any) -> bool:
+        """Write a file, and remember if its name was taken; whether it was written."""
         try:
             write(*arguments, **options)
         except FileExistsError as error:
             self._taken.append(str(error))
+            return False
+        return True
 
     def check(self) -> None:
         """Raise FileExistsError if a name was taken."""
         if self._taken:
             raise FileExistsError("; ".join(self._taken))
+
+
+def check_witness(witness: bool | None, json: Path | None) -> None:
+    """Raise ValueError for witnesses without the file that they are for."""
+    if witness and json is None:
+        raise ValueError("--witness is for a certificate file; expected --json")
 
 
 def check_new(*paths: Path | None, force: bool) -> None:

@@ -14,8 +14,9 @@ from jaxcert._contents import content_of, in_file
 from jaxcert._files import check_output
 from jaxcert.cli import _console
 from jaxcert.cli._options import Quiet, Strict
+from jaxcert.cli._reading import read_file, told
 from jaxcert.cli._settled import Force, check_distinct, check_new
-from jaxcert.report import check_table_path, read_returns, write_sweep
+from jaxcert.report import ReturnsFile, check_table_path, write_sweep
 from jaxcert.sweep import Grid, SweepResult, plan_sweep, sweep
 
 _TABLES = {
@@ -159,7 +160,10 @@ def sweep_file(
     if resume and wanted.checkpoint is None:
         raise ValueError(f"{config}: --resume needs [run] checkpoint, the folder with the finished chunks")
     with _console.warnings_on_stderr():
-        returns, where = _read(wanted, strict)
+        files = [read_file(path, strict=strict) for path in wanted.returns]
+        returns, where = _stacked(wanted, files)
+    for line in told(*files):
+        _console.output().print(line)
     if dry_run:
         _print_plan(wanted, returns, where)
         return
@@ -180,9 +184,8 @@ def sweep_file(
     _print(wanted, result)
 
 
-def _read(config: Config, strict: bool) -> tuple[np.ndarray, np.ndarray | None]:
+def _stacked(config: Config, files: list[ReturnsFile]) -> tuple[np.ndarray, np.ndarray | None]:
     """One file per seed as [seeds, n, m]; with a mask if some have fewer rollouts."""
-    files = [read_returns(path, strict=strict) for path in config.returns]
     shapes = [file.returns.shape for file in files]
     for path, shape in zip(config.returns, shapes, strict=True):
         if shape[0] != shapes[0][0]:

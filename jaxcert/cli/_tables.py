@@ -13,9 +13,11 @@ from jaxcert.certificates import Certificate, ceil_figures, floor_to
 from jaxcert.certificates._figures import level_figures
 from jaxcert.certificates._level_choice import AUTO
 from jaxcert.certificates._question import Question
+from jaxcert.cli._reading import told
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import texts_of
 from jaxcert.report import ReturnsFile
+from jaxcert.returns._rows import how_many
 
 _WIDEST = 10_000
 # Longer tables show so many rows at either end.
@@ -25,8 +27,27 @@ _CURVE_NOTE = (
 )
 
 
-def curve_note(certificate: Certificate) -> str:
-    """What the points of a curve say, and how many of its steps they are."""
+def curve_table(certificate: Certificate, question: Question) -> Table:
+    """The points of a curve up to the last at which anything is certified; or the first, if nothing is."""
+    count = _num_shown(certificate, question)
+    columns = _texts(certificate, question, [])
+    return plain_table(_shortened({name: texts[:count] for name, texts in columns.items()}))
+
+
+def _num_shown(certificate: Certificate, question: Question) -> int:
+    certified = np.asarray(getattr(certificate, question.columns[question.certified]))
+    return int(max(np.flatnonzero(certified > 0), default=0)) + 1
+
+
+def curve_note(certificate: Certificate, question: Question) -> str:
+    """What the points of a curve say, how many are not shown, and how many of its steps they are."""
+    left_out = len(certificate) - _num_shown(certificate, question)
+    points = f"{left_out:,} points" if left_out > 1 else "point"
+    above = f"Nothing is certified at the {points} above these.\n" if left_out else ""
+    return above + _steps_note(certificate)
+
+
+def _steps_note(certificate: Certificate) -> str:
     bounds = np.asarray(certificate.lower_bounds)
     steps = len(np.unique(bounds[np.isfinite(bounds)]))
     if steps <= len(certificate):
@@ -42,14 +63,25 @@ def heading(data: ReturnsFile, support: tuple[float, float] | None, certificates
     betas = {each[name]: _level(one) for name, one in certificates.items()}
     same = len(set(betas.values())) == 1
     beta = ", ".join(dict.fromkeys(value if same else f"{value} ({fixed})" for fixed, value in betas.items()))
-    counts = data.num_rollouts
-    fewest, most = counts.min(), counts.max()
-    rollouts = f"{most} rollouts each" if fewest == most else f"{fewest} to {most} rollouts, {counts.sum()} in all"
+    rollouts = rollouts_words(data.num_rollouts)
     lies = f", support [{', '.join(map(as_given, support))}]" if support else ""
     named = {name: getattr(certificate, name, "") for name in ("bound", "method")} | {"beta": beta}
     settings = [f"{name} {value}" for name, value in named.items() if value]
     settings.append(f"delta {ceil_figures(float(certificate.delta))}")
-    return f"{data.path}: {certificate.num_tasks} tasks, {rollouts}{lies}\n{', '.join(settings)}"
+    lines = [
+        f"{data.path}: {how_many(certificate.num_tasks, 'task')}, {rollouts}{lies}",
+        *told(data),
+        ", ".join(settings),
+    ]
+    return "\n".join(lines)
+
+
+def rollouts_words(counts: np.ndarray) -> str:
+    """How many rollouts the tasks have, [n]."""
+    fewest, most = counts.min(), counts.max()
+    return (
+        f"{how_many(most, 'rollout')} each" if fewest == most else f"{fewest} to {most} rollouts, {counts.sum()} in all"
+    )
 
 
 def way(certificate: Any) -> str:
@@ -67,10 +99,15 @@ def _level(certificate: Any) -> str:
 
 def answer_table(certificate: Any, question: Question, given: Sequence[float]) -> Table:
     """What is certified, row by row; ``given``: what was fixed beforehand, as it was given."""
+    return plain_table(_shortened(_texts(certificate, question, given)))
+
+
+def _texts(certificate: Any, question: Question, given: Sequence[float]) -> dict[str, list[str]]:
+    """The columns as text; ``given``: what was fixed beforehand, as it was given."""
     shown = {name: performances(certificate) for name, field in question.columns.items() if field == "thresholds"}
     if question.each and len(given):
         shown[question.each] = list(map(as_given, given))
-    return plain_table(_shortened(texts_of(certificate, question, shown=shown)))
+    return texts_of(certificate, question, shown=shown)
 
 
 def _shortened(columns: dict[str, list[str]]) -> dict[str, list[str]]:

@@ -7,19 +7,32 @@ import typer
 
 from jaxcert.cli import _console
 from jaxcert.cli._options import EpisodeColumn, Quiet, TaskColumn, ValueColumn
-from jaxcert.report import verify
+from jaxcert.report import check_certificate, check_exactly, verify
 
 
 def verify_file(
     certificate: Annotated[Path, typer.Argument(metavar="CERTIFICATE", help="File of `jaxcert certify --json`.")],
-    returns: Annotated[Path, typer.Argument(metavar="RETURNS", help="The file of returns.")],
-    other: Annotated[
-        Path | None,
-        typer.Argument(metavar="[OTHER]", help="For a comparison: the returns of policy B.", show_default=False),
+    returns: Annotated[
+        Path, typer.Argument(metavar="RETURNS", help="The file of returns; with --exact, also a log of trials.")
+    ],
+    others: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[OTHER]...",
+            help="For a comparison: the returns of policy B. For weighted tasks, at last: the weights.",
+            show_default=False,
+        ),
     ] = None,
     protocol: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The protocol that the certificate has to name.")
     ] = None,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact",
+            help="Check the witnesses (`--witness`) in exact arithmetic, in place of computing again.",
+        ),
+    ] = False,
     task_column: TaskColumn = None,
     episode_column: EpisodeColumn = None,
     value_column: ValueColumn = None,
@@ -31,9 +44,31 @@ def verify_file(
     columns that CERTIFICATE records.
     """
     columns = {"task": task_column, "episode": episode_column, "value": value_column}
+    if exact:
+        if others or protocol is not None or any(columns.values()):
+            raise ValueError("--exact takes CERTIFICATE and RETURNS alone; protocols are checked without it")
+        _check_exactly(certificate, returns, quiet=quiet)
+        return
     with _console.progress(quiet) as show:
         show("computing")
-        found = verify(certificate, returns, others=[] if other is None else [other], protocol=protocol, **columns)
+        found = verify(certificate, returns, others=others or [], protocol=protocol, **columns)
     _console.output().print(str(found))
     if not found.ok:
+        raise typer.Exit(1)
+
+
+def _check_exactly(certificate: Path, returns: Path, *, quiet: bool) -> None:
+    """Print which rows are proven, and what remains to be believed."""
+    verdicts = []
+    with _console.progress(quiet) as show:
+        for holds, words in check_exactly(certificate, returns):
+            if holds is None:
+                show(f"checking {words}")
+            else:
+                verdicts.append((holds, words))
+    for _, words in verdicts:
+        _console.output().print(words)
+    if any(holds for holds, _ in verdicts):
+        _console.output().print(check_certificate.BELIEVED)
+    if not all(holds for holds, _ in verdicts):
         raise typer.Exit(1)

@@ -195,8 +195,12 @@ def test_a_terminal_shows_it_unless_told_otherwise(tmp_path, monkeypatch):
 def test_the_certificate_as_json_and_no_ordinary_returns(whole, tmp_path):
     arguments, _, run = whole
     out, record = tmp_path / "run.npz", tmp_path / "run.json"
-    assert command(*arguments, "--out", out, "--json", record).status == 0
+    assert command(*arguments, "--out", out, "--json", record, "--witness").status == 0
     document = json.loads(record.read_text())["certificates"][0]
+    exact = command("verify", "--exact", record, out)
+    assert (exact.status, exact.out.count("proven: ")) == (0, len(document["rows"]))
+    assert any(row.get("witness") for row in document["rows"])
+    assert "its witnesses are read by an exact check (--exact)" in refused("verify", record, out)
     assert document["settings"]["bound"] == "sequential"
     assert [row["safety"] for row in document["rows"]] == pytest.approx(np.asarray(run.certificate.safety).tolist())
     assert document["rollouts"]["begun"] == int(run.num_started)
@@ -218,6 +222,7 @@ GIVEN = ("--threshold", 0.3, "--delta", 0.1)
         (("--rollouts", 5, "--max-rollouts", 50), "--max-rollouts needs a --threshold"),
         (("--rollouts", 5, "--binary"), "--binary needs a --threshold"),
         (("--rollouts", 5, "--json", "r.json"), "--json needs a --threshold"),
+        ((*GIVEN, "--witness"), "--witness is for a certificate file; expected --json"),
         ((*GIVEN, "--safety", 0.5), "--safety needs --rollouts; expected --until"),
         ((*GIVEN, "--until", 0.999), "until is 0.999; 20 tasks certify at most 0.88"),
         ((*GIVEN, "--until", 1.5), "until is 1.5; expected a probability in (0, 1)"),

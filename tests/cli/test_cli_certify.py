@@ -16,7 +16,7 @@ from cli_harness import command, refused
 import jaxcert
 from jaxcert.cli import _certify_outputs
 from jaxcert.planning import _advice
-from jaxcert.planning._reasons import advice_on
+from jaxcert.planning._advice_on_bounds import advice_on
 
 ROOT = Path(jaxcert.__file__).parents[1]
 SUPPORT = ("--support", "0", "1000")
@@ -120,10 +120,25 @@ def test_the_curve_without_thresholds(samples, tmp_path):
         bounds = np.unique(jaxcert.bounds.betting(file["returns"], 0.05, support=(-5.0, 3.0)))
     (record,) = json.loads(path.read_text())["certificates"]
     assert [row["threshold"] for row in record["rows"]] == bounds.tolist()
+    last = max(i for i, row in enumerate(record["rows"]) if row["safety"] > 0) + 1
     printed = np.array([float(row[0]) for row in rows(out)])
-    assert (printed <= bounds).all()
-    np.testing.assert_allclose(printed, bounds, atol=1e-4)
-    assert [row[1] for row in rows(out)] == [f"{np.floor(row['safety'] * 1e4) / 1e4:.4f}" for row in record["rows"]]
+    assert (printed <= bounds[:last]).all()
+    np.testing.assert_allclose(printed, bounds[:last], atol=1e-4)
+    safeties = [f"{np.floor(row['safety'] * 1e4) / 1e4:.4f}" for row in record["rows"]]
+    assert [row[1] for row in rows(out)] == safeties[:last]
+    assert 0 < last < len(bounds) - 1
+    assert f"\nNothing is certified at the {len(bounds) - last} points above these.\n" in out
+
+
+def test_a_curve_of_nothing_shows_where_it_begins(tmp_path):
+    np.save(tmp_path / "r.npy", np.random.default_rng(0).uniform(size=(2, 4)))
+    arguments = ("certify", tmp_path / "r.npy", "--support", 0, 1, "--bound", "hoeffding", "--beta", 0.3)
+    status, out, _ = command(*arguments, "--delta", 1e-6)
+    assert status == 0
+    [row] = [line.split() for line in out.splitlines() if " of 2 " in line]
+    assert row[1] == "0.0000"
+    assert "\nNothing is certified at the point above these.\n" in out
+    assert "Nothing" not in command(*arguments, "--delta", 0.1, "--threshold", 0.9).out
 
 
 def test_many_thresholds_are_shortened_for_people_and_complete_in_the_file(samples, tmp_path, monkeypatch):
@@ -219,8 +234,11 @@ def test_the_data_may_choose_the_level(samples, tmp_path):
     assert [row[3] for row in rows(out)] == [f"{beta:.6g}" for beta in np.asarray(expected.beta)]
     (record,) = json.loads((tmp_path / "out.json").read_text())["certificates"]
     assert [row["beta"] for row in record["rows"]] == np.asarray(expected.beta).tolist()
-    curve = rows(command(*arguments)[1])
-    assert len(curve) == len(np.unique(np.asarray(expected.lower_bounds)))
+    out = command(*arguments)[1]
+    curve, points = rows(out), len(np.unique(np.asarray(expected.lower_bounds)))
+    # The table ends where nothing more is certified.
+    assert 0 < len(curve) < points
+    assert f"Nothing is certified at the {points - len(curve)} points above these" in " ".join(out.split())
     assert "'best' is not a number, or 'auto'" in refused(*arguments[:-1], "best")
     assert "beta is 'auto'; expected a number, or None" in refused(*arguments, "--safety", 0.9)
 
@@ -232,6 +250,29 @@ def test_a_plot_of_soft_counts_has_their_thresholds(samples, tmp_path):
     assert (drawn.status, drawn.err) == (0, "")
     assert (tmp_path / "p.png").exists()
     assert "counts no lower bounds: certify more thresholds instead" in command(*soft).err
+
+
+@pytest.mark.parametrize(
+    ("words", "fixed"),
+    [(("--threshold", -4.5), "x"), (("--safety", 0.5), "y"), (("--safety", 0.5, "--beta", 0.2), "y")],
+)
+def test_a_plot_names_the_axis_that_was_fixed(samples, tmp_path, monkeypatch, words, fixed):
+    seen = []
+    monkeypatch.setattr(_certify_outputs, "write_plot", lambda file, axes, **_: seen.append(axes))
+    settings = ("certify", samples / "small.npz", "--support", -5, 3, "--delta", 0.1)
+    assert command(*settings, *words, "--plot", tmp_path / "p.png").status == 0
+    names = {"x": seen[0].get_xlabel(), "y": seen[0].get_ylabel()}
+    assert [axis for axis, name in names.items() if "fixed beforehand" in name] == [fixed]
+
+
+def test_a_plot_of_successes_at_safeties_is_of_thresholds(tmp_path, monkeypatch):
+    """Its level is chosen for each number, so that its curve is asked anew, at thresholds."""
+    seen = []
+    monkeypatch.setattr(_certify_outputs, "write_plot", lambda file, axes, **_: seen.append(axes))
+    np.savez(tmp_path / "s.npz", returns=np.random.default_rng(0).uniform(size=(12, 8)) < 0.9)
+    arguments = ("certify", tmp_path / "s.npz", "--delta", 0.1, "--safety", 0.5, "--plot", tmp_path / "p.png")
+    assert command(*arguments).status == 0
+    assert seen[0].get_xlabel() == "threshold B, each fixed beforehand"
 
 
 def test_quiet_prints_the_result(samples):

@@ -40,6 +40,30 @@ def test_unknown_command():
     assert "No such command 'certfy'" in refused("certfy")
 
 
+def test_a_bad_return_is_named_by_file_row_and_label(tmp_path):
+    """Row 6 of the table is rollout 2 of the second task."""
+    rows = ["push,1,0", "pull,1,1", "push,2,1", "pull,2,0", "push,3,1", "pull,3,0.5"]
+    table, settings = tmp_path / "r.csv", ("--delta", 0.1, "--threshold", 0.2)
+    table.write_text("\n".join(["task_id,episode_id,total_return", *rows, ""]))
+    place = f"error: {table}: row 6: the return of task 'pull' is 0.5"
+    found = refused("certify", table, "--support", 0, 1, *settings, "--bound", "clopper_pearson")
+    assert found == f"{place}; Clopper-Pearson expects binary returns, 0 or 1\n"
+    found = refused("certify", table, "--support", 0.5, 1, *settings[:2])
+    assert found == f"error: {table}: row 1: the return of task 'push' is 0, outside the support (0.5, 1)\n"
+    other = tmp_path / "other.csv"
+    other.write_text(table.read_text().replace("push,2,1", "push,2,7"))
+    both = ("--support", 0, 1, "--delta", 0.1, "--margin", 0)
+    found = refused("compare", table, other, *both)
+    assert found == f"error: {other}: row 3: the return of task 'push' is 7, outside the support (0, 1)\n"
+    assert "support is (0, 2)" in refused("certify", table, "--support", 0, 2, *settings, "--bound", "clopper_pearson")
+
+
+def test_a_bad_return_of_an_array_is_named_by_file_and_index(tmp_path):
+    path = stored(tmp_path, np.where(np.arange(96).reshape(12, 8) == 37, 3.0, GOOD))
+    found = refused("certify", path, "--support", 0, 1, "--delta", 0.1)
+    assert found == f"error: {path}: the return of task 4, rollout 5 is 3, outside the support (0, 1)\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -147,7 +171,7 @@ def test_an_interruption_ends_with_130_and_no_files(tmp_path, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("jaxcert.cli._certify_command.ask", interrupt)
+    monkeypatch.setattr("jaxcert.cli._certified.ask", interrupt)
     arguments = ["--support", 0, 1, "--delta", 0.1, "--json", tmp_path / "out.json"]
     outcome = command("certify", stored(tmp_path, GOOD), *arguments)
     assert outcome == (130, "", "error: interrupted\n")

@@ -52,6 +52,43 @@ def test_safeties_too(file):
     assert certified(out) == ["0.5", "0.7"]
 
 
+@pytest.mark.parametrize("spelled", [("--support", "0,1"), ("--support=0, 1",), ("--support", "0,1,")])
+def test_a_support_with_a_comma(file, spelled):
+    arguments = ("certify", file, *spelled, "--delta", 0.05, "--threshold", 0.5)
+    if spelled[-1].endswith(","):
+        assert "Invalid value for '--support'" in refused(*arguments)
+    else:
+        assert command(*arguments) == command("certify", file, *SETTINGS, "--threshold", 0.5)
+
+
+def test_a_negative_end_and_what_no_option_is_are_left(file):
+    status, out, _ = command("certify", file, "--support", "-1,1", "--delta", 0.05, "--threshold", 0.5)
+    assert status == 0
+    assert "support [-1, 1]" in out
+    assert "0,1: " in refused("certify", "--delta", 0.05, "--support", 0, 1, "--", "0,1")
+    assert "unexpected extra argument" in refused("certify", file, "--delta", 0.05, "--support", "0,5", 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (("--confidence", "0.95"), "the probability of failure, --delta 0.05\n"),
+        (("--confidence=0.999",), "the probability of failure, --delta 0.001\n"),
+        (("--confidence", "95%"), "the probability of failure, --delta 0.05\n"),
+        (("--confidence", "99.5"), "the probability of failure, --delta 0.005\n"),
+        (("--confidence", "high"), "--delta 0.05 for a confidence of 0.95\n"),
+        (("--confidence",), "--delta 0.05 for a confidence of 0.95\n"),
+        (("--confidence", "-1"), "--delta 0.05 for a confidence of 0.95\n"),
+    ],
+)
+def test_a_confidence_is_answered_by_its_delta(file, given, expected):
+    assert refused("certify", file, "--support", 0, 1, *given).endswith(expected)
+
+
+def test_a_confidence_where_there_is_no_delta(file):
+    assert "No such option: --confidence" in refused("verify", file, file, "--confidence", 0.95)
+
+
 @pytest.mark.parametrize("arguments", [("-h",), ("certify", "-h"), ("rollout", "-h")])
 def test_short_help(arguments):
     status, out, _ = command(*arguments)
@@ -108,3 +145,12 @@ def test_a_narrow_terminal_keeps_the_figures():
     console.print(answer_table(certificate, QUESTIONS["safety"], [0.25, 0.5]), soft_wrap=False, crop=False)
     shown = console.file.getvalue()
     assert all(f"{k} of 40   certified" in shown for k in certificate.num_violations.tolist())
+
+
+def test_an_option_that_a_question_does_not_take_is_named_with_what_it_asks(tmp_path):
+    np.savez(tmp_path / "r.npz", returns=np.full((1, 1), 0.5))
+    settings = ("certify", tmp_path / "r.npz", "--support", 0, 1, "--delta", 0.5)
+    message = refused(*settings, "--suite", "--mean", "--safety", 0.5)
+    assert "--safety is given, which the question 'suite_mean' does not take (" in message
+    assert message.endswith("); expected none\n")
+    assert f"{tmp_path / 'r.npz'}: 1 task, 1 rollout each, support [0, 1]\n" in command(*settings, "--mean").out

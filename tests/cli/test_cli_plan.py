@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from cli_harness import command, refused
 from rich.console import Console
+from tool_files import TAU2, edited, written
 
 from jaxcert.cli._tables import plain_table
-from jaxcert.planning import plan, task_table
+from jaxcert.planning import plan, plan_suite, task_table
 
 SUPPORT = ("--support", 0, 1)
 MORE = ("--budget", 9, "--threshold")
@@ -56,6 +57,18 @@ def test_a_plan_with_soft_counts(pilot, tmp_path):
     assert f"alpha {first['design']['beta']:.4g}" in out
 
 
+def test_trials_for_a_list_of_tasks(tmp_path):
+    passed = np.random.default_rng(0).random((40, 10)) < 0.95
+    np.savez(tmp_path / "list.npz", returns=passed)
+    asked = ("--suite", 30, "--threshold", 0.7, "--delta", 0.05)
+    status, out, err = command("plan", tmp_path / "list.npz", *asked, "--json", tmp_path / "plan.json")
+    assert (status, err) == (0, "")
+    found = plan_suite(passed, 30, 0.7, delta=0.05)
+    assert found.wish in out
+    assert all(remark in out for remark in found.remarks())
+    assert json.loads((tmp_path / "plan.json").read_text()) == json.loads(json.dumps(found.to_dict()))
+
+
 def test_a_plan_from_assumptions(tmp_path):
     wish = ("--delta", 0.05, "--safety", 0.8, "--threshold", 0.6, "--design", "betting", "--max-rollouts", 16)
     outputs = ("--plot", tmp_path / "plan.png")
@@ -74,6 +87,14 @@ def test_a_plan_from_assumptions(tmp_path):
         (["--delta", 0.1, "--plot", "x.png"], "--plot needs PILOT or --assume"),
         (["--delta", 0.1, "--against", "pilot.npz"], "--against needs PILOT or --assume"),
         (["pilot.npz", "--delta", 0.1, "--against", "pilot.npz", "--beta", 0.1], "--beta is given with --against"),
+        (["--delta", 0.1, "--suite", 5], "--suite needs PILOT, returns of the tasks"),
+        (["pilot.npz", "--delta", 0.1, "--suite", 5, "--beta", 0.1], "--beta is given with --suite, which counts"),
+        (["pilot.npz", "--delta", 0.1, "--suite", 5], "--threshold is not given; expected the performance"),
+        (["pilot.npz", "--delta", 0.1, "--suite", 5, "--threshold", 0.5], "--support is not given"),
+        (
+            ["pilot.npz", "--delta", 0.1, *SUPPORT, "--suite", 50, "--threshold", 0.5],
+            "num_good is 50; expected a whole",
+        ),
         (["pilot.npz", "--delta", 0.1], "--support is not given"),
         (["pilot.npz", "--delta", 0.1, *SUPPORT], "neither threshold nor safety"),
         (["pilot.npz", "--delta", 0.1, *SUPPORT, "--safety", 0.8], "no budget is given"),
@@ -205,3 +226,16 @@ def test_how_many_tasks_show_that_one_policy_is_better(pilot, tmp_path):
     assert "rollouts of either" in out
     assert "expected --threshold alone" in refused(*given, "--threshold", 0.2, "--safety", 0.8)
     assert "--threshold is not given" in refused(*given)
+
+
+def test_unfinished_rollouts_of_a_pilot_count_as_the_worst_when_it_is_said(tmp_path):
+    whole, cut = written(tmp_path, TAU2, "whole.json"), written(tmp_path, edited(TAU2, "simulations", 0, drop=True))
+    given = (*SUPPORT, "--delta", 0.5, "--threshold", 0.1)
+    assert "1 of 4 rollouts unfinished (not in the file)" in refused("plan", cut, *given, "--suite", 1)
+    for wish in (("--suite", 1), ("--safety", 0.3, "--max-rollouts", 2), ("--against", whole)):
+        status, out, err = command("plan", cut, *given, *wish, "--unfinished", 0)
+        assert (status, err) == (0, "")
+        assert "1 of 4 rollouts unfinished (not in the file), counted as 0" in out
+    message = refused("plan", whole, *given, "--against", cut, "--unfinished", 0)
+    assert "The worst return of B's unfinished rollouts would help A" in message
+    assert "--unfinished is about rollouts of PILOT" in refused("plan", "--delta", 0.05, "--unfinished", 0)

@@ -108,7 +108,7 @@ def test_other_data_are_refused(tmp_path, locked):
     assert "num_tasks is 39, the protocol says 40" in refused("certify", tmp_path / "few.npz", "--protocol", locked)
     np.savez(tmp_path / "short.npz", returns=RETURNS, where=np.arange(800).reshape(40, 20) < 795)
     message = refused("certify", tmp_path / "short.npz", "--protocol", locked)
-    assert "1 tasks have fewer rollouts than the protocol says" in message
+    assert "1 task has fewer rollouts than the protocol says" in message
 
 
 def test_rollouts_of_another_origin_are_refused(tmp_path):

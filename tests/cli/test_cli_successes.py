@@ -7,7 +7,7 @@ import pytest
 from cli_harness import command, refused
 
 import jaxcert
-from jaxcert.cli import _plan_command
+from jaxcert.cli import _planned
 from jaxcert.report import Protocol
 
 RNG = np.random.default_rng(3)
@@ -38,6 +38,29 @@ def test_a_file_of_words_needs_no_other_option(trials):
     assert "warning" not in found.err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--mean",),
+        pytest.param(HALF, marks=pytest.mark.slow),
+        pytest.param((*HALF, "--each-task"), marks=pytest.mark.slow),
+    ],
+)
+def test_numbers_of_a_list_are_told_the_bound_for_successes_once(words, tmp_path):
+    file = write(tmp_path / "numbers.csv", int)
+    told = command("certify", file, *DELTA, "--suite", *words, "--support", 0, 1)
+    assert told.status == 0
+    assert told.err.count('bound="clopper_pearson" (--bound clopper_pearson)') == 1
+    found = command("certify", file, *DELTA, "--suite", *words, "--bound", "clopper_pearson")
+    assert (found.status, found.err) == (0, "")
+    in_words = command(
+        "certify", write(tmp_path / "words.csv", lambda ok: "pass" if ok else "fail"), *DELTA, "--suite", *words
+    )
+    assert (in_words.status, in_words.err) == (0, "")
+    sampled = command("certify", file, *DELTA, "--sampled", "--mean", "--support", 0, 1)
+    assert (sampled.status, sampled.err) == (0, "")  # no other bound or method is one for it
+
+
 def test_the_whole_way_from_a_protocol_to_a_page(trials, tmp_path):
     protocol, document, page = (tmp_path / name for name in ("p.toml", "c.json", "c.html"))
     size = ("--tasks", 60, "--rollouts", 10)
@@ -53,7 +76,7 @@ def test_the_whole_way_from_a_protocol_to_a_page(trials, tmp_path):
     assert command("verify", document, trials, "--protocol", protocol).out == "verified: 1 certificate, 1 statement\n"
     text = page.read_text()
     assert "share of new tasks on which the probability of success is at least the" in text
-    assert "expected return" not in text
+    assert "expected return" not in text.partition("<script")[0]
     # The outcomes of another file, in other words, are another file.
     other = write(tmp_path / "trials.csv", lambda ok: not ok)
     assert command("verify", document, other).status == 1
@@ -70,6 +93,29 @@ def test_zeros_and_ones_are_numbers_unless_the_method_says_so(tmp_path):
     asked = command("certify", file, *DELTA, *HALF, "--method", "attained")
     words = write(tmp_path / "words.csv", lambda ok: ok)
     assert asked.out.replace("trials", "words") == command("certify", words, *DELTA, *HALF).out
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (HALF, ("--method", "attained")),
+        ((*HALF, "--suite"), ("--bound", "clopper_pearson")),
+        (("--mean",), ("--support", "0", "1")),
+        (("--mean", "--suite"), ("--bound", "clopper_pearson")),
+        ((*HALF, "--beta", 0.1), ("--support", "0", "1")),
+    ],
+)
+def test_zeros_and_ones_are_answered_with_the_command_for_successes(words, expected, tmp_path):
+    """The command works as it stands, and has no ends of a support to fill in."""
+    file = write(tmp_path / "trials.csv", int)
+    _, arguments = refused("certify", file, *words).split("; for example: jaxcert ")
+    assert arguments.split() == ["certify", str(file), *map(str, words), *expected, "--delta", "0.05"]
+    assert command(*arguments.split()).out.count("With confidence 0.95: o") == 1
+
+
+def test_other_numbers_have_a_support_to_fill_in(tmp_path):
+    file = write(tmp_path / "trials.csv", lambda ok: 2 * int(ok))
+    assert refused("certify", file, *HALF).strip().endswith("--support LOW HIGH --delta 0.05")
 
 
 def test_delta_is_missing(trials):
@@ -107,7 +153,7 @@ def test_a_plan_from_successes_needs_no_support(trials, tmp_path, monkeypatch):
     def refuse(pilot, *, support, **_):
         raise ValueError(f"planned from {pilot.dtype} in {support}")
 
-    monkeypatch.setattr(_plan_command, "plan", refuse)
+    monkeypatch.setattr(_planned, "plan", refuse)
     assert "planned from bool in (0, 1)" in refused("plan", trials, *DELTA, *HALF, "--safety", 0.8)
     numbers = write(tmp_path / "n.csv", int)
     message = refused("plan", numbers, *DELTA, *HALF, "--safety", 0.8)

@@ -9,8 +9,8 @@ from cli_harness import command, refused
 
 from jaxcert.cli import (
     _adaptive_rollout,
-    _certify_command,
-    _plan_command,
+    _certified,
+    _planned,
     _render_command,
     _rollout_command,
     _sweep_command,
@@ -54,7 +54,7 @@ def check_taken(line, *paths):
 def test_certify(tmp_path, meanwhile):
     file, *outputs = (tmp_path / name for name in ("r.npz", "c.json", "c.png", "c.html"))
     np.savez(file, returns=RETURNS)
-    meanwhile(_certify_command, "ask", *outputs)
+    meanwhile(_certified, "ask", *outputs)
     options = [word for pair in zip(("--json", "--plot", "--report"), outputs, strict=True) for word in pair]
     line = refused("certify", file, "--support", 0, 1, "--delta", 0.05, "--threshold", 0.5, *options)
     record, plot, page = check_taken(line, *outputs)
@@ -66,18 +66,18 @@ def test_certify(tmp_path, meanwhile):
 def test_plan(tmp_path, meanwhile, monkeypatch):
     figure = pytest.importorskip("matplotlib.figure")
     record, plot = tmp_path / "p.json", tmp_path / "p.png"
-    meanwhile(_plan_command, "task_table", record)
+    meanwhile(_planned, "task_table", record)
     table, *_ = check_taken(refused("plan", "--delta", 0.05, "--json", record), record)
     assert json.loads(table.read_text())
     for path in (record, table):
         path.unlink()
-    monkeypatch.setattr(_plan_command, "plan", lambda *_, **__: SimpleNamespace(to_json=lambda: '{"planned": 1}'))
-    monkeypatch.setattr(_plan_command, "plot_plan", lambda _: figure.Figure().add_subplot())
-    meanwhile(_plan_command, "plan", record, plot)
+    monkeypatch.setattr(_planned, "plan", lambda *_, **__: SimpleNamespace(to_json=lambda: '{"planned": 1}'))
+    monkeypatch.setattr(_planned, "plot_plan", lambda _: figure.Figure().add_subplot())
+    meanwhile(_planned, "plan", record, plot)
     planned = ("plan", "--assume", 0.8, 0.05, 0, "--support", 0, 1, "--delta", 0.05, "--json", record, "--plot", plot)
-    monkeypatch.setattr(_plan_command, "_print_plan", lambda _: print("the plan"))
-    monkeypatch.setattr(_plan_command, "protocol_of", lambda _: None)
-    monkeypatch.setattr(_plan_command, "write_locked", lambda path, _: path.write_text("locked"))
+    monkeypatch.setattr(_planned, "_print_plan", lambda *_: print("the plan"))
+    monkeypatch.setattr(_planned, "protocol_of", lambda _: None)
+    monkeypatch.setattr(_planned, "write_locked", lambda path, _: path.write_text("locked"))
     status, out, err = command(*planned, "--lock", tmp_path / "p.toml")
     found, _ = check_taken(err, record, plot)
     assert json.loads(found.read_text()) == {"planned": 1}

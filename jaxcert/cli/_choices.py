@@ -1,0 +1,110 @@
+"""What can be asked of files of returns, each with the command that asks it."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxcert.certificates._question import Question
+from jaxcert.cli._question_options import askable
+from jaxcert.cli._reading import column_option
+from jaxcert.cli._settled import has_zeros_and_ones, of_successes
+from jaxcert.cli._tables import as_given
+from jaxcert.questions import QUESTIONS
+from jaxcert.report import ReturnsFile
+from jaxcert.returns._prepared import is_successes
+from jaxcert.returns._rows import how_many
+
+# Usual ones; X, LOW and HIGH stand for numbers that only the user knows, and that are not read off the returns.
+_EXAMPLES, _NUMBER, _ENDS = {"safety": "0.9", "alpha": "0.1", "margin": "0"}, "X", ("LOW", "HIGH")
+
+
+class Choice(NamedTuple):
+    """A question, and the command that asks it of these files.
+
+    Attributes:
+        name: of the question.
+        words: what it asks.
+        listed: whether it is about a fixed list of tasks, and not about new ones.
+        command: to be typed; X, LOW and HIGH stand for what nobody but the user knows.
+    """
+
+    name: str
+    words: str
+    listed: bool
+    command: str
+
+
+def choices(files: Sequence[ReturnsFile], columns: Mapping[str, Any], unfinished: float | None) -> list[Choice]:
+    """Every question that the command line asks of so many files; those about a list first, where they hold one."""
+    found = [
+        Choice(name, question.words, question.listed, shlex.join(_words(question, files, columns, unfinished)))
+        for name, question in askable(len(files)).items()
+        if not _needs_whole(question, files)
+    ]
+    return sorted(found, key=lambda choice: choice.listed != files[0].fixed_list)
+
+
+def _needs_whole(question: Question, files: Sequence[ReturnsFile]) -> bool:
+    """Whether it has an upper end, which is not certified of unfinished rollouts, and some are."""
+    return bool(question.declared.get("complete")) and any(file.num_unfinished for file in files)
+
+
+def elsewhere(files: Sequence[ReturnsFile]) -> Iterator[tuple[Question, str]]:
+    """The other questions, and where they are asked, or why not of these files."""
+    asked, others = askable(len(files)), askable(3 - len(files))
+    of_others = "jaxcert choose A B" if len(files) == 1 else "jaxcert choose FILE"
+    for name, question in QUESTIONS.items():
+        if name in asked and _needs_whole(question, files):
+            yield question, "of files in which every rollout is finished"
+        elif name not in asked:
+            yield question, of_others if name in others else f"in Python, {question.function.__name__}"
+
+
+def _words(
+    question: Question, files: Sequence[ReturnsFile], columns: Mapping[str, Any], unfinished: float | None
+) -> list[str]:
+    paths = [f"./{file.path}" if str(file.path).startswith("-") else str(file.path) for file in files]
+    words = ["jaxcert", "certify" if len(files) == 1 else "compare", *paths]
+    for name, column in columns.items():
+        words += [] if column is None else [column_option(name, column), column]
+    words += [] if unfinished is None else ["--unfinished", as_given(unfinished)]
+    words += ["--suite"] if question.listed else ["--sampled"] * files[0].fixed_list
+    words += [f"--{question.shortcut}"] if question.shortcut else []
+    words += ["--question", question.name] if question.shortcut is None else []
+    words += _fixed(question)
+    if question.has_support and not all(is_successes(file.like) for file in files):
+        words += ["--support", *_ends(files)]
+    if len(files) == 1 and has_zeros_and_ones(files[0]):
+        words += [word for option, values in of_successes(question).items() for word in (option, *values)]
+    return [*words, "--delta", "0.05"]
+
+
+def _fixed(question: Question) -> list[str]:
+    """What has to be fixed beforehand, or declared."""
+    needed = {option.name: option.type for option in question.options if option.is_needed}
+    words = []
+    for name, kind in ({} if question.each is None else {question.each: list} | needed).items():
+        flag = f"--{name.replace('_', '-')}"
+        words += [flag] if kind is bool else [flag, _EXAMPLES.get(name, _NUMBER)]
+    return words
+
+
+def _ends(files: Sequence[ReturnsFile]) -> Sequence[str]:
+    """The support as far as a tool fixes it; it is never taken from the returns."""
+    known = (0.0, 1.0) if all(map(has_zeros_and_ones, files)) else files[0].known_support
+    return _ENDS if known is None else [*map(as_given, known)]
+
+
+def facts(file: ReturnsFile) -> list[str]:
+    """What a file holds, a line each; nothing that a threshold could be chosen by."""
+    counts = file.num_rollouts
+    fewest, most = int(np.min(counts)), int(np.max(counts))
+    each = f"{how_many(most, 'rollout')} each" if fewest == most else f"{fewest} to {most} rollouts"
+    kind = "successes and failures" if is_successes(file.like) else "numbers"
+    kind += ", of 0 and 1 alone: as successes, if nothing else can occur" * has_zeros_and_ones(file)
+    columns = {} if file.columns is None else file.columns._asdict()
+    read = ", ".join(f"{name} from {column}" for name, column in columns.items() if column)
+    lines = [f"{file.path}: {how_many(len(counts), 'task')}, {each}, {kind}"] + ([f"  columns: {read}"] if read else [])
+    return lines + ([f"  missing: {file.missing}"] if file.missing else []) + ([f"  {file.told}"] if file.told else [])

@@ -1,0 +1,96 @@
+"""Files of returns for all commands: read with the options of columns, and what is told of other tools' files."""
+
+import warnings
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from jaxcert.cli._typed import typed_with
+from jaxcert.report import ReturnsFile, read_returns
+from jaxcert.report.formats import PLACE
+from jaxcert.returns._rows import NotNamedError
+
+Unfinished = Annotated[
+    float | None,
+    typer.Option(
+        metavar="X",
+        help="The return of a rollout that another tool's file marks as ended by an error or at a limit, as never run, "
+        "or as without a score: the worst one, such as 0. By default, a file with such rollouts is refused.",
+    ),
+]
+
+
+def read_file(path: Path, *, strict: bool = False, unfinished: float | None = None, **columns: Any) -> ReturnsFile:
+    """The returns of a file; where a name is missing or could mean several things, the error ends with a command."""
+    try:
+        return read_returns(path, strict=strict, unfinished=unfinished, **columns)
+    except ValueError as error:
+        if not isinstance(error.__cause__, NotNamedError):
+            raise
+        expected = error.__cause__.expected
+        added = {column_option(name, value): [value or ""] for name, value in expected.items()}
+        wanted = {"strict": strict, "unfinished": unfinished, **columns, **expected}
+        if not _can_be_read(path, **wanted) or (expected.get("episode") and _holds_returns(path, wanted)):
+            raise ValueError(
+                f"{error}; expected {_listed(added)} with the names of such columns, of a table with one row per trial"
+            ) from error
+        raise ValueError(f"{error}; for example: {typed_with(added)}") from error
+
+
+def _can_be_read(path: Path, **options: Any) -> bool:
+    """Whether a file is read with these options, or needs the name of another column, which is told then."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            read_returns(path, **options)
+    except ValueError as error:
+        return isinstance(error.__cause__, NotNamedError)
+    return True
+
+
+def _holds_returns(path: Path, wanted: dict[str, Any]) -> bool:
+    """Whether what was guessed to be the episodes may be returns instead, which would be left out of a certificate.
+
+    As successes in words, as numbers that are not whole, or where it tells no rollouts of a task apart.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            found = read_returns(path, **{**wanted, "value": wanted["episode"], "episode": None})
+    except ValueError:  # labels
+        return False
+    counted = found.returns if found.where is None else found.returns[found.where]
+    return counted.dtype == bool or found.most_rollouts == 1 or bool(np.any(counted % 1 != 0))
+
+
+def _listed(options: Iterable[str]) -> str:
+    *most, last = options
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def read_two(files: Sequence[Path], **options: Any) -> list[ReturnsFile]:
+    """The returns of A and B; the worst return of an unfinished rollout is on the safe side of A alone.
+
+    Raises:
+        ValueError: rollouts of B are unfinished, or as ``read_file``.
+    """
+    data = [read_file(file, **options) for file in files]
+    if data[-1].num_unfinished:
+        raise ValueError(
+            f"{data[-1].path}: {data[-1].told}. The worst return of B's unfinished rollouts would help A; expected "
+            "--unfinished for A alone, and a file of B in which all are finished"
+        )
+    return data
+
+
+def column_option(name: str, value: str | None) -> str:
+    """The option that names a column, or the place of the task in the paths of a folder."""
+    return "--task-from-path" if PLACE in (value or "") else f"--{name}-column"
+
+
+def told(*files: ReturnsFile) -> list[str]:
+    """What is said of files that other tools wrote, a line each."""
+    return [file.told if len(files) == 1 else f"{file.path}: {file.told}" for file in files if file.told]

@@ -1,0 +1,178 @@
+"""`jaxcert choose`: every command that it offers works as it stands."""
+
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_harness import command, refused
+from tool_files import LEROBOT, TAU, TAU2, edited, written
+
+from jaxcert.questions import QUESTIONS
+
+LOGS = Path(__file__).parents[1] / "report" / "logs"
+
+
+def _chosen(*arguments):
+    status, out, err = command("choose", *arguments, "--json")
+    assert (status, err) == (0, "")
+    return json.loads(out)
+
+
+def _run_all(found):
+    """Every command, with numbers in place of X, LOW and HIGH."""
+    for each in found["questions"]:
+        words = [{"X": "0.5", "LOW": "0", "HIGH": "1"}.get(word, word) for word in shlex.split(each["command"])]
+        status, out, err = command(*words[1:])
+        assert status == 0, (each["command"], err)
+        assert "With confidence 0.95" in " ".join(out.split())
+
+
+@pytest.fixture
+def passes(tmp_path):
+    path = tmp_path / "pass fail.csv"
+    rows = [f"{task},{trial},{'pass' if (task + trial) % 4 else 'fail'}" for task in range(20) for trial in range(4)]
+    path.write_text("\n".join(["task,trial,passed", *rows, ""]))
+    return path
+
+
+@pytest.fixture
+def scores(tmp_path):
+    path = tmp_path / "scores.npz"
+    np.savez(path, returns=np.linspace(0, 1, 80).reshape(20, 4))
+    return path
+
+
+@pytest.mark.slow
+def test_commands_of_successes_work(passes):
+    found = _chosen(passes)
+    assert [each["num_tasks"] for each in found["files"]] == [20]
+    assert not any("LOW" in each["command"] for each in found["questions"])
+    _run_all(found)
+
+
+@pytest.mark.slow
+def test_commands_of_numbers_work_once_the_range_is_known(scores):
+    _run_all(_chosen(scores))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("content", [TAU, LEROBOT], ids=["tau", "lerobot"])
+def test_commands_of_other_tools_work(tmp_path, content):
+    path = tmp_path / "eval_info.json"
+    path.write_text(json.dumps(content))
+    _run_all(_chosen(path))
+
+
+@pytest.mark.slow
+def test_commands_of_an_inspect_log_work():
+    _run_all(_chosen(LOGS / "letters.eval"))
+
+
+@pytest.mark.slow
+def test_commands_of_two_files_work(passes, scores):
+    other = passes.with_name("other.csv")
+    other.write_text(passes.read_text())
+    _run_all(_chosen(passes, other))
+    np.savez(scores.with_name("b.npz"), returns=np.linspace(0, 0.5, 80).reshape(20, 4))
+    _run_all(_chosen(scores, scores.with_name("b.npz")))
+
+
+def test_every_question_is_asked_here_or_somewhere_else(scores):
+    for files in ([scores], [scores, scores]):
+        found = _chosen(*files)
+        assert sorted(each["name"] for each in (*found["questions"], *found["elsewhere"])) == sorted(QUESTIONS)
+        assert all(each["where"] for each in found["elsewhere"])
+
+
+def test_it_says_what_is_there_and_for_which_tasks_each_question_is(passes, tmp_path):
+    out = command("choose", passes).out
+    first, columns, _, new, _, words, line = out.splitlines()[:7]
+    assert first == f"{passes}: 20 tasks, 4 rollouts each, successes and failures"
+    assert columns == "  columns: task from task, episode from trial, value from passed"
+    assert (new, words.strip()) == (
+        "If the tasks were drawn at random from those that new ones come from:",
+        QUESTIONS["safety"].words,
+    )
+    assert line == f"    jaxcert certify '{passes}' --threshold X --delta 0.05"
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(TAU))
+    listed = command("choose", path).out
+    assert "read as tau-bench results: 6 runs, value reward" in listed
+    assert listed.index("a fixed list, all of which") < listed.index("drawn at random")
+    assert "numbers, of 0 and 1 alone: as successes, if nothing else can occur" in " ".join(listed.split())
+    assert (
+        f"jaxcert certify {path} --suite --threshold X --support 0 1 --bound clopper_pearson --delta 0.05\n" in listed
+    )
+    assert f"jaxcert certify {path} --sampled --threshold X --support 0 1 --method attained --delta 0.05\n" in listed
+
+
+def test_one_rollout_of_each_task_is_remarked(tmp_path):
+    path = tmp_path / "once.npz"
+    np.savez(path, returns=np.ones((9, 1), bool))
+    out = command("choose", path).out
+    assert "9 tasks, 1 rollout each, successes" in out
+    assert "the mean and the next episode are worth asking" in " ".join(out.split())
+
+
+def test_three_policies_have_a_leaderboard(tmp_path):
+    paths = [tmp_path / f"{name}.csv" for name in "abc"]
+    for path in paths:
+        path.write_text(
+            "world,run,ok\n" + "".join(f"{i % 20},{i // 20},{'yes' if i % 3 else 'no'}\n" for i in range(80))
+        )
+    columns = ("--task-column", "world", "--episode-column", "run", "--value-column", "ok")
+    message = refused("choose", *paths, *columns)
+    assert "3 files are given; expected one or two. Of more there is a leaderboard: jaxcert compare" in message
+    status, out, err = command(*shlex.split(message.split("leaderboard: ")[1])[1:])
+    assert (status, err) == (0, "")
+    assert "3 policies on the same 20 tasks, 4 rollouts each" in out
+    assert "a leaderboard of three policies or more" in command("choose", paths[0], *columns).out
+
+
+def test_two_files_have_the_same_tasks(passes, scores):
+    assert "expected both on the same tasks" in refused("choose", passes, scores)
+
+
+def test_returns_are_not_told(tmp_path):
+    printed = []
+    for top in (1.0, 2.0):
+        np.savez(tmp_path / "a.npz", returns=np.linspace(0, top, 80).reshape(20, 4))
+        printed.append(command("choose", tmp_path / "a.npz"))
+    assert printed[0] == printed[1]
+    assert printed[0].status == 0
+
+
+def test_a_file_that_cannot_be_read_is_refused_as_by_the_readers(tmp_path):
+    assert "absent.csv" in refused("choose", tmp_path / "absent.csv")
+
+
+def test_unfinished_rollouts_are_asked_for_no_upper_end(tmp_path):
+    """Which would be refused; and the number is given as it was."""
+    path = written(tmp_path, edited(TAU2, "simulations", 0, drop=True))
+    found = _chosen(path, "--unfinished", -0.123456789)
+    assert all("--unfinished -0.123456789" in each["command"] for each in found["questions"])
+    assert not any("--complete" in each["command"] for each in found["questions"])
+    assert any("--complete" in each["command"] for each in _chosen(written(tmp_path, TAU2))["questions"])
+    left_out = [each["name"] for each in found["elsewhere"] if "every rollout is finished" in each["where"]]
+    assert left_out == [name for name, question in QUESTIONS.items() if question.declared.get("complete")] != []
+    assert sorted(each["name"] for each in (*found["questions"], *found["elsewhere"])) == sorted(QUESTIONS)
+
+
+@pytest.mark.parametrize("kind", ["float", "bool"])
+def test_a_folder_is_answered_with_a_command_that_works(tmp_path, kind):
+    """Its summary needs to know the support before it is read."""
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    folder = tmp_path / "many rollouts"
+    folder.mkdir()
+    returns = np.ones(80, kind) if kind == "bool" else np.linspace(0.6, 1, 80)
+    parquet.write_table(arrow.table({"world": np.arange(80) // 4, "score": returns}), folder / "part-0.parquet")
+    message = refused("choose", folder, "--task-column", "world", "--value-column", "score")
+    assert "is a folder of Parquet files, whose single rollouts are not kept" in message
+    line = message.split("for example: ")[1].split(" (--mean or")[0]
+    assert ("LOW" in line) == (kind == "float")
+    words = [{"X": "0.1", "LOW": "0", "HIGH": "1"}.get(word, word) for word in shlex.split(line)]
+    status, out, err = command(*words[1:])
+    assert (status, err) == (0, "")
+    assert "20 tasks, 4 rollouts each" in out

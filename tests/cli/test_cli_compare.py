@@ -1,0 +1,194 @@
+"""Two policies on the command line: their page, the words for usual questions, and unfinished rollouts."""
+
+import html
+import json
+import re
+import shlex
+
+import numpy as np
+import pytest
+from cli_harness import command, refused
+from tool_files import TAU, TAU2, edited, written
+
+RNG = np.random.default_rng(0)
+A = RNG.beta(9, 1, (60, 20)).astype(np.float32)
+B = (0.8 * A).astype(np.float32)
+SETTINGS = ("--support", 0, 1, "--delta", 0.1)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    np.savez(folder / "new.npz", returns=A)
+    np.savez(folder / "old.npz", returns=B)
+    return folder / "new.npz", folder / "old.npz"
+
+
+def worked(*arguments) -> str:
+    status, out, err = command(*arguments)
+    assert (status, err) == (0, "")
+    return out
+
+
+def sentences(out: str) -> list[str]:
+    return [line for line in out.splitlines() if line.startswith("With confidence")]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(("--margin", "0,0.05"), marks=pytest.mark.slow),
+        ("--mean",),
+        pytest.param(("--safety", 0.8), marks=pytest.mark.slow),
+        pytest.param(("--suite", "--threshold", 0.05), marks=pytest.mark.slow),
+        pytest.param(("--suite", "--each-task", "--threshold", 0.05), marks=pytest.mark.slow),
+        ("--suite", "--mean"),
+    ],
+)
+def test_a_page_of_two_policies_says_what_is_printed_and_which_is_which(files, tmp_path, words):
+    made = ("--json", tmp_path / "c.json", "--report", tmp_path / "c.html")
+    out = worked("compare", *files, *SETTINGS, *words, *made)
+    text = html.unescape((tmp_path / "c.html").read_text())
+    assert "Policy A is <strong>new.npz</strong>, policy B is <strong>old.npz</strong>." in text
+    assert "<h1>new.npz against old.npz</h1>" in text
+    said = sentences(out)
+    assert said
+    assert all(line in text for line in said)
+    (shown,) = re.findall("<pre>(jaxcert verify .*)</pre>", text)
+    program, *arguments = shlex.split(shown)
+    assert (program, arguments) == ("jaxcert", ["verify", "c.json", "new.npz", "old.npz"])
+    assert worked("verify", tmp_path / "c.json", *files).startswith("verified: 1 certificate")
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(files, tmp_path):
+    for folder, returns in (("a", A), ("b", B)):
+        (tmp_path / folder).mkdir()
+        np.savez(tmp_path / folder / "r.npz", returns=returns)
+    both = tmp_path / "a" / "r.npz", tmp_path / "b" / "r.npz"
+    worked("compare", *both, *SETTINGS, "--mean", "--report", tmp_path / "c.html", "--title", "A title")
+    text = (tmp_path / "c.html").read_text()
+    assert f"Policy A is <strong>{both[0]}</strong>, policy B is <strong>{both[1]}</strong>." in text
+    assert "<h1>A title</h1>" in text
+    assert "exists; expected a new file" in refused(
+        "compare", *both, *SETTINGS, "--mean", "--report", tmp_path / "c.html"
+    )
+    assert "suffix '.pdf'" in refused("compare", *both, *SETTINGS, "--mean", "--report", tmp_path / "c.pdf")
+
+
+@pytest.mark.slow
+def test_rows_in_another_order_are_matched_on_the_page(tmp_path):
+    """The difference of each task is shown, and not that of two tasks."""
+    rows = {"push": (0.9, 0.2), "pull": (0.5, 0.4), "turn": (0.8, 0.1)}
+    for place, name in enumerate(("new.csv", "old.csv")):
+        lines = [f"{task},1,{values[place]}" for task, values in list(rows.items())[:: -1 if place else 1]]
+        (tmp_path / name).write_text("\n".join(["task_id,episode_id,total_return", *lines, ""]))
+    made = ("--suite", "--threshold", 0.9, "--report", tmp_path / "c.html")
+    worked("compare", tmp_path / "new.csv", tmp_path / "old.csv", *SETTINGS, *made)
+    assert "pull (0.1), push (0.7), turn (0.7)" in (tmp_path / "c.html").read_text()
+
+
+def test_words_ask_what_their_questions_do(files):
+    for words, question in (
+        (("--mean",), ("--question", "mean_difference")),
+        (("--suite", "--mean"), ("--question", "suite_mean")),
+        (("--suite", "--each-task", "--threshold", 0.1), ("--question", "each_task", "--threshold", 0.1)),
+    ):
+        assert worked("compare", *files, *SETTINGS, *words) == worked("compare", *files, *SETTINGS, *question)
+    assert "expected --suite as well" in refused("compare", *files, *SETTINGS, "--each-task", "--threshold", 0.1)
+    assert "--mean and --question are given" in refused(
+        "compare", *files, *SETTINGS, "--mean", "--question", "improvement"
+    )
+
+
+@pytest.mark.parametrize("margin", [("--margin", 0), ("--margin=0",), ("--margin", 0, "--margin", 0)])
+def test_a_margin_of_a_list_is_answered_with_a_command_that_works(files, margin):
+    message = refused("compare", *files, *margin, *SETTINGS, "--suite")
+    assert "of a fixed list --threshold is the difference that a task has to reach" in message
+    program, *arguments = shlex.split(message.split("for example: ")[1])
+    assert program == "jaxcert"
+    assert "--margin" not in " ".join(arguments)
+    assert "of these 60 tasks" in worked(*arguments)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [("--suite", "--threshold", 0.1), ("--margin", 0.1)])
+def test_a_bound_for_successes_is_answered_with_a_command_that_works(tmp_path, words):
+    files = [tmp_path / "a.npz", tmp_path / "b.npz"]
+    for file, level in zip(files, (0.1, 0.5), strict=True):
+        np.savez(file, returns=(level < A).astype(np.float32))
+    told = refused("compare", *files, *words, "--delta", 0.1, "--bound", "clopper_pearson")
+    assert "--bound is clopper_pearson, which counts successes; the differences of two policies are none" in told
+    _, *arguments = shlex.split(told.split("for example: ")[1])
+    assert arguments[-3:] == ["--support", "0", "1"]
+    assert "--bound" not in arguments
+    assert "With confidence 0.9: " in command(*arguments).out
+    assert shlex.split(refused("compare", *files, *words, "--delta", 0.1).split("for example: ")[1])[1:] == arguments
+
+
+def test_it_says_why_nothing_is_certified_as_certify_does(files, tmp_path):
+    made = ("--json", tmp_path / "c.json", "--report", tmp_path / "c.html")
+    out = worked("compare", *files, *SETTINGS, "--margin", "-0.5,0.9", *made)
+    assert "at -0.5" not in out  # more than nothing is certified there
+    (line,) = [line for line in out.splitlines() if line.startswith("Why not more")]
+    assert line.startswith("Why not more at margin 0.9: no lower bound can pass 0.7218 with 20 rollouts at beta 0.05")
+    advice = [row["advice"] for row in json.loads((tmp_path / "c.json").read_text())["certificates"][0]["rows"]]
+    assert advice[0] is None
+    assert line == f"Why not more at margin 0.9: {advice[1]['text']}."
+    text = re.sub("<[^>]+>", "", html.unescape((tmp_path / "c.html").read_text()))
+    assert "Why not a safety of 0.5 at margin 0.9: no lower bound can pass 0.7218" in text
+
+
+@pytest.mark.slow
+def test_a_list_hears_how_many_trials_it_takes_where_nothing_is_certified(files, tmp_path):
+    """In the words of the page, of one policy and of two."""
+    for command_of, count in (("certify", 1), ("compare", 2)):
+        made = ("--suite", "--threshold", "0.05,0.99", "--report", tmp_path / f"{count}.html")
+        out = worked(command_of, *files[:count], *SETTINGS, *made)
+        (line,) = [
+            line for line in out.splitlines() if line.startswith("Why not all tasks at threshold 0.99: with 20 ")
+        ]
+        assert "of 60 tasks can be certified, whatever the results" in line
+        assert line in re.sub("<[^>]+>", "", html.unescape((tmp_path / f"{count}.html").read_text()))
+
+
+def test_the_least_difference_is_the_end_of_the_support_in_words(tmp_path):
+    """Not a last bit below it, which no difference has."""
+    for name, succeeds in (("a.npz", False), ("b.npz", True)):
+        np.savez(tmp_path / name, returns=np.full((60, 20), succeeds))
+    for words in (("--question", "cvar", "--alpha", 0.1, "--cap", 0), ("--mean",)):
+        out = worked("compare", tmp_path / "a.npz", tmp_path / "b.npz", *words, "--delta", 0.05)
+        (sentence,) = sentences(out)
+        assert "policy B is at least -1 on average" in sentence
+        assert "vacuous" in out
+
+
+def test_it_says_how_much_was_run_and_with_which_confidence(files, tmp_path):
+    where = np.ones((60, 20), bool)
+    where[3, 5:] = False
+    np.savez(tmp_path / "old.npz", returns=B, where=where)
+    out = command("compare", files[0], tmp_path / "old.npz", *SETTINGS).out  # missing rollouts bring a warning, too
+    assert out.splitlines()[1] == ("A: 20 rollouts each; B: 5 to 20 rollouts, 1185 in all; support [0, 1], delta 0.1")
+
+
+def test_unfinished_rollouts_count_as_the_worst_of_a_and_are_refused_of_b(tmp_path):
+    """The worst return of B would make A look better."""
+    whole, cut = written(tmp_path, TAU2, "whole.json"), written(tmp_path, edited(TAU2, "simulations", 0, drop=True))
+    settings = ("--sampled", "--support", 0, 1, "--delta", 0.5, "--mean")
+    assert "1 of 4 rollouts unfinished (not in the file)" in refused("compare", cut, whole, *settings)
+    made = ("--unfinished", 0, "--json", tmp_path / "c.json")
+    out = worked("compare", cut, whole, *settings, *made)
+    assert "1 of 4 rollouts unfinished (not in the file), counted as 0" in out
+    assert worked("verify", tmp_path / "c.json", cut, whole) == "verified: 1 certificate, 1 statement\n"
+    (held,) = json.loads((tmp_path / "c.json").read_text())["certificates"]
+    assert held["data"]["unfinished"] == {"num_rollouts": 1, "counted_as": 0.0}
+    message = refused("compare", whole, cut, *settings, "--unfinished", 0)
+    assert "The worst return of B's unfinished rollouts would help A" in message
+
+
+def test_both_commands_that_are_offered_for_benchmarks_work(tmp_path):
+    files = written(tmp_path, TAU, "a.json"), written(tmp_path, edited(TAU, 0, "reward", value=0), "b.json")
+    asked = refused("compare", *files, "--delta", 0.05, "--margin", 0)
+    for ending in ("--suite", "--sampled"):
+        _, *arguments = shlex.split(re.search(rf"(jaxcert compare [^?]*?{ending})\b", asked)[1])
+        assert ("--margin" in arguments) == (ending == "--sampled")
+        assert "With confidence 0.95" in " ".join(worked(*arguments).split())
