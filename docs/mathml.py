@@ -6,12 +6,17 @@ from collections.abc import Iterable
 from typing import Any
 
 import latex2mathml.converter
+from mkdocs.exceptions import PluginError
 
 _MARKED = re.compile(
     r'<(?P<element>span|div) class="arithmatex">\\[(\[](?P<formula>.*?)\\[)\]]</(?P=element)>', re.DOTALL
 )
 _IN_A_TITLE = re.compile(r"\\\((.*?)\\\)")
 _NUMBER = re.compile(r"\\tag\{([^}]*)\}")
+# What latex2mathml copies as it is: large braces, and what is escaped within text.
+_COPIED = {r"\lbrace": "{", r"\rbrace": "}", r"\{": "{", r"\}": "}", r"\_": "_"}
+# An inline formula of more TeX may be wider than the screen of a telephone.
+_LONG = 35
 
 
 def on_page_content(content: str, *, page: Any, **kwargs: Any) -> str:
@@ -28,11 +33,18 @@ def _replace_in_titles(entries: Iterable[Any]) -> None:
 
 def _replacement(found: re.Match[str]) -> str:
     if found["element"] == "span":
-        return _mathml(found["formula"], "inline")
+        drawn = _mathml(found["formula"], "inline")
+        return f'<span class="long-formula">{drawn}</span>' if len(found["formula"]) > _LONG else drawn
     number = _NUMBER.search(found["formula"])
     label = f'<span class="formula-number">({number[1]})</span>' if number else ""
     return f'<div class="formula">{_mathml(_NUMBER.sub("", found["formula"]), "block")}{label}</div>'
 
 
 def _mathml(formula: str, display: str) -> str:
-    return latex2mathml.converter.convert(html.unescape(formula).strip(), display=display)
+    one_line = " ".join(html.unescape(formula).split())  # "\\" at the end of a line is a space
+    drawn = latex2mathml.converter.convert(one_line, display=display)
+    for command, character in _COPIED.items():
+        drawn = drawn.replace(command, character)
+    if "\\" in drawn:
+        raise PluginError(f"a formula would be shown with a command of TeX in it: {formula}")
+    return drawn
