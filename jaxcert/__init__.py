@@ -18,7 +18,9 @@ from jaxcert.certificates import (
     ScenarioSolution,
     ShiftCertificate,
     Status,
+    SuiteCertificate,
     TailCertificate,
+    TasksCertificate,
     WeightedCertificate,
     anytime_epsilon,
     binomial_epsilon,
@@ -26,6 +28,7 @@ from jaxcert.certificates import (
     certify_anytime,
     certify_band,
     certify_cvar,
+    certify_each_task,
     certify_episode,
     certify_improvement,
     certify_interval,
@@ -36,6 +39,8 @@ from jaxcert.certificates import (
     certify_ranking,
     certify_safety_level,
     certify_shift,
+    certify_suite,
+    certify_suite_mean,
     certify_tail,
     certify_weighted,
     consecutive_successes_threshold,
@@ -61,6 +66,7 @@ from jaxcert.sequential import certify_sequential
 if TYPE_CHECKING:
     from jaxcert import baselines as baselines
     from jaxcert import diagnostics as diagnostics
+    from jaxcert import monitoring as monitoring
     from jaxcert import planning as planning
     from jaxcert import questions as questions
     from jaxcert import report as report
@@ -84,7 +90,9 @@ __all__ = [
     "ScenarioSolution",
     "ShiftCertificate",
     "Status",
+    "SuiteCertificate",
     "TailCertificate",
+    "TasksCertificate",
     "Weighted",
     "WeightedCertificate",
     "__version__",
@@ -97,6 +105,7 @@ __all__ = [
     "certify_anytime",
     "certify_band",
     "certify_cvar",
+    "certify_each_task",
     "certify_episode",
     "certify_improvement",
     "certify_interval",
@@ -109,6 +118,8 @@ __all__ = [
     "certify_safety_level",
     "certify_sequential",
     "certify_shift",
+    "certify_suite",
+    "certify_suite_mean",
     "certify_tail",
     "certify_weighted",
     "consecutive_successes_threshold",
@@ -125,7 +136,9 @@ __all__ = [
 ]
 
 # Imported when they are first asked for.
-_ROOMS = frozenset({"baselines", "diagnostics", "planning", "questions", "report", "sweep", "tasks", "training"})
+_ROOMS = frozenset(
+    {"baselines", "diagnostics", "monitoring", "planning", "questions", "report", "sweep", "tasks", "training"}
+)
 
 
 def __getattr__(name: str) -> ModuleType:

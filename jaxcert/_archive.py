@@ -52,7 +52,7 @@ def write_archive(
 
 
 def _plain(name: str, value: Any) -> Any:
-    """The value as JSON gives it back, numbers of NumPy as those of Python."""
+    """The value as JSON gives it back, with numbers of NumPy as numbers of Python."""
     try:
         return parsed(json.dumps(value, default=_number, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
@@ -106,7 +106,7 @@ class _SaidError(ValueError):
 
 
 def read_arrays(content: bytes, required: Sequence[str], others: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-    """The arrays of an `.npz` file: the required ones, and those of ``others`` that are there (all if None).
+    """The arrays of an `.npz` file: the required ones, and whichever of ``others`` there are (all if None).
 
     Nothing is ever unpickled, and damage of any kind is a ValueError.
     """

@@ -1,7 +1,7 @@
 """Checks of argument values, as far as they are concrete."""
 
 import contextlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -70,12 +70,6 @@ def kind_of(value: Any) -> str:
     """The name of its type, with an article."""
     name = type(value).__name__
     return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
-
-
-def check_kind(name: str, value: Any, known: Collection[type], instead: str) -> None:
-    """Raise ValueError for a type that is none of those known; a subclass may mean something else by the same names."""
-    if type(value) not in known:
-        raise ValueError(f"{name} is {kind_of(value)}; {instead}")
 
 
 def require_real(name: str, value: Any) -> None:

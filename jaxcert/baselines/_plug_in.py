@@ -17,7 +17,7 @@ from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._compiled import certify_given
 from jaxcert.numerics._rounding import cast, compute_dtype
 from jaxcert.returns._prepared import Prepared, probability
-from jaxcert.returns._without_support import prepare_without_support
+from jaxcert.returns._sample import prepare_without_support
 
 
 def certify_known_performances(

@@ -1,6 +1,5 @@
 """Two policies on the same tasks: their returns checked and rounded, and the differences of their rollouts."""
 
-import dataclasses
 from typing import Any, NamedTuple
 
 import jax
@@ -11,8 +10,8 @@ from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound, mean_down
 from jaxcert.bounds._prepare_array import prepare_array
 from jaxcert.numerics._rounding import convert, next_down
-from jaxcert.numerics._summation import Sum, add, lower_end
-from jaxcert.returns._checks import describe_index, possible, refutes
+from jaxcert.numerics._summation import Sum, add, add_reward, lower_end
+from jaxcert.returns._checks import check_sums, describe_index, possible, refutes
 from jaxcert.returns._prepared import Prepared
 from jaxcert.returns._sample import refuse_summary
 
@@ -28,17 +27,24 @@ class BothPolicies(NamedTuple):
 
 
 def prepare_both(
-    returns_a: Any, returns_b: Any, support: Any, where_a: Any, where_b: Any, validate: bool, *, least: int = 1
+    returns_a: Any,
+    returns_b: Any,
+    support: Any,
+    where_a: Any,
+    where_b: Any,
+    validate: bool,
+    *,
+    bound: Bound = DIFFERENCE_BOUND,
 ) -> BothPolicies:
     """Check the returns [..., n, m_a] and [..., n, m_b] of both policies and move them to the device.
 
-    ``least``: the fewest rollouts that a task may have of each.
+    ``bound``: says how many rollouts a task needs of each.
 
     Raises:
         ValueError: as for the returns of one policy, with the name of the argument; for tasks that do not match.
     """
-    a = _prepare_one("returns_a", returns_a, support, where_a, validate, least)
-    b = _prepare_one("returns_b", returns_b, support, where_b, validate, least)
+    a = _prepare_one("returns_a", returns_a, support, where_a, validate, bound)
+    b = _prepare_one("returns_b", returns_b, support, where_b, validate, bound)
     b = b._replace(returns=convert(returns_b, b.low.dtype, "up"))
     tasks = a.returns.shape[:-1], b.returns.shape[:-1]
     if tasks[0] != tasks[1]:
@@ -46,13 +52,20 @@ def prepare_both(
     return BothPolicies(*_of_one_type(a, b))
 
 
-def _prepare_one(name: str, returns: Any, support: Any, where: Any, validate: bool, least: int) -> Prepared:
+def _prepare_one(name: str, returns: Any, support: Any, where: Any, validate: bool, bound: Bound) -> Prepared:
     refuse_summary(name, returns)
     try:
-        difference = dataclasses.replace(DIFFERENCE_BOUND, min_rollouts=least)
-        return prepare_array(difference, returns, support, where, validate, certificate=True)
+        prepared = prepare_array(DIFFERENCE_BOUND, returns, support, where, validate, certificate=True)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
+    least, count = bound.min_rollouts, prepared.returns.shape[-1]
+    if count < least:
+        raise ValueError(
+            f"{name} have {count} {_rollouts(count)} per task; {bound.name} needs at least {least} of each policy"
+        )
+    if validate:
+        _check_counts(prepared.where, bound, f"of {name} that where_{name[-1]} lets count")
+    return prepared
 
 
 def _of_one_type(a: Prepared, b: Prepared) -> tuple[Prepared, Prepared]:
@@ -72,7 +85,7 @@ _NUMBERS = ("returns", "low", "high")
 def paired_differences(both: BothPolicies) -> Prepared:
     """Rollout j of A minus rollout j of B where both count, rounded down, in [a - b, b - a]: [..., n, m]."""
     (x, low, high, where_a), (y, _, _, where_b) = both
-    least = next_down(low - high)
+    least = least_difference(low, high)
     good = possible(x, low, high, False) & possible(y, low, high, False)
     differences = jnp.where(good, jnp.maximum(_minus(x, y), least), jnp.nan)
     # A missing return leaves its task without a bound, even beside one that does not count, as one outside leaves all.
@@ -84,18 +97,35 @@ def paired_differences(both: BothPolicies) -> Prepared:
     return Prepared(differences, least, -least, pairs)
 
 
-def check_pairs(pairs: jax.Array | None, least: int) -> None:
-    """Raise ValueError for a task with fewer pairs of rollouts than a bound needs, if they can be read."""
-    if pairs is None or not is_concrete(pairs):
+def check_pairs(pairs: Prepared, bound: Bound) -> None:
+    """Raise ValueError for a task with too few pairs for a bound, or of too large a sum, if they can be read."""
+    _check_counts(pairs.where, bound, "that both where_a and where_b let count")
+    check_sums(pairs.returns, pairs.where, (pairs.low, pairs.high), what="the differences of task {task}")
+
+
+def _check_counts(where: jax.Array | None, bound: Bound, which: str) -> None:
+    if where is None or not is_concrete(where):
         return
-    few = np.argwhere(np.asarray(pairs).sum(axis=-1) < least)
+    counts = np.asarray(where).sum(axis=-1)
+    few = np.argwhere(counts < bound.min_rollouts)
     if few.size:
-        task = describe_index(few[0])
-        raise ValueError(f"task {task} has too few rollouts that both where_a and where_b let count; expected {least}")
+        task, count = describe_index(few[0]), counts[tuple(few[0])]
+        needed = f"{bound.name} needs at least {bound.min_rollouts}"
+        raise ValueError(f"task {task} has {count} {_rollouts(count)} {which}; {needed}")
+
+
+def _rollouts(count: int) -> str:
+    return "rollout" if count == 1 else "rollouts"
 
 
 def _counted(entries: jax.Array, where: jax.Array | None) -> jax.Array:
     return entries if where is None else entries & where
+
+
+def least_difference(low: jax.Array, high: jax.Array) -> jax.Array:
+    """a - b of normal ends, exact or rounded down; certified in any case, so that a last bit too much would be seen."""
+    exact = lower_end(add_reward(add_reward(Sum(*(jnp.zeros_like(low),) * 3), low), -high))
+    return jnp.where(jnp.isfinite(exact), exact, next_down(low - high))
 
 
 def _minus(x: jax.Array, y: jax.Array) -> jax.Array:

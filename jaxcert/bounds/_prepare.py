@@ -44,9 +44,8 @@ def _prepare_pairs(bound: Bound, pairs: Paired, support: Any, where: Any, valida
         raise ValueError("where is for returns of one policy; pairs hold where_a and where_b")
     if bound.binary:
         raise ValueError(f"bound is {bound.name!r}, which is for binary returns; differences of them are not binary")
-    least = bound.min_rollouts
-    both = prepare_both(pairs.returns_a, pairs.returns_b, support, pairs.where_a, pairs.where_b, validate, least=least)
+    both = prepare_both(pairs.returns_a, pairs.returns_b, support, pairs.where_a, pairs.where_b, validate, bound=bound)
     prepared = paired_differences(both)
     if validate:
-        check_pairs(prepared.where, least)
+        check_pairs(prepared, bound)
     return prepared

@@ -39,7 +39,7 @@ def prepare_array(
             f"returns have {num_rollouts} rollout per task; {bound.name} needs at least {bound.min_rollouts}"
         )
     if validate:
-        check_range(ends, prepared.returns.dtype)
+        check_range(ends, prepared.returns.dtype, needs_width=bound.needs_width and certificate)
         # Host values are checked before the transfer, whose rounding would move some into the support.
         check_returns(bound, x if isinstance(x, jax.Array) else np.asarray(x), ends, prepared.where, first=first)
     if validate and certificate:
@@ -77,12 +77,18 @@ def bound_support(bound: Bound, support: Any) -> Support:
     return low, high
 
 
-def check_range(support: Support, dtype: np.dtype) -> None:
-    """Raise ValueError for ends of the support that the type cannot hold."""
-    if is_concrete(*support):
-        for end in support:
-            if np.isfinite(float(end)) and abs(float(end)) > float(jnp.finfo(dtype).max):
-                raise ValueError(f"support holds {float(end):g}; expected numbers within the range of {dtype}")
+def check_range(support: Support, dtype: np.dtype, *, needs_width: bool = False) -> None:
+    """Raise ValueError for ends of the support that the type cannot hold, or whose distance, if it is needed."""
+    if not is_concrete(*support):
+        return
+    (low, high), largest = map(float, support), float(jnp.finfo(dtype).max)
+    for end in (low, high):
+        if np.isfinite(end) and abs(end) > largest:
+            raise ValueError(f"support holds {end:g}; expected numbers within the range of {dtype}")
+    if needs_width and high / largest - low / largest >= 1:
+        raise ValueError(
+            f"support is ({low:g}, {high:g}), wider than {dtype} can hold; certify returns in a larger unit"
+        )
 
 
 def _check_counts(bound: Bound, where: Any, first: tuple[int, ...]) -> None:

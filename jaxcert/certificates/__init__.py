@@ -10,6 +10,7 @@ from jaxcert.certificates._certify_band import certify_band, certify_lower_bound
 from jaxcert.certificates._certify_shift import ShiftCertificate, certify_shift
 from jaxcert.certificates._certify_weighted import WeightedCertificate, certify_weighted
 from jaxcert.certificates._cvar import certify_cvar
+from jaxcert.certificates._each_task import certify_each_task
 from jaxcert.certificates._episode import EpisodeCertificate, certify_episode, consecutive_successes_threshold
 from jaxcert.certificates._figures import ceil_figures, confidence, floor_figures, floor_to
 from jaxcert.certificates._improvement import ImprovementCertificate, certify_improvement
@@ -22,8 +23,11 @@ from jaxcert.certificates._ranking import RankingCertificate, certify_ranking
 from jaxcert.certificates._safety_level import certify_safety_level
 from jaxcert.certificates._scenario import ScenarioSolution, scenario_epsilon
 from jaxcert.certificates._shifted_epsilon import shifted_epsilon
+from jaxcert.certificates._suite import SuiteCertificate, certify_suite
+from jaxcert.certificates._suite_mean import certify_suite_mean
 from jaxcert.certificates._tail_certificate import TailCertificate, certify_tail
 from jaxcert.certificates._task_weights import task_weights
+from jaxcert.certificates._tasks_certificate import TasksCertificate
 
 __all__ = [
     "AnytimeCertificate",
@@ -40,7 +44,9 @@ __all__ = [
     "ScenarioSolution",
     "ShiftCertificate",
     "Status",
+    "SuiteCertificate",
     "TailCertificate",
+    "TasksCertificate",
     "WeightedCertificate",
     "anytime_epsilon",
     "binomial_epsilon",
@@ -49,6 +55,7 @@ __all__ = [
     "certify_anytime",
     "certify_band",
     "certify_cvar",
+    "certify_each_task",
     "certify_episode",
     "certify_improvement",
     "certify_interval",
@@ -59,6 +66,8 @@ __all__ = [
     "certify_ranking",
     "certify_safety_level",
     "certify_shift",
+    "certify_suite",
+    "certify_suite_mean",
     "certify_tail",
     "certify_weighted",
     "confidence",

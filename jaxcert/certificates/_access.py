@@ -1,39 +1,37 @@
-"""Certificates threshold by threshold, as tables, and as plain values."""
+"""Certificates as plain values and as tables, at one of their thresholds, and as they are printed."""
 
 import dataclasses
 import itertools
 import json
 import math
-import operator
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._extras import import_extra
 from jaxcert._validation import is_concrete
+from jaxcert.certificates._batch_axes import Batched, Index, same_for_all
 from jaxcert.certificates._figures import Status, ceil_figures, floor_figures
+from jaxcert.certificates._labelled import Coords, Dims, dataset_of, frame_of
 from jaxcert.numerics._rounding import cast_host
 
 if TYPE_CHECKING:
     import pandas
+    import xarray
 
 _ENDS = 5
 _MOST = 20
-_SINGULAR = {"thresholds": "threshold", "shares": "share", "quantiles": "quantile"}
 
 
-class Plain:
-    """A dataclass of a certificate as plain values."""
+class Plain(Batched):
+    """A dataclass of a certificate as plain values, and with named axes."""
 
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-    # The decimal that a number in single precision stands for, on its safe side; as a certificate is printed.
-    _decimals: ClassVar[Mapping[str, Callable[[float], str]]] = {
-        "thresholds": floor_figures,
-        "shares": ceil_figures,
-        "delta": ceil_figures,
+    # The decimal that a number of an array stands for, on its safe side; as a certificate is printed.
+    _decimals: ClassVar[Mapping[str, Callable[[Any], str]]] = {
+        "thresholds": lambda value: floor_figures(float(value)),
+        "shares": lambda value: ceil_figures(float(value)),
+        "delta": lambda value: ceil_figures(float(value)),
         "beta": lambda value: f"{value:.6g}",
     }
 
@@ -53,6 +51,60 @@ class Plain:
         """
         return json.dumps(_finite(self.to_dict()), allow_nan=False, ensure_ascii=False, indent=indent)
 
+    def to_frame(self, dims: Dims = None, *, coords: Coords = None) -> "pandas.DataFrame":
+        """One row per threshold (or share), of each element of a batch, with the settings in each row.
+
+        It needs the extra "io". Thresholds, beta and delta are written as in ``to_dict``; status is a category. Arrays
+        with other axes, as the lower bounds of the tasks, are in ``to_xarray``.
+
+        Args:
+            dims: names of the axes of a batch, one column each: ("seed", "checkpoint"). By default axis_0, axis_1, ...
+            coords: labels in these columns, by their names; by default they count from 0.
+
+        Raises:
+            ValueError: the certificate has no values; names or labels that do not fit its axes.
+
+        Example:
+            >>> import numpy as np
+            >>> from jaxcert import certify_lower_bounds
+            >>> lower_bounds = np.linspace(0, 1, 120).reshape(2, 3, 20)  # of 2 seeds, 3 checkpoints and 20 tasks
+            >>> found = certify_lower_bounds(lower_bounds, [0.2, 0.5], delta=0.1, beta=0.05)
+            >>> frame = found.to_frame(dims=("seed", "checkpoint"), coords={"checkpoint": [100, 200, 300]})
+            >>> len(frame), list(frame.columns[:4])
+            (12, ['seed', 'checkpoint', 'threshold', 'safety'])
+            >>> frame.checkpoint.tolist()
+            [100, 100, 200, 200, 300, 300, 100, 100, 200, 200, 300, 300]
+        """
+        _check_values(self)
+        return frame_of(self, dims, coords)
+
+    def to_xarray(self, dims: Dims = None, *, coords: Coords = None) -> "xarray.Dataset":
+        """All arrays with the names of their axes, and the static settings as attributes; needs the extra "io".
+
+        Thresholds (or shares) are the labels of their axis, unless they differ within a batch. Thresholds, beta and
+        delta are written as in ``to_dict``, statuses by their names; a bool is an attribute of 0 or 1.
+
+        Args:
+            dims: names of the axes of a batch, as in ``to_frame``.
+            coords: labels of these axes, or of the tasks ("task"), by their names.
+
+        Raises:
+            ValueError: as ``to_frame``.
+
+        Example:
+            >>> import numpy as np
+            >>> from jaxcert import certify_lower_bounds
+            >>> lower_bounds = np.linspace(0, 1, 120).reshape(2, 3, 20)
+            >>> found = certify_lower_bounds(lower_bounds, [0.2, 0.5], delta=0.1, beta=0.05)
+            >>> data = found.to_xarray(dims=("seed", "checkpoint"))
+            >>> dict(data.sizes)
+            {'seed': 2, 'checkpoint': 3, 'threshold': 2, 'task': 20}
+            >>> data.safety.sel(threshold=0.5).max("checkpoint").dims
+            ('seed',)
+        """
+        _check_values(self)
+        return dataset_of(self, dims, coords)
+
     def _plain(self, name: str, value: Any) -> Any:
         if not isinstance(value, jax.Array | np.ndarray):
             return value
@@ -65,96 +117,41 @@ class Plain:
         values = np.asarray(value)
         if name not in self._decimals or values.dtype != np.float32:
             return values
-        decimals = [float(self._decimals[name](float(entry))) for entry in values.ravel()]
+        decimals = [float(self._decimals[name](entry)) for entry in values.ravel()]
         return np.asarray(decimals, np.float64).reshape(values.shape)
 
 
-# Metadata of a field whose last axis runs over the thresholds.
-BY_THRESHOLD = {"by_threshold": True}
-
-
 class ByThreshold(Plain):
-    """A certificate at each of several thresholds."""
-
-    @classmethod
-    def _per_threshold(cls) -> tuple[str, ...]:
-        """Names of the fields whose last axis runs over the thresholds, which come first."""
-        return tuple(name for name, field in cls.__dataclass_fields__.items() if field.metadata.get("by_threshold"))
+    """A certificate at each of several thresholds, or shares, which its first field holds."""
 
     def __len__(self) -> int:
-        return self._along.shape[-1]
-
-    def __getitem__(self, index: int | slice) -> Self:
-        """The certificate at one threshold, or at some of them, whose number may be 1 but whose axis stays."""
-        if not isinstance(index, slice):
-            index = self._one(index)
-        names = [*self._per_threshold(), *(["beta"] if self._beta_by_threshold else [])]
-        # Places as data: a slice would be compiled anew for each.
-        places = np.arange(len(self), dtype=np.int32)[index]
-        parts: dict[str, Any] = {name: jnp.take(getattr(self, name), places, axis=-1, mode="clip") for name in names}
-        return dataclasses.replace(self, **parts)
+        """The size of the first axis: of the thresholds, or of a batch."""
+        return next(iter(self._sizes().values()))
 
     def at(self, threshold: float) -> Self:
         """The certificate at a threshold, which must be one of those certified, as a number of their type.
 
         Raises:
-            ValueError: it is none of them; the message names those that are near.
+            ValueError: it is none of them; the message names those that are near. Or a batch has different ones.
         """
         _check_values(self)
-        held = np.asarray(self._along)
-        if held.ndim != 1 or np.ndim(threshold):
-            raise ValueError(f"threshold {threshold!r} for thresholds {held.shape}; expected a number, and [t]")
+        name = next(iter(self.__dataclass_fields__))
+        held = same_for_all(getattr(self, name), self._own(name))
+        if held is None or np.ndim(threshold):
+            shape = np.shape(getattr(self, name))
+            raise ValueError(
+                f"threshold {threshold!r} for {name} {shape}; expected a number, and the same {name} for all"
+            )
         # As given, or the decimal that a number in single precision stands for.
         wanted = [np.asarray(threshold).astype(np.float64), np.asarray(float(str(threshold)))]
         # Thresholds are rounded up, shares down; arrays in single precision have been rounded to nearest before.
         for number, side in itertools.product(wanted, ("up", "nearest", "down")):
             found = np.flatnonzero(held == cast_host(number, held.dtype, side))
             if found.size:
-                return self[int(found[0])]
+                return self[..., int(found[0])]
         near = held[np.sort(np.argsort(np.abs(held - wanted[0]))[:3])]
-        name = self._per_threshold()[0]
         shown = ", ".join(map(str, self._written(name, near).tolist()))
         raise ValueError(f"{threshold} is none of the {held.size} {name}; near ones are {shown}")
-
-    def to_frame(self) -> "pandas.DataFrame":
-        """One row per threshold, with the settings in each row; needs the extra "io".
-
-        Thresholds, beta and delta are written as in ``to_dict``; status is a category.
-
-        Raises:
-            ValueError: the certificate is batched or without values.
-        """
-        pandas = import_extra("pandas", "io")
-        _check_values(self)
-        if any(np.ndim(getattr(self, name)) != 1 for name in (self._per_threshold()[0], "status")):
-            raise ValueError("certificate is batched; expected one set of tasks: index its arrays first")
-        fields = dict.fromkeys([*self._per_threshold(), *(field.name for field in dataclasses.fields(self))])
-        values = {name: getattr(self, name) for name in fields}
-        columns = {name: self._written(name, value) for name, value in values.items() if self._is_column(name, value)}
-        columns["status"] = pandas.Categorical.from_codes(columns["status"], [status.name.lower() for status in Status])
-        return pandas.DataFrame({_SINGULAR.get(name, name): column for name, column in columns.items()})
-
-    @property
-    def _along(self) -> Any:
-        return getattr(self, self._per_threshold()[0])
-
-    @property
-    def _beta_by_threshold(self) -> bool:
-        """Whether beta was chosen for each threshold: otherwise it has at most the batch axes."""
-        beta: Any = getattr(self, "beta", None)
-        return np.ndim(beta) > 0 and np.ndim(beta) == np.ndim(getattr(self, self._per_threshold()[1]))
-
-    def _one(self, index: Any) -> slice:
-        try:
-            place = operator.index(index)
-        except TypeError as error:
-            raise TypeError(f"index is {index!r}; expected an integer or a slice (a threshold: at)") from error
-        if not -len(self) <= place < len(self):
-            raise IndexError(f"index is {place}; the certificate has {len(self)} thresholds")
-        return slice(place % len(self), place % len(self) + 1)
-
-    def _is_column(self, name: str, value: Any) -> bool:
-        return np.ndim(value) == 0 or (np.ndim(value) == 1 and name in (*self._per_threshold(), "beta"))
 
 
 class OfCertificate:
@@ -171,17 +168,26 @@ class OfCertificate:
     def __len__(self) -> int:
         return len(self.certificate)
 
-    def __getitem__(self, index: int | slice) -> Any:
-        """The certificate at one threshold, or at some of them."""
+    def __getitem__(self, index: Index) -> Any:
+        """The certificate at one threshold or some of them, or of one element of a batch."""
         return self.certificate[index]
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """The sizes of the leading axes, if there are several sets of tasks."""
+        return self.certificate.batch_shape
 
     def at(self, threshold: float) -> Any:
         """The certificate at that threshold."""
         return self.certificate.at(threshold)
 
-    def to_frame(self) -> "pandas.DataFrame":
+    def to_frame(self, dims: Dims = None, *, coords: Coords = None) -> "pandas.DataFrame":
         """The certificate with one row per threshold."""
-        return self.certificate.to_frame()
+        return self.certificate.to_frame(dims, coords=coords)
+
+    def to_xarray(self, dims: Dims = None, *, coords: Coords = None) -> "xarray.Dataset":
+        """The arrays of the certificate with the names of their axes."""
+        return self.certificate.to_xarray(dims, coords=coords)
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain values."""

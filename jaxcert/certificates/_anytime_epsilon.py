@@ -208,7 +208,7 @@ def anytime_epsilon(
         >>> print(f"{anytime_epsilon(0, 200, delta=0.01, beta=0.01):.4f}")
         0.0321
 
-    Reference: the page on certificates at every moment; Ville (1939), Robbins (1970) for mixtures.
+    Reference: the theory page, section 16; Ville (1939), Robbins (1970) for mixtures.
     """
     k, n, beta, delta = epsilon_arguments(num_violations, num_tasks, beta, delta, validate, zero_beta=True)
     alpha, gamma = prepare_prior(prior, delta.dtype, validate)

@@ -20,7 +20,7 @@ from jaxcert.certificates._method import FromReturns, Method
 from jaxcert.certificates._registry import METHODS
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import cast, cast_host, cast_level, compute_dtype, unit_roundoff
-from jaxcert.returns._prepared import Prepared, is_successes, probability
+from jaxcert.returns._prepared import Prepared, Support, is_successes, probability
 from jaxcert.returns.summaries import Summary
 
 Described = TypeVar("Described")
@@ -121,6 +121,25 @@ def prepare_thresholds(thresholds: Any, dtype: np.dtype, validate: bool) -> jax.
     else:
         require_real("thresholds", thresholds)
     return as_row("thresholds", cast(thresholds, dtype, "up"))
+
+
+def warn_outside(name: str, values: Any, support: Support, validate: bool, *, stacklevel: int = 3) -> None:
+    """Warn of thresholds above the support, and if all are below it; of those that are concrete.
+
+    A grid may begin at the lower end, or below it. They have been checked to be finite numbers.
+    """
+    if not (validate and is_concrete(values, *support)):
+        return
+    array, (low, high) = np.asarray(values, np.float64).ravel(), map(float, support)
+    above, ends = array[array > high], f"support ({low:.6g}, {high:.6g})"
+    if above.size:
+        some = f"{name} is {above[0]:.9g}," if array.size == 1 else f"{name} hold {above[0]:.9g},"
+        text = f"{some} above the {ends}: no policy reaches that; is it in another unit, such as per cent?"
+        warnings.warn(text, UserWarning, stacklevel=stacklevel)
+    elif np.all(array < low):
+        most = f"{name} is {array[0]:.9g}," if array.size == 1 else f"{name} are up to {array.max():.9g},"
+        text = f"{most} below the {ends}: every policy reaches that, whatever its returns"
+        warnings.warn(text, UserWarning, stacklevel=stacklevel)
 
 
 def as_row(name: str, values: jax.Array) -> jax.Array:

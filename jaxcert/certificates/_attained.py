@@ -54,7 +54,7 @@ def equal_rollouts(prepared: Prepared) -> bool:
 
 def counted(prepared: Prepared, beta: jax.Array | None) -> Successes:
     """The successes of returns or of a summary, with lower bounds at that level, the first of ``LEVELS`` by default."""
-    level = jnp.asarray(LEVELS[0], prepared.low.dtype) if beta is None else beta
+    level = as_argument(np.asarray(LEVELS[0], prepared.low.dtype), prepared.low) if beta is None else beta
     arguments, ends = _arguments(*padded(prepared), level)
     found, n = _finished(*arguments[:2], lower_bounds_of(*arguments), ends), task_shape(prepared)[-1]
     return Successes(*(unpadded_tasks(Tasks(each, n)) for each in found))

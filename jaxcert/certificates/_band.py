@@ -11,6 +11,7 @@ import numpy as np
 from jaxcert.bounds._padding import padded_tasks
 from jaxcert.certificates._arguments import divided
 from jaxcert.certificates._band_levels import DKW_BAND, EQUAL_LOCAL_LEVELS, Band
+from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import Certificate, Status
 from jaxcert.certificates._compiled import certify_given
 from jaxcert.numerics._batches import counts_from_zero
@@ -49,8 +50,8 @@ class BandCertificate(Certificate, shifts=True):
     level: jax.Array
     low: jax.Array
     num_smallest: int | None = dataclasses.field(metadata={"static": True})
-    num_successes: jax.Array | None = None
-    num_rollouts: jax.Array | None = None
+    num_successes: jax.Array | None = dataclasses.field(default=None, metadata=along("task"))
+    num_rollouts: jax.Array | None = dataclasses.field(default=None, metadata=along("task", optional=True))
 
 
 def level_of(band: Band, delta: Any, num_tasks: int, num_smallest: int | None, dtype: np.dtype) -> jax.Array:

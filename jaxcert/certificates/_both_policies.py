@@ -10,10 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import require_real
-from jaxcert.bounds._bound import Bound, Rollouts, mean_down, mean_up, width_up
+from jaxcert.bounds._bound import Bound, Rollouts, mean_down, mean_up
 from jaxcert.bounds._evaluate import data_of, evaluate
-from jaxcert.bounds._pairs import DIFFERENCE_BOUND, BothPolicies
+from jaxcert.bounds._pairs import DIFFERENCE_BOUND, BothPolicies, least_difference
 from jaxcert.bounds._prepare_array import prepare_array
+from jaxcert.certificates._mean_certificate import check_task_sums
 from jaxcert.numerics._rounding import convert, next_down, next_up
 from jaxcert.returns._checks import possible
 from jaxcert.returns._prepared import Prepared
@@ -47,7 +48,8 @@ def average_differences(both: BothPolicies, *, crossed: bool = False) -> Average
 
     ``crossed``: every policy minus every other, from [..., p, n, m] to [..., p, p, n].
     """
-    (down, valid_a, width), (up, valid_b, _) = _averages(both.a, mean_down), _averages(both.b, mean_up)
+    (down, valid_a), (up, valid_b) = _averages(both.a, mean_down), _averages(both.b, mean_up)
+    width = -least_difference(both.a.low, both.a.high)
     if crossed:
         down, valid_a = down[..., :, None, :], valid_a[..., :, None, :]
         up, valid_b = up[..., None, :, :], valid_b[..., None, :, :]
@@ -57,10 +59,20 @@ def average_differences(both: BothPolicies, *, crossed: bool = False) -> Average
     return AverageDifferences(jnp.where(valid, jnp.maximum(values, -width), -width), width, valid)
 
 
-def _averages(one: Prepared, mean: Callable[[Any], jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
+def check_differences(both: BothPolicies, *, crossed: bool = False) -> None:
+    """Raise ValueError if the differences of ``average_differences`` sum to more than the type can hold."""
+
+    def above_least() -> jax.Array:
+        values, width, _ = average_differences(both, crossed=crossed)
+        return values + width
+
+    check_task_sums(above_least, both.a.returns.shape[-2], both.a.low, both.a.high, spans=2)
+
+
+def _averages(one: Prepared, mean: Callable[[Any], jax.Array]) -> tuple[jax.Array, jax.Array]:
     x, low, high, where = one
     data = data_of(DIFFERENCE_BOUND, x, jnp.full((), 0.5, low.dtype), low, high, where)
-    return mean(data), data.valid, width_up(data)
+    return mean(data), data.valid
 
 
 def _mark(x: jax.Array) -> jax.Array:

@@ -6,7 +6,8 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import jax
 
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._access import BY_THRESHOLD, ByThreshold, holds_values, listed
+from jaxcert.certificates._access import ByThreshold, holds_values, listed
+from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._figures import (
     Status,
     ceil_figures,
@@ -16,11 +17,12 @@ from jaxcert.certificates._figures import (
     floor_to,
     level_figures,
 )
+from jaxcert.certificates._headline import Headline, at_least, nothing, reach
 from jaxcert.returns._prepared import is_successes
 from jaxcert.returns._sample import Paired, Weighted
 
-# The name of the distribution that the tasks of a certificate are from.
-SAMPLED, REWEIGHTED = "sampled", "reweighted"
+# The name of the distribution that the tasks of a certificate are from; a fixed list is from none.
+SAMPLED, REWEIGHTED, LISTED = "sampled", "reweighted", "listed"
 EXPECTED_RETURN, PROBABILITY_OF_SUCCESS = "expected return", "probability of success"
 # What a comparison is about.
 DIFFERENCE = f"{EXPECTED_RETURN} of policy A minus that of policy B"
@@ -52,7 +54,9 @@ class Certificate(ByThreshold):
     1 - delta.
 
     ``certificate[3]``, ``certificate[1:4]`` and ``certificate.at(0.5)`` are the certificates at some of the thresholds,
-    again with an axis of thresholds; ``to_frame()`` is a table, ``to_dict()`` and ``to_json()`` give plain values.
+    again with an axis of thresholds; ``to_frame()`` is a table, ``to_xarray()`` a data set with named axes,
+    ``to_dict()`` and ``to_json()`` give plain values. Of a batch, whose ``batch_shape`` is (seeds, checkpoints) say, an
+    index goes to these axes first: ``certificate[0, 7]`` is one element, ``certificate[0, 7, 3]`` one at a threshold.
 
     Attributes:
         thresholds: B, float[..., t].
@@ -85,14 +89,14 @@ class Certificate(ByThreshold):
         the expected return is at least 0.8 with probability at least 0.9760.
     """
 
-    thresholds: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
-    safety: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
-    epsilon: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
-    num_violations: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
-    lower_bounds: jax.Array
-    num_valid: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
-    status: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
-    beta: jax.Array
+    thresholds: jax.Array = dataclasses.field(metadata=along("threshold", column="threshold"))
+    safety: jax.Array = dataclasses.field(metadata=along("threshold"))
+    epsilon: jax.Array = dataclasses.field(metadata=along("threshold"))
+    num_violations: jax.Array = dataclasses.field(metadata=along("threshold"))
+    lower_bounds: jax.Array = dataclasses.field(metadata=along("task"))
+    num_valid: jax.Array = dataclasses.field(metadata=along("threshold"))
+    status: jax.Array = dataclasses.field(metadata=along("threshold"))
+    beta: jax.Array = dataclasses.field(metadata=along("threshold", optional=True))
     delta: jax.Array
     num_tasks: int = dataclasses.field(metadata={"static": True})
     bound: str = dataclasses.field(metadata={"static": True})
@@ -159,6 +163,25 @@ class Certificate(ByThreshold):
             f"{self._confident()}: on {self._new_task}, the {self.quantity} is at least {shown} "
             f"with probability at least {floor_to(safety, 4)}.{note}"
         )
+
+    def _headline(self, index: int) -> Headline:
+        safety, shown = float(self.safety[index]), floor_figures(float(self.thresholds[index]))
+        if not safety > 0:
+            return nothing(f"about {with_article(self.quantity)} of at least {shown}{self._ending}")
+        if Status(int(self.status[index])) is Status.VACUOUS:
+            return nothing(f"about more than the lower end of the support{self._ending}")
+        claim, count = at_least(safety)
+        return Headline(claim, f"{self._from} {reach(count)} {with_article(self.quantity)} of {shown}{self._ending}")
+
+    @property
+    def _from(self) -> str:
+        """From where new tasks are, in words."""
+        return self._new_task.removeprefix("a new task ")
+
+    @property
+    def _ending(self) -> str:
+        """How sure a headline is; in words."""
+        return f", {self._confident()[:1].lower()}{self._confident()[1:]}"
 
     def _confident(self) -> str:
         together = " for all together" if self.simultaneous else ""

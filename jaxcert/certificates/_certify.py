@@ -18,6 +18,7 @@ from jaxcert.certificates._arguments import (
     prepare_levels,
     prepare_lower_bounds,
     prepare_thresholds,
+    warn_outside,
     warned,
 )
 from jaxcert.certificates._binomial import BINOMIAL
@@ -26,8 +27,10 @@ from jaxcert.certificates._certify_weighted import certify_sample
 from jaxcert.certificates._compiled import certify_derived, certify_given
 from jaxcert.certificates._level_choice import Levels, certify_best_level, prepare_choice, refuse_choice, usual_beta
 from jaxcert.certificates._method import Method
+from jaxcert.certificates._missing import missing_of_counts
 from jaxcert.certificates._question import Question, same
 from jaxcert.certificates._registry import METHODS
+from jaxcert.certificates._witness_rows import of_counts
 from jaxcert.returns._prepared import Prepared, Support, probability
 from jaxcert.returns._sample import Paired, Weighted
 from jaxcert.returns.summaries import Summary
@@ -55,8 +58,8 @@ def certify(
     gets a lower bound L on its J at level beta; k(B) counts the tasks with L < B; the method turns k into epsilon.
     For few rollouts per task, "soft" adds up the evidence E of each task against J < B instead: the mean of
     (1 - beta E)^+ / (1 - beta) is at least epsilon, and a betting bound at level delta covers the sampling of tasks.
-    Successes and failures, an array of bool, are "attained": a task passes with enough successes, and the level is the
-    probability of so many at J = B.
+    Successes and failures, an array of bool, are "attained" unless they are weighted: a task passes with enough
+    successes, and the level is the probability of so many at J = B.
 
     Args:
         returns: float[..., n, m], m rollouts of a fixed policy on each of n i.i.d. tasks; leading axes are batched.
@@ -79,8 +82,9 @@ def certify(
         method: "binomial", or "scenario", the paper's Theorem 5.1. The latter reports the larger of both risks, which
             is sound for every beta; the theorem alone is only up to beta = sqrt(2 delta) / n. Or "soft", for returns
             themselves, not for a summary; ``num_violations`` are then the tasks with E <= 1, and ``lower_bounds`` the
-            lower end of the support. Or "attained", for returns of 0 and 1: the default for successes. Then
-            ``num_violations`` are the tasks with too few of them, and ``lower_bounds`` are at beta, or at 0.05.
+            lower end of the support. Or "attained", for returns of 0 and 1: the default for successes, unless
+            they are ``weighted``, which have "binomial" and "soft" alone. Then ``num_violations`` are the tasks with
+            too few of them, and ``lower_bounds`` are at beta, or at 0.05.
         where: bool[..., n, m], which rollouts count; all by default. At least one per task.
         validate: raise for invalid values that are concrete. Otherwise, and for traced values, a return outside the
             support refutes it, so that nothing is certified (epsilon 1), and one that is NaN counts its task as a
@@ -98,7 +102,8 @@ def certify(
         ValueError: for invalid shapes, names or values, with their name and index; also if the axes look swapped.
 
     Warns:
-        UserWarning: "scenario" with beta > sqrt(2 delta) / n.
+        UserWarning: "scenario" with beta > sqrt(2 delta) / n; a threshold above the support, which no policy reaches,
+            or none above its lower end, which every policy reaches.
 
     Example:
         >>> import jax.numpy as jnp
@@ -123,6 +128,7 @@ def certify(
     per_task = choose_bound(bound, chosen)
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)
     certificate = certify_prepared(per_task, chosen, prepared, thresholds, beta, delta, validate)
+    warn_outside("thresholds", thresholds, prepared[1:3], validate)
     certificate = about(certificate, returns)
     return warned(certificate) if validate else certificate
 
@@ -194,10 +200,10 @@ def certify_lower_bounds(
     return warned(certificate) if validate else certificate
 
 
-def curve_of_counts(certificate: Certificate, lower_bounds: chex.Array, levels: chex.Array) -> Certificate:
+def curve_of_counts(certificate: Certificate, lower_bounds: chex.Array, thresholds: chex.Array) -> Certificate:
     """The certificate of other lower bounds [n] and thresholds by the same settings."""
     settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "method": certificate.method}
-    return certify_lower_bounds(lower_bounds, levels, **settings)
+    return certify_lower_bounds(lower_bounds, thresholds, **settings)
 
 
 SAFETY = Question(
@@ -206,6 +212,9 @@ SAFETY = Question(
     function=certify,
     certificate=Certificate,
     settings=same("delta", "beta", "bound", "method"),
+    shortcut="",
     advised=True,
     curve=curve_of_counts,
+    witness=of_counts,
+    missing=missing_of_counts,
 )

@@ -13,14 +13,15 @@ from jaxcert.bounds._evaluate import task_bounds
 from jaxcert.bounds._prepare import prepare
 from jaxcert.bounds._prepare_array import task_shape
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._access import BY_THRESHOLD
 from jaxcert.certificates._anytime_counts import counted_as_stated
 from jaxcert.certificates._anytime_epsilon import Prior, anytime_risk, check_prior, prepare_prior
-from jaxcert.certificates._arguments import choose, default_bound, prepare_levels, prepare_thresholds
+from jaxcert.certificates._arguments import choose, default_bound, prepare_levels, prepare_thresholds, warn_outside
+from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._binomial import BINOMIAL, inflate
 from jaxcert.certificates._certificate import Certificate, about, quantity_of
 from jaxcert.certificates._compiled import bad_levels, status_of
 from jaxcert.certificates._level_choice import refuse_choice
+from jaxcert.certificates._missing import missing_of_counts
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.numerics._batches import elementwise, unpadded
 from jaxcert.numerics._rounding import complement_down
@@ -51,8 +52,8 @@ class AnytimeCertificate(Certificate, shifts=True):
         [65]
     """
 
-    history: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
-    prior: jax.Array
+    history: jax.Array = dataclasses.field(metadata=along("task", "threshold"))
+    prior: jax.Array = dataclasses.field(metadata=along("parameter"))
 
     def first_reached(self, safety: chex.Numeric) -> jax.Array:
         """The number of tasks after which a safety was certified; 0 if it was not.
@@ -125,6 +126,9 @@ def certify_anytime(
     Raises:
         ValueError: as ``certify``, and for a prior that is no pair of positive numbers.
 
+    Warns:
+        UserWarning: for thresholds outside the support, as ``certify``.
+
     Example:
         >>> import jaxcert
         >>> returns = jaxcert.sample_returns("cheetah")
@@ -132,14 +136,15 @@ def certify_anytime(
         >>> print(f"{found.safety[0]:.3f}, and 0.9 after {found.first_reached(0.9)[0]} tasks")
         0.967, and 0.9 after 65 tasks
 
-    Reference: the page on certificates at every moment.
+    Reference: the theory page, section 16.
     """
     bound = default_bound(bound, returns)
     per_task = choose("bound", bound, BOUNDS)
     refuse_choice(beta, "a number, or None for 0.05")
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)
     dtype = prepared.low.dtype
-    thresholds = prepare_thresholds(thresholds, dtype, validate)
+    given, thresholds = thresholds, prepare_thresholds(thresholds, dtype, validate)
+    warn_outside("thresholds", given, prepared[1:3], validate)
     alpha, gamma = prepare_prior(prior, dtype, validate)
     if alpha.ndim or gamma.ndim:
         raise ValueError(f"prior has shapes {alpha.shape} and {gamma.shape}; expected scalars")
@@ -204,5 +209,6 @@ ANYTIME = Question(
     settings=same("delta", "beta", "bound", "prior"),
     options=(Option("prior", list, "Two numbers of the mixture over risks", check=check_prior),),
     curve=_curve,
+    missing=missing_of_counts,
     counted=counted_as_stated,
 )

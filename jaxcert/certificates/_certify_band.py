@@ -22,6 +22,7 @@ from jaxcert.certificates._arguments import (
     prepare_levels,
     prepare_lower_bounds,
     prepare_thresholds,
+    warn_outside,
 )
 from jaxcert.certificates._attained_levels import (
     ATTAINED_LEVELS,
@@ -33,6 +34,7 @@ from jaxcert.certificates._band import BANDS, BandCertificate, certify_at_level,
 from jaxcert.certificates._band_levels import EQUAL_LOCAL_LEVELS
 from jaxcert.certificates._certificate import about
 from jaxcert.certificates._level_choice import refuse_choice
+from jaxcert.certificates._missing import missing_of_counts
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.numerics._rounding import cast
 from jaxcert.returns._prepared import Support, probability
@@ -94,6 +96,9 @@ def certify_band(
     Raises:
         ValueError: as ``certify``, and for a kind that does not exist or a num_smallest out of range or without effect.
 
+    Warns:
+        UserWarning: for thresholds outside the support, as ``certify``.
+
     Example:
         >>> import jaxcert
         >>> import jax.numpy as jnp
@@ -103,24 +108,25 @@ def certify_band(
         >>> print(f"{curve.thresholds[best]:.0f} on {curve.safety[best]:.3f} of new tasks")
         573 on 0.805 of new tasks
 
-    Reference: the page on bands; Berk & Jones (1979), Moscovich & Nadler (2017).
+    Reference: the theory page, section 15; Berk & Jones (1979), Moscovich & Nadler (2017).
     """
     kind, bound = _defaults(kind, bound, beta, returns)
     per_task = choose("bound", bound, BOUNDS)
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)
     dtype, n = prepared.low.dtype, task_shape(prepared)[-1]
     if thresholds is not None:
-        thresholds = prepare_thresholds(thresholds, dtype, validate)
+        given, thresholds = thresholds, prepare_thresholds(thresholds, dtype, validate)
+        warn_outside("thresholds", given, prepared[1:3], validate)
     if kind == ATTAINED_LEVELS.name:
         eta = level_of_successes(prepared, delta, n, num_smallest)
         delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
         return certify_successes(prepared, thresholds, delta, eta, num_smallest)
     chosen = choose("kind", kind, BANDS)
-    level = {"level": level_of(chosen, delta, n, num_smallest, dtype), "num_smallest": num_smallest}
+    settings = {"level": level_of(chosen, delta, n, num_smallest, dtype), "num_smallest": num_smallest}
     delta, beta = prepare_levels(chosen.method, delta, beta, n, dtype, validate)
     lower = task_bounds(per_task, prepared, beta)
-    levels = {**level, "beta": beta, "delta": delta, "low": prepared.low}
-    return about(certify_at_level(bound, chosen, lower, thresholds, **levels), returns)
+    settings |= {"beta": beta, "delta": delta, "low": prepared.low}
+    return about(certify_at_level(bound, chosen, lower, thresholds, **settings), returns)
 
 
 def _defaults(kind: str | None, bound: str | None, beta: Any, returns: Any) -> tuple[str, str]:
@@ -185,12 +191,12 @@ def certify_lower_bounds_band(
     dtype, n = lower.dtype, lower.shape[-1]
     if thresholds is not None:
         thresholds = prepare_thresholds(thresholds, dtype, validate)
-    level = {"level": level_of(chosen, delta, n, num_smallest, dtype), "num_smallest": num_smallest}
+    settings = {"level": level_of(chosen, delta, n, num_smallest, dtype), "num_smallest": num_smallest}
     checks = {"validate": validate, "scalar": True}
     delta = probability("delta", delta, dtype, "down", **checks)
     beta = probability("beta", beta, dtype, "up", zero_allowed=True, **checks)
     low = _lower_end(low, dtype, validate)
-    return certify_at_level("given", chosen, lower, thresholds, **level, beta=beta, delta=delta, low=low)
+    return certify_at_level("given", chosen, lower, thresholds, **settings, beta=beta, delta=delta, low=low)
 
 
 def _lower_end(low: Any, dtype: np.dtype, validate: bool) -> jax.Array:
@@ -205,10 +211,10 @@ def _lower_end(low: Any, dtype: np.dtype, validate: bool) -> jax.Array:
     return jnp.where(rounded < jnp.inf, rounded, -jnp.inf)
 
 
-def _curve(certificate: BandCertificate, lower_bounds: chex.Array, levels: np.ndarray) -> BandCertificate:
+def _curve(certificate: BandCertificate, lower_bounds: chex.Array, thresholds: np.ndarray) -> BandCertificate:
     settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "low": certificate.low}
     settings |= {"kind": certificate.method, "num_smallest": certificate.num_smallest}
-    return certify_lower_bounds_band(lower_bounds, levels, **settings)
+    return certify_lower_bounds_band(lower_bounds, thresholds, **settings)
 
 
 BAND = Question(
@@ -223,4 +229,5 @@ BAND = Question(
         Option("num_smallest", int, "Certify up to so many violations alone, and more there", check=check_count),
     ),
     curve=_curve,
+    missing=missing_of_counts,
 )

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from typing import Any, Self
+from typing import Any
 
 import chex
 import jax
@@ -51,16 +51,9 @@ class ShiftCertificate(Certificate, shifts=True):
     divergence: str | None = dataclasses.field(metadata={"static": True})
     sampled: Certificate
 
-    def __getitem__(self, index: int | slice) -> Self:
-        """The certificate at one threshold, or at some of them, as the one of the sampled tasks."""
-        return dataclasses.replace(super().__getitem__(index), sampled=self.sampled[index])
-
     def to_dict(self) -> dict[str, Any]:
         """The fields as numbers, strings and lists; ``sampled`` likewise."""
         return {**super().to_dict(), "sampled": self.sampled.to_dict()}
-
-    def _is_column(self, name: str, value: Any) -> bool:
-        return name != "sampled" and super()._is_column(name, value)
 
     @property
     def _apart(self) -> str:
@@ -140,7 +133,7 @@ def certify_shift(
         >>> print(f"{sampled.safety[0]:.3f} at 400, {shifted.safety[0]:.3f} at {shifted.thresholds[0]:.0f}")
         0.976 at 400, 0.952 at 375
 
-    Reference: the page on shifted distributions.
+    Reference: the theory page, section 19.
     """
     _check_certificate(certificate)
     chosen = _chosen(divergence, radius, performance_shift)

@@ -19,6 +19,7 @@ from jaxcert.certificates._arguments import (
     planned_beta,
     prepare_levels,
     prepare_thresholds,
+    warn_outside,
 )
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certificate import REWEIGHTED, Certificate, about
@@ -135,6 +136,9 @@ def certify_weighted(
         ValueError: as ``certify``; for weights that are negative, NaN, above max_weight, of another shape than the
             tasks, or whose mean shows that they are no density ratio; for a max_weight below 1 or not finite.
 
+    Warns:
+        UserWarning: for thresholds outside the support, as ``certify``.
+
     Example:
         >>> import jaxcert
         >>> import numpy as np
@@ -144,7 +148,7 @@ def certify_weighted(
         >>> print(f"{found.safety[0]:.4f} with {found.effective_size:.0f} effective tasks")
         0.9641 with 160 effective tasks
 
-    Reference: the page on weighted tasks, equation (2).
+    Reference: the theory page, section 20; its equation (20.2).
     """
     sample = weighted(returns, weights, max_weight=max_weight)
     settings = {"support": support, "delta": delta, "beta": beta, "bound": bound, "where": where}
@@ -171,7 +175,8 @@ def certify_sample(
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)
     tasks, dtype = task_shape(prepared), prepared.low.dtype
     weights, largest = prepare_weights(sample, tasks, dtype, validate)
-    thresholds = prepare_thresholds(thresholds, dtype, validate)
+    given, thresholds = thresholds, prepare_thresholds(thresholds, dtype, validate)
+    warn_outside("thresholds", given, prepared[1:3], validate, stacklevel=4)
     derive = chosen.from_returns
     beta = beta if derive is None else planned_beta(derive, beta, prepared)
     delta, beta = prepare_levels(chosen, delta, beta, tasks[-1], dtype, validate)
@@ -251,5 +256,4 @@ WEIGHTED = Question(
     settings=same("delta", "beta", "bound", "method", "max_weight"),
     options=(Option("max_weight", float, "What no weight exceeds", True, check=check_largest),),
     inputs=("returns", "weights"),
-    unrepeated="its weights are no part of a file of returns",
 )

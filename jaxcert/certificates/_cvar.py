@@ -17,6 +17,7 @@ from jaxcert.certificates._arguments import as_row
 from jaxcert.certificates._certificate import REWEIGHTED, quantity_of
 from jaxcert.certificates._mean_certificate import (
     MeanCertificate,
+    check_task_sums,
     mean_of_trials,
     mean_over_tasks,
     mean_status,
@@ -84,8 +85,8 @@ def certify_cvar(
         >>> print("over the worst 10 and 20 % of tasks:", np.round(found.mean))
         over the worst 10 and 20 % of tasks: [395. 502.]
 
-    Reference: Rockafellar & Uryasev (2000), Theorem 1, for the maximum over c; the page on means and tails, equation
-    (2); the page on weighted tasks, equation (3).
+    Reference: Rockafellar & Uryasev (2000), Theorem 1, for the maximum over c; the theory page, equation (17.2); of
+    weighted tasks (20.3).
     """
     sample, of_weights = (returns.returns, returns) if isinstance(returns, Weighted) else (returns, None)
     kind = {"capped": True, "weighted": of_weights is not None}
@@ -96,12 +97,14 @@ def certify_cvar(
     common_shape(alpha=alpha, cap=cap)
     settings = {"num_tasks": tasks[-1], "bound": chosen.name, "quantity": quantity_of(chosen.name, sample)}
     if of_weights is not None:
-        parts = prepare_weights(of_weights, tasks, dtype, validate)
-        fields = _cvar_of_weighted(chosen, prepared, *parts, alpha, cap, delta)
-        return MeanCertificate(**fields, delta=delta, **settings, source=REWEIGHTED)
+        weights, largest = prepare_weights(of_weights, tasks, dtype, validate)
+        fields = _cvar_of_weighted(chosen, prepared, weights, largest, alpha, cap, delta)
+        return MeanCertificate(**fields, delta=delta, **settings, source=REWEIGHTED, max_weight=largest)
     if chosen is CLOPPER_PEARSON:
         fields = _cvar_of_trials(mean_of_trials(prepared, delta), prepared.low, alpha, cap)
     else:
+        if validate:
+            check_task_sums(lambda: _largest_capped(prepared, cap), tasks[-1], prepared.low, cap)
         fields = _cvar(chosen, prepared, alpha, cap, delta)
     return MeanCertificate(**fields, delta=delta, **settings)
 
@@ -127,6 +130,10 @@ def _caps(cap: Any, prepared: Prepared, validate: bool) -> jax.Array:
         inside = np.isfinite(array) & (array > low) & (array <= high)
         refuse("cap", array, inside, f"a number above {low:g}, up to {high:g}: in the support")
     return as_row("cap", cast(cap, prepared.low.dtype, "nearest"))
+
+
+def _largest_capped(prepared: Prepared, cap: jax.Array) -> jax.Array:
+    return jnp.minimum(task_averages(prepared).excess, jnp.max(cap) - prepared.low)
 
 
 @functools.partial(jax.jit, static_argnums=0)

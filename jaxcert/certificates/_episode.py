@@ -14,16 +14,18 @@ from jaxcert._validation import as_numbers, check_count, is_concrete, refuse, re
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._evaluate import lower_bounds
-from jaxcert.certificates._access import BY_THRESHOLD, ByThreshold, holds_values, listed
+from jaxcert.certificates._access import ByThreshold, holds_values, listed
 from jaxcert.certificates._arguments import prepare_thresholds
+from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures, floor_to
+from jaxcert.certificates._headline import Headline, in_hundred, nothing
 from jaxcert.certificates._question import COUNTED, Option, Question, same
 from jaxcert.numerics._batches import common_shape
 from jaxcert.numerics._elementary import exp, log, quotient
 from jaxcert.numerics._rounding import at_least, cast, complement_up, compute_dtype, unit_roundoff
 from jaxcert.returns._prepared import Prepared, is_successes, probability
-from jaxcert.returns._without_support import prepare_without_support
+from jaxcert.returns._sample import prepare_without_support
 
 
 def consecutive_successes_threshold(
@@ -128,10 +130,10 @@ class EpisodeCertificate(ByThreshold):
         all of the next 4 trials succeed with probability at least 0.9772.
     """
 
-    thresholds: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
-    safety: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
-    epsilon: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
-    status: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
+    thresholds: jax.Array = dataclasses.field(metadata=along("threshold", column="threshold"))
+    safety: jax.Array = dataclasses.field(metadata=along("threshold"))
+    epsilon: jax.Array = dataclasses.field(metadata=along("threshold"))
+    status: jax.Array = dataclasses.field(metadata=along("threshold"))
     delta: jax.Array
     num_tasks: int = dataclasses.field(metadata={"static": True})
     rollouts: str = dataclasses.field(metadata={"static": True})
@@ -172,6 +174,16 @@ class EpisodeCertificate(ByThreshold):
             f"{start}: on a new task from the same distribution, {subject} {event} "
             f"with probability at least {floor_to(safety, 4)}.{note}"
         )
+
+    def _headline(self, index: int) -> Headline:
+        safety, threshold = float(self.safety[index]), float(self.thresholds[index])
+        subject, event = self._words(threshold)
+        sure = f"with confidence {confidence(float(self.delta))}"
+        if not safety > 0:
+            return nothing(f"about the probability that {subject} {event}, {sure}")
+        count = in_hundred(safety)
+        often = f"{count} times in 100" if count else f"a share of {floor_figures(safety, 2)} of times"
+        return Headline(f"At least {often},", f"{subject} on a new task from the same distribution {event}, {sure}")
 
     def _words(self, threshold: float) -> tuple[str, str]:
         """Which episodes, and what they do."""
@@ -233,7 +245,7 @@ def certify_episode(
         With confidence 0.99: on a new task from the same distribution,
         the next episode returns at least 500 with probability at least 0.9548.
 
-    Reference: Schnitzer et al. (2026), section 5.3, for "first"; the page on means and tails, equation (3).
+    Reference: Schnitzer et al. (2026), section 5.3, for "first"; the theory page, equation (17.3).
     """
     _check_rollouts("rollouts", rollouts)
     check_count("num_episodes", num_episodes)
@@ -327,7 +339,11 @@ EPISODE = Question(
     settings=same("delta", "num_episodes", "rollouts"),
     options=(
         Option(
-            "num_episodes", int, "So many episodes on a new task all have to reach the threshold", check=check_count
+            "num_episodes",
+            int,
+            "So many episodes on a new task all have to reach the threshold",
+            alias="in-a-row",
+            check=check_count,
         ),
         Option(
             "rollouts",
@@ -337,5 +353,7 @@ EPISODE = Question(
             check=_check_rollouts,
         ),
     ),
+    of_successes=1.0,
+    risk_of="episode",
     not_about="a given task",
 )

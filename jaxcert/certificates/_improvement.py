@@ -10,21 +10,18 @@ import numpy as np
 
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._pairs import check_pairs, paired_differences, prepare_both
-from jaxcert.certificates._arguments import choose, choose_bound, warned
+from jaxcert.certificates._arguments import choose, choose_bound, warn_outside, warned
 from jaxcert.certificates._both_policies import of_each, side_by_side
 from jaxcert.certificates._certificate import Certificate, difference_of
 from jaxcert.certificates._certify import certify_prepared, curve_of_counts
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._question import COUNTED, Option, Question, same
 from jaxcert.certificates._registry import METHODS
+from jaxcert.returns._checks import check_sums
 from jaxcert.returns._prepared import Support
 
 # Differences of successes are no successes.
-_OF_DIFFERENCES = {
-    name: method
-    for name, method in METHODS.items()
-    if method.from_returns is None or not method.from_returns.bound.binary
-}
+_OF_DIFFERENCES = {name: method for name, method in METHODS.items() if not method.counts_successes}
 
 
 @jax.tree_util.register_dataclass
@@ -33,8 +30,8 @@ class ImprovementCertificate(Certificate, shifts=True):
     """A ``Certificate`` of the difference between two policies in place of a performance.
 
     The thresholds are the margins, ``lower_bounds`` are those on the difference of the two expected returns in each
-    task. At each margin c: on a new task from the same distribution, policy A's expected return is at least c above
-    that of policy B with probability at least ``safety``.
+    task. At each margin c: on a new task from the same distribution, policy A's expected return exceeds policy B's by
+    at least c, with probability at least ``safety``.
 
     Example:
         >>> import jax.numpy as jnp
@@ -84,7 +81,7 @@ def certify_improvement(
         where_b: the same for B. With m_a = m_b, rollout j counts if it does for both.
         validate: as in ``certify``.
 
-    As for ``certify_mean_difference``, the returns have to be those of whole episodes.
+    As for ``certify_mean_difference``, each return has to be one of a whole episode.
 
     Returns:
         An ``ImprovementCertificate`` with arrays [..., t].
@@ -104,21 +101,24 @@ def certify_improvement(
         With confidence 0.99: on a new task from the same distribution,
         the expected return of policy A minus that of policy B is at least 100 with probability at least 0.9760.
 
-    Reference: the page on two policies, equation (1).
+    Reference: the theory page, section 18; its equation (18.1).
     """
     chosen, per_task = _chosen(method, bound)
-    least = per_task.min_rollouts
-    both = prepare_both(returns_a, returns_b, support, where_a, where_b, validate, least=least)
+    both = prepare_both(returns_a, returns_b, support, where_a, where_b, validate, bound=per_task)
     m_a, m_b = (one.returns.shape[-1] for one in both)
     if m_a == m_b:
         prepared = paired_differences(both)
         if validate:
-            check_pairs(prepared.where, least)
+            check_pairs(prepared, per_task)
     elif chosen.from_returns is not None:
         raise ValueError(f"returns_a have {m_a} rollouts per task and returns_b {m_b}; {method} needs as many of both")
     else:
         prepared, per_task = side_by_side(both), of_each(per_task, m_a)
+        if validate:
+            both_of_a_task = "the returns of both policies of task {task}"
+            check_sums(prepared.returns, prepared.where, (prepared.low, prepared.high), what=both_of_a_task)
     found = certify_prepared(per_task, chosen, prepared, margins, beta, delta, validate)
+    warn_outside("margins", margins, (-prepared.high, prepared.high), validate)
     found = warned(found) if validate else found
     return _as_improvement(found, difference_of(returns_a, returns_b))
 
@@ -136,8 +136,10 @@ def _as_improvement(found: Certificate, quantity: str) -> ImprovementCertificate
     return ImprovementCertificate(**{**fields, "quantity": quantity})
 
 
-def _curve(certificate: ImprovementCertificate, lower_bounds: chex.Array, levels: np.ndarray) -> ImprovementCertificate:
-    return _as_improvement(curve_of_counts(certificate, lower_bounds, levels), certificate.quantity)
+def _curve(
+    certificate: ImprovementCertificate, lower_bounds: chex.Array, margins: np.ndarray
+) -> ImprovementCertificate:
+    return _as_improvement(curve_of_counts(certificate, lower_bounds, margins), certificate.quantity)
 
 
 IMPROVEMENT = Question(

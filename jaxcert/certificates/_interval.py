@@ -10,33 +10,33 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import check_open_unit, is_concrete
+from jaxcert._validation import check_open_unit
 from jaxcert.bounds._evaluate import task_bounds
 from jaxcert.bounds._padding import padded_tasks
 from jaxcert.bounds._prepare import prepare
-from jaxcert.bounds._prepare_array import declared_support
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._access import BY_THRESHOLD
-from jaxcert.certificates._arguments import choose, default_bound, prepare_levels, prepare_thresholds
+from jaxcert.certificates._arguments import choose, default_bound, prepare_levels, prepare_thresholds, warn_outside
+from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certificate import Certificate, Status, about, with_article
 from jaxcert.certificates._compiled import bad_levels, certify_given, count_violations
 from jaxcert.certificates._figures import ceil_to, floor_figures, floor_to
+from jaxcert.certificates._headline import Headline, in_hundred, nothing, reach
 from jaxcert.certificates._level_choice import refuse_choice
+from jaxcert.certificates._missing import missing_of_counts
 from jaxcert.certificates._question import CLAIMED, COUNTED, RISKS, Option, Question, same
+from jaxcert.certificates._upper_bounds import check_complete, check_reflected, upper_task_bounds
+from jaxcert.certificates._witness_rows import of_both_sides
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import (
     complement_down,
     complement_up,
-    convert,
-    is_zero,
     next_down,
     unit_roundoff,
 )
 from jaxcert.numerics._tails import limit
-from jaxcert.returns._prepared import Prepared, Support, probability, split_support
+from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import Paired
-from jaxcert.returns.summaries import Summary
 
 # The usual level of upper bounds: compared with 0.05 it says more where few tasks are bad, and hardly less elsewhere.
 _USUAL_UPPER = 0.02
@@ -65,12 +65,12 @@ class IntervalCertificate(Certificate):
         the expected return is at least 0.5 with a probability between 0.3607 and 0.6246.
     """
 
-    safety_upper: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
-    num_below: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
-    upper_bounds: jax.Array
+    safety_upper: jax.Array = dataclasses.field(metadata=along("threshold"))
+    num_below: jax.Array = dataclasses.field(metadata=along("threshold"))
+    upper_bounds: jax.Array = dataclasses.field(metadata=along("task"))
     beta_upper: jax.Array
 
-    _decimals: ClassVar = {**Certificate._decimals, "thresholds": lambda value: _shown(np.float32(value))}
+    _decimals: ClassVar = {**Certificate._decimals, "thresholds": lambda value: _shown(value)}
 
     def _sentence(self, index: int) -> str:
         safety, upper = float(self.safety[index]), float(self.safety_upper[index])
@@ -84,8 +84,17 @@ class IntervalCertificate(Certificate):
             f"with a probability between {floor_to(safety, 4)} and {ceil_to(upper, 4)}.{note}"
         )
 
+    def _headline(self, index: int) -> Headline:
+        shown, what = _shown(self.thresholds[index]), with_article(self.quantity)
+        if Status(int(self.status[index])) in (Status.VACUOUS, Status.INVALID_INPUT):
+            return nothing(f"about {what} of at least {shown}{self._ending}")
+        least = in_hundred(float(self.safety[index]))
+        most = in_hundred(float(self.safety_upper[index]), up=True)
+        claim = f"Between {least} and {most} in 100 new tasks"
+        return Headline(claim, f"{self._from} {reach(most)} {what} of {shown}{self._ending}")
 
-def _shown(threshold: jax.Array | np.float32) -> str:
+
+def _shown(threshold: jax.Array | np.floating) -> str:
     """The threshold rounded down, unless it would come to lie below the float before it, where the upper end holds."""
     value = np.asarray(threshold)
     shown = floor_figures(float(value))
@@ -140,6 +149,9 @@ def certify_interval(
     Raises:
         ValueError: as ``certify``; without complete=True, for a summary, or for a support without a finite upper end.
 
+    Warns:
+        UserWarning: for thresholds outside the support, as ``certify``.
+
     Example:
         >>> import jaxcert
         >>> returns = jaxcert.sample_returns("cheetah")  # of whole episodes
@@ -147,28 +159,21 @@ def certify_interval(
         >>> print(f"{found.safety[0]:.3f} to {found.safety_upper[0]:.3f}")
         0.454 to 0.731
 
-    Reference: the page on bands, section on both sides.
+    Reference: the theory page, section 15.4.
     """
     bound = default_bound(bound, returns)
     per_task = choose("bound", bound, BOUNDS)
     refuse_choice(beta, "a number, or None for 0.05")
-    _check_complete(complete)
-    if isinstance(returns, Summary):
-        raise ValueError("returns are a summary, which cannot be reflected for upper bounds; expected an array")
-    if not isinstance(returns, Paired):
-        _check_upper_end(declared_support(per_task, returns, support))
+    check_complete(complete)
+    check_reflected(per_task, returns, support)
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)
     dtype, n = prepared.low.dtype, prepared.returns.shape[-2]
-    thresholds = prepare_thresholds(thresholds, dtype, validate)
+    given, thresholds = thresholds, prepare_thresholds(thresholds, dtype, validate)
+    warn_outside("thresholds", given, prepared[1:3], validate)
     delta, beta = prepare_levels(BINOMIAL, delta, beta, n, dtype, validate)
     beta_upper = _level_above(beta_upper, beta, dtype, validate)
     lower = task_bounds(per_task, prepared, beta)
-    if isinstance(returns, Paired):  # B minus A
-        reflected = prepare(per_task, returns.swapped, support, where, False, certificate=True)
-    else:
-        raised = convert(returns if isinstance(returns, jax.Array) else np.asarray(returns), dtype, "up")
-        reflected = _reflected(raised, prepared, binary=per_task.binary)
-    upper = _upper_bounds(task_bounds(per_task, reflected, beta_upper), lower, binary=per_task.binary)
+    upper = upper_task_bounds(per_task, returns, support, where, prepared, lower, beta_upper)
     found = interval_between(bound, lower, upper, thresholds, beta, beta_upper, delta)
     return about(found, returns)
 
@@ -213,23 +218,6 @@ def _as_floats(count: jax.Array, like: jax.Array, *, n: int) -> tuple[jax.Array,
     return count.astype(like.dtype), jnp.asarray(n, like.dtype)
 
 
-@functools.partial(jax.jit, static_argnames="binary")
-def _reflected(raised: jax.Array, prepared: Prepared, *, binary: bool) -> Prepared:
-    """-X in (-b, -a), or 1 - X for binary returns, from returns rounded up; exact."""
-    _, low, high, where = prepared
-    if not binary:
-        return Prepared(-raised, -high, -low, where)
-    failure = jnp.where(is_zero(raised), 1, jnp.where(raised == 1, 0, jnp.nan)).astype(raised.dtype)
-    return Prepared(failure, low, high, where)
-
-
-@functools.partial(jax.jit, static_argnames="binary")
-def _upper_bounds(reflected, lower, *, binary: bool) -> jax.Array:
-    """Upper bounds [..., n] from lower bounds of the reflected returns."""
-    upper = complement_up(reflected) if binary else -reflected
-    return jnp.where(jnp.isneginf(lower), jnp.inf, upper)
-
-
 @jax.jit
 def _count_below(upper, thresholds) -> jax.Array:
     """How many upper bounds [..., n] are below the float before each threshold, [..., t].
@@ -251,20 +239,6 @@ def _upper_side(status, share, thresholds, beta, delta) -> dict[str, jax.Array]:
     informative = (status == Status.VACUOUS.value) & (upper < 1)
     status = jnp.where(informative, Status.CERTIFIED.value, status).astype(jnp.int32)
     return {"safety_upper": upper, "status": status}
-
-
-def _check_upper_end(support: Support | None) -> None:
-    low, high = split_support(support)
-    if is_concrete(low, high) and not np.isfinite(float(high)):
-        raise ValueError(f"support is ({float(low):g}, {float(high):g}); upper bounds need a finite upper end")
-
-
-def _check_complete(complete: bool) -> None:
-    if complete is not True:
-        raise ValueError(
-            f"complete is {complete!r}; expected True, which declares that each return is that of a whole rollout: on "
-            "prefixes an upper bound on the mean return is none on the performance (certify needs no such thing)"
-        )
 
 
 def _curve(certificate: IntervalCertificate, lower_bounds: chex.Array, levels: np.ndarray) -> IntervalCertificate:
@@ -290,5 +264,7 @@ INTERVAL = Question(
     declared={"complete": True},
     advised=True,
     curve=_curve,
+    missing=missing_of_counts,
     delta_part=half_of,
+    witness=of_both_sides,
 )

@@ -16,7 +16,7 @@ from jaxcert.certificates._levels import (
     unequal_risks,
 )
 from jaxcert.certificates._method import Solution
-from jaxcert.certificates._success_levels import fields_of_levels
+from jaxcert.certificates._tolerance_limits import fields_at_safeties
 from jaxcert.numerics._batches import counts_from_zero
 from jaxcert.numerics._coins import coins_suffice
 from jaxcert.numerics._elementary import quotient
@@ -94,18 +94,18 @@ def families(num_rollouts: jax.Array) -> tuple[jax.Array, jax.Array]:
 _HALVINGS = 30
 
 
-def levels_together(prepared: Prepared, wanted: jax.Array, delta: jax.Array, level: jax.Array) -> dict[str, jax.Array]:
-    """The fields of certificates at wanted safeties [t], [..., t]; ``level``: eta, for equal numbers of rollouts."""
+def certified_together(prepared: Prepared, wanted: jax.Array, delta: jax.Array, eta: jax.Array) -> dict[str, jax.Array]:
+    """The fields of certificates at wanted safeties [t], [..., t]; eta is for equal numbers of rollouts."""
     found, factors = counted(prepared, None), complement_down(wanted)
     if equal_rollouts(prepared):
-        n, m = found.num_successes.shape[-1], jnp.asarray(prepared.returns.shape[-1], level.dtype)
-        limits = upper_risk(*counts_from_zero(n, level), level)
+        n, m = found.num_successes.shape[-1], jnp.asarray(prepared.returns.shape[-1], eta.dtype)
+        limits = upper_risk(*counts_from_zero(n, eta), eta)
         c, violations, levels = _tried(found.num_successes, factors, limits[: n + 1])
         reached, violations, beta = _largest(limit(c, m, levels, upper=False), violations, levels)
     else:
         reached, violations, beta = _reached_by_coins(found, factors, delta)
     rest = found.num_successes, reached, beta, violations, wanted, prepared.low, prepared.high, delta
-    return {"lower_bounds": found.lower, **fields_of_levels(*rest)}
+    return {"lower_bounds": found.lower, **fields_at_safeties(*rest)}
 
 
 # --- as many rollouts in every task -------------------------------------------------------------------------------

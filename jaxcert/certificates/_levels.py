@@ -59,9 +59,14 @@ def successes_near(
 
     Which integer is taken is a matter of tightness alone: the level of each is computed exactly.
     """
-    shape = (*jnp.broadcast_shapes(jnp.shape(num_rollouts), thresholds.shape), len(quantiles))
+    return by_quantiles(num_rollouts, thresholds, jnp.asarray(quantiles, thresholds.dtype))
+
+
+def by_quantiles(num_rollouts: jax.Array, thresholds: jax.Array, quantiles: jax.Array) -> jax.Array:
+    """``successes_near`` of levels [levels], by the normal quantiles of 1 minus them."""
+    shape = (*jnp.broadcast_shapes(jnp.shape(num_rollouts), thresholds.shape), quantiles.size)
     m, thresholds = (jnp.broadcast_to(each[..., None], shape) for each in (num_rollouts, thresholds))
-    z, p = jnp.broadcast_to(jnp.asarray(quantiles, thresholds.dtype), shape), jnp.clip(thresholds, 0, 1)
+    z, p = jnp.broadcast_to(quantiles, shape), jnp.clip(thresholds, 0, 1)
     quantile = m * p + z * jnp.sqrt(m * p * (1 - p)) + (1 - 2 * p) * (z * z - 1) / 6
     return at_the_ends(jnp.clip(jnp.rint(quantile + 0.5), 1, m), m, thresholds)
 

@@ -14,6 +14,7 @@ from jaxcert.bounds._prepare_array import task_shape
 from jaxcert.certificates._certificate import REWEIGHTED, quantity_of
 from jaxcert.certificates._mean_certificate import (
     MeanCertificate,
+    check_task_sums,
     mean_of_trials,
     mean_status,
     prepare_averages,
@@ -68,7 +69,7 @@ def certify_mean(
         >>> print(f"at least {found.mean:.1f} on average over tasks")
         at least 776.4 on average over tasks
 
-    Reference: the page on means and tails, equation (1); the page on weighted tasks, equation (3).
+    Reference: the theory page, equation (17.1); of weighted tasks (20.3).
     """
     sample, of_weights = (returns.returns, returns) if isinstance(returns, Weighted) else (returns, None)
     chosen, prepared = prepare_averages(bound, sample, support, where, validate, weighted=of_weights is not None)
@@ -76,9 +77,10 @@ def certify_mean(
     delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
     settings = {"num_tasks": tasks[-1], "bound": chosen.name, "quantity": quantity_of(chosen.name, sample)}
     if of_weights is not None:
-        fields = _mean_of_weighted(chosen, prepared, *prepare_weights(of_weights, tasks, dtype, validate), delta)
-        return MeanCertificate(**fields, delta=delta, **settings, source=REWEIGHTED)
-    fields = _mean_of_trials(prepared, delta) if chosen is CLOPPER_PEARSON else _mean(chosen, prepared, delta)
+        weights, largest = prepare_weights(of_weights, tasks, dtype, validate)
+        fields = _mean_of_weighted(chosen, prepared, weights, largest, delta)
+        return MeanCertificate(**fields, delta=delta, **settings, source=REWEIGHTED, max_weight=largest)
+    fields = _mean_of_trials(prepared, delta) if chosen is CLOPPER_PEARSON else _mean(chosen, prepared, delta, validate)
     return MeanCertificate(**fields, delta=delta, **settings)
 
 
@@ -100,8 +102,10 @@ def _whole(like: jax.Array) -> dict:
     return {"alpha": jnp.ones_like(like), "cap": jnp.full_like(like, jnp.inf)}
 
 
-def _mean(bound: Bound, prepared: Prepared, delta: jax.Array) -> dict:
+def _mean(bound: Bound, prepared: Prepared, delta: jax.Array, validate: bool) -> dict:
     averages, valid = _averages(padded(prepared))
+    if validate:
+        check_task_sums(lambda: averages.returns, task_shape(prepared)[-1], prepared.low, prepared.high)
     there = tasks_there(Tasks(valid, task_shape(prepared)[-1]))
     return _fields(lower_bounds(bound, averages._replace(where=there), delta), valid, there, prepared.low)
 
@@ -131,5 +135,6 @@ MEAN = Question(
     risks={},
     each=None,
     fixed=None,
+    shortcut="mean",
     settings=same("delta", "bound"),
 )

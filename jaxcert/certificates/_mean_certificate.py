@@ -2,12 +2,14 @@
 
 import dataclasses
 import decimal
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound, mean_down, width_up
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._evaluate import data_of, evaluate, lower_bounds
@@ -15,11 +17,14 @@ from jaxcert.bounds._prepare import prepare
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._access import Plain, holds_values, listed
 from jaxcert.certificates._arguments import choose, default_bound
-from jaxcert.certificates._certificate import SAMPLED, Status, is_difference, new_tasks_from
+from jaxcert.certificates._batch_axes import along
+from jaxcert.certificates._certificate import LISTED, SAMPLED, Status, is_difference, new_tasks_from
 from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures
+from jaxcert.certificates._headline import Headline, nothing, short_figures
 from jaxcert.certificates._task_weights import parts_of_largest, weighted_loss
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, next_down, unit_roundoff
+from jaxcert.returns._checks import check_sums
 from jaxcert.returns._prepared import Prepared
 from jaxcert.returns.summaries import Summary
 
@@ -42,7 +47,9 @@ class MeanCertificate(Plain):
         num_tasks: n (static).
         bound: name of the bound over the tasks (static).
         quantity: what the mean is of, in words (static).
-        source: "sampled", or "reweighted" for the tasks of other weights (static).
+        source: "sampled", "reweighted" for the tasks of other weights, or "listed" for the mean over a fixed list
+            (static).
+        max_weight: of weights, what none of them exceeds, as declared, rounded up, a scalar; None without weights.
 
     Example:
         >>> import jax.numpy as jnp
@@ -52,15 +59,16 @@ class MeanCertificate(Plain):
         the expected return is at least 0.8795... on average.
     """
 
-    mean: jax.Array
-    alpha: jax.Array
-    cap: jax.Array
-    status: jax.Array
+    mean: jax.Array = dataclasses.field(metadata=along("alpha", optional=True))
+    alpha: jax.Array = dataclasses.field(metadata=along("alpha", optional=True))
+    cap: jax.Array = dataclasses.field(metadata=along("alpha", optional=True))
+    status: jax.Array = dataclasses.field(metadata=along("alpha", optional=True))
     delta: jax.Array
     num_tasks: int = dataclasses.field(metadata={"static": True})
     bound: str = dataclasses.field(metadata={"static": True})
     quantity: str = dataclasses.field(metadata={"static": True})
     source: str = dataclasses.field(default=SAMPLED, metadata={"static": True})
+    max_weight: jax.Array | None = None
 
     def __str__(self) -> str:
         if not self._is_single():
@@ -75,6 +83,10 @@ class MeanCertificate(Plain):
         delta = ceil_figures(float(self.delta))
         return f"{type(self).__name__}(mean={mean}, alpha={alpha}, delta={delta}, {settings})"
 
+    def _has_axes(self, name: str) -> bool:
+        """Whether there are several shares: alpha has an axis more than delta then."""
+        return np.ndim(self.alpha) > np.ndim(self.delta)
+
     def _is_single(self) -> bool:
         """Whether it can be read, and has no batch axes."""
         return holds_values(self) and self.mean.shape == self.alpha.shape and not self.delta.ndim
@@ -87,9 +99,24 @@ class MeanCertificate(Plain):
             return f"{start}: nothing is certified about the mean of the {self.quantity} ({Status(status).advice})."
         tasks = "" if alpha >= 1 else f" over the {self._worst(_percent(alpha))}"
         return (
-            f"{start}: over {new_tasks_from(self.source)}, the {self.quantity} is at least "
+            f"{start}: over {self._over}, the {self.quantity} is at least "
             f"{floor_figures(mean)} on average{tasks}.{_NOTES.get(Status(status), '')}"
         )
+
+    def _headline(self, index: int) -> Headline:
+        mean, alpha, status = (np.ravel(column)[index].item() for column in (self.mean, self.alpha, self.status))
+        sure = f"with confidence {confidence(float(self.delta))}"
+        if not np.isfinite(mean) or status == Status.VACUOUS:
+            return nothing(f"about the mean of the {self.quantity}, {sure}")
+        tasks, _, source = self._over.partition(" from ")
+        over = tasks if alpha >= 1 else f"the {self._worst(_percent(alpha)).replace('of tasks', f'of {tasks}')}"
+        claim = f"At least {short_figures(mean)} on average over {over}"
+        return Headline(claim, f"is the {self.quantity}, {f'for tasks from {source}, ' if source else ''}{sure}")
+
+    @property
+    def _over(self) -> str:
+        """The tasks that the mean is over."""
+        return f"these {self.num_tasks} tasks" if self.source == LISTED else new_tasks_from(self.source)
 
     def _worst(self, percent: str) -> str:
         """Which tasks a mean over a share of them is over; those worst for a difference are not the hardest ones."""
@@ -161,6 +188,19 @@ def task_averages(prepared: Prepared) -> TaskAverages:
     # The level has no part in an average.
     data = data_of(_AVERAGE, x, jnp.full((), 0.5, low.dtype), low, high, where)
     return TaskAverages(jnp.where(data.valid, mean_down(data), 0), width_up(data), data.valid)
+
+
+def check_task_sums(values: Callable[[], jax.Array], num_tasks: int, low: Any, high: Any, *, spans: int = 1) -> None:
+    """Raise ValueError if numbers of the tasks, [..., n] and not negative, sum to more than the type can hold.
+
+    ``values`` computes them, if they can be read and may be that large: up to so many ``spans`` of low to high.
+    """
+    if not is_concrete(low, high):
+        return
+    largest = float(jnp.finfo(low.dtype).max)
+    most = spans * (float(np.max(np.asarray(high))) / largest - float(low) / largest)
+    if 1 / num_tasks < most < np.inf:
+        check_sums(values(), None, (0.0, min(most, 1.0) * largest), what="the averages of all tasks")
 
 
 def is_one_trial_each(returns: Any) -> bool:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._pairs import BothPolicies, prepare_both
 from jaxcert.certificates._arguments import choose
-from jaxcert.certificates._both_policies import average_differences
+from jaxcert.certificates._both_policies import average_differences, check_differences
 from jaxcert.certificates._certificate import difference_of
 from jaxcert.certificates._mean_certificate import OVER_TASKS, MeanCertificate, mean_over_tasks, mean_status
 from jaxcert.certificates._question import Question, same
@@ -66,11 +66,13 @@ def certify_mean_difference(
         >>> print(f"better by {found.mean:.1f} on average")
         better by 56.0 on average
 
-    Reference: the page on two policies, equation (2).
+    Reference: the theory page, section 18; its equation (18.2).
     """
     chosen = choose("bound", bound, OVER_TASKS)
     both = prepare_both(returns_a, returns_b, support, where_a, where_b, validate)
     delta = probability("delta", delta, both.a.low.dtype, "down", validate=validate, scalar=True)
+    if validate:
+        check_differences(both)
     fields, n = _mean_difference(chosen, both, delta), both.a.returns.shape[-2]
     quantity = difference_of(returns_a, returns_b)
     return MeanCertificate(**fields, delta=delta, num_tasks=n, bound=bound, quantity=quantity)
@@ -98,4 +100,5 @@ MEAN_DIFFERENCE = Question(
     fixed=None,
     settings=same("delta", "bound"),
     inputs=("returns_a", "returns_b"),
+    shortcut="mean",
 )

@@ -117,3 +117,8 @@ class Method:
     caveat: Callable[[float, float, int], str] | None = None
     chooses_valid: bool = False
     from_returns: FromReturns | None = None
+
+    @property
+    def counts_successes(self) -> bool:
+        """Whether it derives the risk from how many rollouts of each task succeeded: returns are 0 or 1."""
+        return self.from_returns is not None and self.from_returns.bound.binary

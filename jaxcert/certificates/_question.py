@@ -32,7 +32,8 @@ class Option(NamedTuple):
         type: of its value; ``list`` for numbers, ``bool`` for what has to be declared.
         help: what it is, in words, without a full stop.
         is_needed: whether there is no default.
-        flag: its name on the command line; by default that of the parameter.
+        flag: its name on the command line; by default the name of the parameter.
+        alias: a second name there.
         check: (name, value) -> ValueError for a value that the function refuses whatever the returns are.
     """
 
@@ -41,6 +42,7 @@ class Option(NamedTuple):
     help: str
     is_needed: bool = False
     flag: str = ""
+    alias: str = ""
     check: Callable[[str, Any], None] = lambda name, value: None
 
 
@@ -65,6 +67,11 @@ class Question:
         options: of the settings those that few questions have.
         declared: parameters with one value that allows an answer at all; they are recorded with it.
         inputs: parameters that hold data, beside ``where``.
+        shortcut: the word that asks it on the command line in place of its name, such as mean; empty where its numbers
+            alone do; None if nothing does. Questions of new tasks, of a fixed list and of two policies may share it.
+        of_successes: what is fixed beforehand for successes where nothing else is; None if it has to be given.
+        risk_of: what it is that falls short of a threshold with probability epsilon, in a word.
+        listed: whether it is about the tasks of a fixed list, all of which were run, in place of new tasks.
         paired: whether it is asked of two policies, too, by pairs in place of returns (``jaxcert.paired``); False where
             that is a question of its own.
         advised: whether `jaxcert.planning.advise` explains why an answer says less than wanted.
@@ -72,9 +79,13 @@ class Question:
         counted: (answer, tasks that are surely violations [n], those near the threshold, how many of them are, the risk
             that is stated, its relative rounding) -> which of those near it give that risk, or None; None if those
             with the smallest bounds do.
+        missing: (answer, row, returns [n, m], support, where) -> the tasks that it does not show to reach the
+            threshold of that row, bool[n], as many as it counts; None where it is not known which; None for no tasks.
         delta_part: (delta) -> what of it the certified column has.
         stops: whether each task stops by its own returns, so that no number of rollouts limits its evidence.
         not_about: what an answer says nothing about, in words.
+        witness: (answer with host arrays, `_witness.Sample`, place of a row) -> what proves it in exact arithmetic,
+            None where it claims nothing; ValueError for an answer without such proof. None if no answer has one.
         unrepeated: why a file of returns does not repeat the answer; empty if it does.
     """
 
@@ -93,19 +104,30 @@ class Question:
     options: tuple[Option, ...] = ()
     declared: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     inputs: tuple[str, ...] = ("returns",)
+    shortcut: str | None = None
+    of_successes: float | None = None
+    risk_of: str = "task"
+    listed: bool = False
     paired: bool = False
     advised: bool = False
     curve: Callable[[Any, Any, np.ndarray], Any] | None = None
     counted: Callable[..., np.ndarray | None] | None = None
+    missing: Callable[[Any, int, Any, Any, Any], np.ndarray | None] | None = None
     delta_part: Callable[[Any], Any] = lambda delta: delta
     stops: bool = False
     not_about: str = "a single task or episode"
+    witness: Callable[[Any, Any, int], dict[str, Any] | None] | None = None
     unrepeated: str = ""
 
     @property
     def numbers_of_policies(self) -> tuple[int, ...]:
         """Of how many policies it may be asked: as many files of returns."""
         return (1, 2) if self.paired else (sum(name.startswith("returns") for name in self.inputs),)
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether it is told the weight of each task, in a file of its own after those of the policies."""
+        return "weights" in self.inputs
 
     @property
     def has_support(self) -> bool:

@@ -16,7 +16,8 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._pairs import BothPolicies
 from jaxcert.certificates._access import Plain, holds_values
 from jaxcert.certificates._arguments import choose
-from jaxcert.certificates._both_policies import average_differences, prepare_policies
+from jaxcert.certificates._batch_axes import along
+from jaxcert.certificates._both_policies import average_differences, check_differences, prepare_policies
 from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._figures import ceil_figures, confidence
 from jaxcert.certificates._mean_certificate import OVER_TASKS, mean_over_tasks
@@ -91,8 +92,8 @@ class RankingCertificate(Plain):
         policy 2 is at least as good as policy 0.
     """
 
-    differences: jax.Array
-    order: jax.Array
+    differences: jax.Array = dataclasses.field(metadata=along("policy", "other", column="difference"))
+    order: jax.Array = dataclasses.field(metadata=along("policy", "other"))
     status: jax.Array
     delta: jax.Array
     num_tasks: int = dataclasses.field(metadata={"static": True})
@@ -176,12 +177,14 @@ def certify_ranking(
         With confidence 0.99: over new tasks from the same distribution, on average,
         policy 1 is at least as good as policies 0, 2.
 
-    Reference: the page on two policies, equations (3) and (4).
+    Reference: the theory page, section 18; its equations (18.3) and (18.4).
     """
     bound = bound_between(bound, returns)
     chosen = choose("bound", bound, _BOUNDS)
     both = prepare_policies(returns, support, where, validate, binary=chosen.binary)
     delta = probability("delta", delta, both.a.low.dtype, "down", validate=validate, scalar=True)
+    if validate:
+        check_differences(both, crossed=True)
     fields, n = _ranking(chosen, both, delta), both.a.returns.shape[-2]
     return RankingCertificate(**fields, delta=delta, num_tasks=n, bound=bound)
 

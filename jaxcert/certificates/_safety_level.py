@@ -28,12 +28,14 @@ from jaxcert.certificates._compiled import (
     status_of,
 )
 from jaxcert.certificates._crossing import joint_counts
-from jaxcert.certificates._joint_levels import levels_together
+from jaxcert.certificates._joint_levels import certified_together
 from jaxcert.certificates._level_choice import refuse_choice, usual_beta
 from jaxcert.certificates._method import Method, Solution
+from jaxcert.certificates._missing import missing_of_counts
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.certificates._registry import METHODS
-from jaxcert.certificates._success_levels import success_levels
+from jaxcert.certificates._tolerance_limits import FEW, certified_each
+from jaxcert.certificates._witness_rows import of_limits
 from jaxcert.numerics._batches import as_argument, counts_from_zero, in_front
 from jaxcert.numerics._rounding import Side, cast_host, complement_down, complement_up
 from jaxcert.returns._prepared import Support, probability
@@ -123,10 +125,6 @@ def good_enough(epsilon: jax.Array, wanted: jax.Array) -> jax.Array:
     return jnp.sum(jnp.cumprod(enough, axis=-1, dtype=jnp.int32), axis=-1)
 
 
-# Up to so many successes or failures per task, even one safety alone gains most from all numbers of successes together.
-FEW = 6
-
-
 def certify_safety_level(
     returns: chex.Array | Summary | Paired,
     safety: chex.Numeric | Sequence[float],
@@ -186,7 +184,7 @@ def certify_safety_level(
         >>> print(np.asarray(levels.thresholds, float).round(3))
         [0.654 0.49 ]
 
-    Reference: the theory page, section on a fixed safety level; the page on bands for several together.
+    Reference: the theory page, section 2.3; section 15.2 for several together.
     """
     bound, method = defaults(bound, method, returns, beta)
     chosen = choose("method", method, METHODS)
@@ -202,9 +200,9 @@ def certify_safety_level(
     if chosen is ATTAINED and beta is None:
         few = equal_rollouts(prepared) and prepared.returns.shape[-1] <= FEW
         if not (simultaneous or few):
-            return Certificate(**success_levels(prepared, wanted, rounded), **settings)
+            return Certificate(**certified_each(prepared, wanted, rounded), **settings)
         eta = level_of_successes(prepared, delta, n, None)
-        return Certificate(**levels_together(prepared, wanted, rounded, eta), **settings)
+        return Certificate(**certified_together(prepared, wanted, rounded, eta), **settings)
     # A given level is attained by the number of successes that decides.
     chosen = BINOMIAL if chosen is ATTAINED else chosen
     if simultaneous:
@@ -212,14 +210,14 @@ def certify_safety_level(
     else:
         allowed = allowed_each(chosen, wanted, rounded, beta, n, validate)
     lower = padded_bounds(per_task, prepared, allowed.beta)
-    fields = _levels(chosen, wanted, lower.values, number_of(lower), allowed, rounded, prepared.low, prepared.high)
-    levels = {"beta": allowed.beta, "delta": rounded}
-    certificate = about(Certificate(**fields, lower_bounds=unpadded_tasks(lower), **levels, **settings), returns)
+    fields = _fields(chosen, wanted, lower.values, number_of(lower), allowed, rounded, prepared.low, prepared.high)
+    settings |= {"lower_bounds": unpadded_tasks(lower), "beta": allowed.beta, "delta": rounded}
+    certificate = about(Certificate(**fields, **settings), returns)
     return warned(certificate) if validate else certificate
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _levels(method: Method, wanted, lower, n, allowed: Allowed, delta, low, high) -> dict:
+def _fields(method: Method, wanted, lower, n, allowed: Allowed, delta, low, high) -> dict:
     """The fields of certificates at the (k* + 1)-th smallest of the first n lower bounds."""
     beta, count, feasible = allowed
     ordered = jnp.sort(jnp.where(in_front(lower, n), lower, jnp.inf), axis=-1)
@@ -253,8 +251,11 @@ SAFETY_LEVEL = Question(
     certified="threshold",
     each="safety",
     fixed="safety",
+    shortcut="",
     settings=same("delta", "beta", "bound", "method", "simultaneous"),
     options=(Option("simultaneous", bool, "All safeties are to hold together"),),
     advised=True,
     curve=curve_of_counts,
+    witness=of_limits,
+    missing=missing_of_counts,
 )

@@ -55,7 +55,7 @@ def shifted_epsilon(
         >>> print(np.asarray(shifted_epsilon(0.0228, [1.0, 2.0, 4.0], divergence="ratio"), float).round(4))
         [0.0228 0.0456 0.0912]
 
-    Reference: the page on shifted distributions, equations (1) to (4).
+    Reference: the theory page, section 19; its equations (19.1) to (19.4).
     """
     chosen = choose("divergence", divergence, DIVERGENCES)
     dtype = compute_dtype(epsilon, radius)

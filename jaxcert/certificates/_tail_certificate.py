@@ -10,10 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._bound import Ends, finish
-from jaxcert.certificates._access import BY_THRESHOLD, ByThreshold, holds_values, listed
+from jaxcert.certificates._access import ByThreshold, holds_values, listed
 from jaxcert.certificates._arguments import as_row
 from jaxcert.certificates._attained_levels import ATTAINED_LEVELS, curve_of
 from jaxcert.certificates._band import BandCertificate, risks
+from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import EXPECTED_RETURN, Status
 from jaxcert.certificates._compiled import bad_levels
 from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures, floor_to
@@ -50,10 +51,10 @@ class TailCertificate(ByThreshold):
         average, and on a new task at least 20 with probability at least 0.8000.
     """
 
-    shares: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
-    quantiles: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
-    cvar: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
-    status: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
+    shares: jax.Array = dataclasses.field(metadata=along("share", column="share"))
+    quantiles: jax.Array = dataclasses.field(metadata=along("share", column="quantile"))
+    cvar: jax.Array = dataclasses.field(metadata=along("share"))
+    status: jax.Array = dataclasses.field(metadata=along("share"))
     delta: jax.Array
     quantity: str = dataclasses.field(default=EXPECTED_RETURN, metadata={"static": True})
 
@@ -123,7 +124,7 @@ def certify_tail(
         >>> print(np.asarray(tail.quantiles, float).round(), np.asarray(tail.cvar, float).round())
         [478. 604.] [262. 439.]
 
-    Reference: the page on bands; Rockafellar & Uryasev (2000) for the mean.
+    Reference: the theory page, section 15.3; Rockafellar & Uryasev (2000) for the mean.
     """
     if not isinstance(band, BandCertificate):
         raise ValueError(f"band has type {type(band).__name__}; expected a certificate of certify_band")

@@ -51,8 +51,8 @@ def task_weights(
         sampled: p, from which the tasks were drawn.
         tasks: as both take them; n tasks, also batched.
         tolerance: tau, the relative error that the logarithms may have. By default 2^-16 in float32 and 2^-45 in
-            float64, which covers the usual distributions (docs/weighted_tasks.md); not those whose normalising constant
-            is itself inaccurate, as for a normal distribution truncated far in its tail.
+            float64, which covers the usual distributions (theory page, section 20.3); not those whose normalising
+            constant is itself inaccurate, as for a normal distribution truncated far in its tail.
 
     Returns:
         float[..., n]; 0 where q is 0. NaN or infinity where p is 0: no such task can have been sampled.
@@ -67,7 +67,7 @@ def task_weights(
         >>> print([f"{w:.4f}" for w in weights])
         ['0.2000', '1.0000', '1.8000']
 
-    Reference: the page on weighted tasks, its section on rounding.
+    Reference: the theory page, section 20.3.
     """
     log_q, log_p = jnp.asarray(deployed.log_prob(tasks)), jnp.asarray(sampled.log_prob(tasks))
     if log_q.shape != log_p.shape:

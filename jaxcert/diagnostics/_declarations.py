@@ -8,6 +8,7 @@ import numpy as np
 from jaxcert import bounds
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import certify_safety_level, floor_figures
+from jaxcert.certificates._registry import METHODS
 from jaxcert.diagnostics._ties import Finding, Sample, chance_of_a_tie
 
 # A range of returns that is a smaller part of the support may cost much.
@@ -67,9 +68,20 @@ WEAKER_BOUND = "weaker-bound"
 def weaker_bound(sample: Sample) -> Iterator[Finding]:
     """Returns that are all 0 or 1, with a bound for returns in between."""
     binary = sample.support == (0.0, 1.0) and np.all((sample.values == 0) | (sample.values == 1))
-    skipped = sample.bound == "clopper_pearson" or sample.method in ("soft", "attained")
-    if not binary or skipped or not _has_bounds(sample):
+    has_own_bound = METHODS[sample.method].from_returns is not None
+    if not binary or sample.bound == "clopper_pearson" or has_own_bound or not _has_bounds(sample):
         return
+    use, gain = _of_list(sample) if sample.listed else _of_new_tasks(sample)
+    yield Finding(
+        WEAKER_BOUND,
+        f"all returns are 0 or 1, and the bound is {sample.bound}. If they can be nothing else, {use}, which is the "
+        "default for successes, an array of bool or a column of true and false, is made for them"
+        f"{gain}. Settle that beforehand.",
+    )
+
+
+def _of_new_tasks(sample: Sample) -> tuple[str, str]:
+    """What to use in place of a bound on returns in between, and what it gains."""
     # What is wrong with the returns is found by other checks, in place of an error here.
     settings: dict[str, Any] = {"support": sample.support, "delta": min(sample.delta, 0.5), "where": _where(sample)}
     settings["validate"] = False
@@ -78,13 +90,16 @@ def weaker_bound(sample: Sample) -> Iterator[Finding]:
         for ways in ({"bound": sample.bound}, {"method": "attained"})
     )
     gain = f": on {_SAFETY:.0%} of new tasks it would certify {floor_figures(then)} instead of {floor_figures(now)}"
-    yield Finding(
-        WEAKER_BOUND,
-        f"all returns are 0 or 1, and the bound is {sample.bound}. If they can be nothing else, "
-        'method="attained" (--method attained), which is the default for successes, an array of bool or a column of '
-        "true and false, is made for them"
-        f"{gain if then > now else ''}. Settle that beforehand.",
+    return 'method="attained" (--method attained)', gain if then > now else ""
+
+
+def _of_list(sample: Sample) -> tuple[str, str]:
+    """The same for a fixed list, whose tasks are counted by their bounds."""
+    now, then = (
+        float(np.mean(_lower_bounds(sample, bound, sample.support))) for bound in (sample.bound, "clopper_pearson")
     )
+    gain = f": the lower bounds of its tasks would be {then - now:.2g} higher on average"
+    return 'bound="clopper_pearson" (--bound clopper_pearson)', gain if then > now else ""
 
 
 def large_delta(sample: Sample) -> Iterator[Finding]:

@@ -32,6 +32,7 @@ def diagnose(
     bound: str = "betting",
     method: str = "binomial",
     where: chex.Array | None = None,
+    listed: bool = False,
 ) -> tuple[Finding, ...]:
     """Look for the usual mistakes in returns and settings.
 
@@ -49,6 +50,7 @@ def diagnose(
         bound: as for ``certify``.
         method: as for ``certify``.
         where: bool[n, m], which rollouts count; all by default.
+        listed: whether the tasks are a fixed list, as for ``certify_suite``, which has bounds but no method.
 
     Returns:
         What was found, in a fixed order; empty if nothing was.
@@ -81,5 +83,5 @@ def diagnose(
     if not present.any():
         raise ValueError("where is False everywhere; expected at least one rollout that counts")
     kept = np.where(present, values, np.nan)[present.any(axis=1)]
-    sample = Sample(kept, (low, high), bound, method, float(delta))
+    sample = Sample(kept, (low, high), bound, method, float(delta), listed)
     return tuple(finding for check in CHECKS.values() for finding in check(sample))

@@ -34,6 +34,7 @@ class Sample:
         bound: name of the per-task bound.
         method: name of the method.
         delta: failure probability.
+        listed: whether the tasks are a fixed list, of which alone something is certified.
     """
 
     returns: np.ndarray
@@ -41,6 +42,7 @@ class Sample:
     bound: str
     method: str
     delta: float
+    listed: bool = False
 
     @functools.cached_property
     def values(self) -> np.ndarray:

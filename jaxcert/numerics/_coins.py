@@ -1,13 +1,14 @@
-r"""Independent coins of unequal probabilities: the largest common factor with which few of them show heads.
+r"""Independent coins of unequal probabilities: the largest common factor, or number, with which few show heads.
 
 .. math:: \sup\{\varepsilon \le 1 : P[\textstyle\sum_i \mathrm{Bernoulli}(\varepsilon q_i) \le k] > \text{level}\}
 
-The probability falls in epsilon. It is a sum of products of positive terms alone, coin by coin, so that its relative
-error is at most a few u for each coin.
+The probability falls in epsilon, and with every coin more. It is a sum of products of positive terms alone, coin by
+coin, so that its relative error is at most a few u for each coin.
 """
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxcert.numerics._binomial_limits import start_point, upper_limit
 from jaxcert.numerics._elementary import log, quotient
@@ -58,22 +59,59 @@ def _exact(q: jax.Array, k: jax.Array, level: jax.Array) -> jax.Array:
     return safe_root(evaluate, start, safe=one, unsafe=jnp.zeros_like(level)).root
 
 
+def coins_allowed(heads: jax.Array, k: jax.Array, level: jax.Array) -> jax.Array:
+    """The largest number x for which P[at most k heads of the first k + x coins] > level was not excluded.
+
+    Args:
+        heads: probabilities in [0, 1], rounded down, [..., n], in the order in which the coins are taken.
+        k: integers from 0 to n, int32[...].
+        level: in (0, 1), [...].
+
+    Returns:
+        x from 0 to n - k, int32[...].
+    """
+    n = heads.shape[-1]
+
+    def toss(found: jax.Array, p: jax.Array) -> tuple[jax.Array, jax.Array]:
+        found = _tossed(found, p)
+        return found, _at_most(found, k.astype(heads.dtype))
+
+    _, below = jax.lax.scan(toss, _no_coins(heads), jnp.moveaxis(heads, -1, 0))
+    taken = jnp.arange(1, n + 1, dtype=np.int32).reshape(n, *(1,) * k.ndim)
+    more = taken - k[None]
+    return jnp.max(jnp.where((below > level[None]) & (more > 0), more, 0), axis=0)
+
+
 def _few_heads(heads: jax.Array, k: jax.Array) -> tuple[jax.Array, jax.Array]:
     """At least P[sum <= k], and about P[sum = k], for coins [..., n]."""
-    n, info = heads.shape[-1], jnp.finfo(heads.dtype)
-    counts = jnp.broadcast_to(jnp.arange(n + 1, dtype=heads.dtype), (*heads.shape[:-1], n + 1))
-    none = (counts == 0).astype(heads.dtype)
+    coins = jnp.moveaxis(heads, -1, 0)
+    found, _ = jax.lax.scan(lambda found, p: (_tossed(found, p), None), _no_coins(heads), coins)
+    at = jnp.sum(jnp.where(_counts(found) == k[..., None], found, 0), axis=-1)
+    return _at_most(found, k), at
 
-    def toss(found: jax.Array, p: jax.Array) -> tuple[jax.Array, None]:
-        more = jnp.pad(found[..., :-1], [(0, 0)] * (found.ndim - 1) + [(1, 0)])
-        return found * (1 - p[..., None]) + more * p[..., None], None
 
-    found, _ = jax.lax.scan(toss, none, jnp.moveaxis(heads, -1, 0))
-    below = jnp.sum(jnp.where(counts <= k[..., None], found, 0), axis=-1)
+def _no_coins(heads: jax.Array) -> jax.Array:
+    """The probabilities of 0 to n heads before the first coin, [..., n + 1]."""
+    return jnp.zeros((*heads.shape[:-1], heads.shape[-1] + 1), heads.dtype).at[..., 0].set(1)
+
+
+def _tossed(found: jax.Array, p: jax.Array) -> jax.Array:
+    """The probabilities of 0 to n heads, with one coin more."""
+    more = jnp.pad(found[..., :-1], [(0, 0)] * (found.ndim - 1) + [(1, 0)])
+    return found * (1 - p[..., None]) + more * p[..., None]
+
+
+def _counts(found: jax.Array) -> jax.Array:
+    return jax.lax.broadcasted_iota(found.dtype, found.shape, found.ndim - 1)
+
+
+def _at_most(found: jax.Array, k: jax.Array) -> jax.Array:
+    """At least P[sum <= k], from computed probabilities of 0 to n heads."""
+    size, info = found.shape[-1], jnp.finfo(found.dtype)
+    below = jnp.sum(jnp.where(_counts(found) <= k[..., None], found, 0), axis=-1)
     # Each coin costs three roundings, each term of the sum one; what is subnormal is flushed to 0.
-    below = below * (1 + (4 * n + 8) * unit_roundoff(heads.dtype)) + 2 * float(info.tiny) * (n + 1) ** 2
-    at = jnp.sum(jnp.where(counts == k[..., None], found, 0), axis=-1)
-    return jnp.minimum(below, 1), at
+    below = below * (1 + (4 * size + 4) * unit_roundoff(found.dtype)) + 2 * float(info.tiny) * size**2
+    return jnp.minimum(below, 1)
 
 
 def _closed(q: jax.Array, k: jax.Array, level: jax.Array) -> jax.Array:

@@ -9,6 +9,8 @@ import numpy as np
 
 from jaxcert._validation import kind_of
 from jaxcert.certificates import ShiftCertificate, Status, ceil_figures, floor_figures, floor_to, sentence
+from jaxcert.certificates._batch_axes import check_single
+from jaxcert.certificates._certificate import LISTED, is_difference
 from jaxcert.certificates._figures import ceil_to, level_figures
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import METHODS
@@ -19,7 +21,7 @@ def question_of(certificate: Any, name: str | None = None, *, each: str | None =
     """The question that a certificate answers.
 
     Args:
-        certificate: the answer; after a shift, that of the sampled tasks counts.
+        certificate: the answer; after a shift, the one about the sampled tasks counts.
         name: of the question, needed where several have answers of this type, as means have.
         each: what was fixed beforehand, in a word, which may tell them apart, too.
 
@@ -51,7 +53,8 @@ def question_of(certificate: Any, name: str | None = None, *, each: str | None =
 def of_type(certificate: Any) -> list[Question]:
     """The questions whose answers have this type, or ValueError if there is none; a subclass may mean another thing."""
     answer = sampled(certificate)
-    found = [question for question in QUESTIONS.values() if question.certificate is type(answer)]
+    listed = getattr(answer, "source", None) == LISTED
+    found = [each for each in QUESTIONS.values() if each.certificate is type(answer) and each.listed == listed]
     if not found:
         raise ValueError(f"certificate is {kind_of(answer)}, which answers no question that is known here")
     return found
@@ -73,7 +76,7 @@ def rows_of(certificate: Any, question: Question) -> list[dict[str, Any]]:
         A dictionary for each row; a number that is not finite is None.
 
     Raises:
-        ValueError: it is batched, or has no rows.
+        ValueError: it is a batch, or has no rows.
 
     Example:
         >>> import jaxcert
@@ -81,6 +84,7 @@ def rows_of(certificate: Any, question: Question) -> list[dict[str, Any]]:
         >>> rows_of(found, QUESTIONS["mean"])[0]["status"]
         'certified'
     """
+    check_single(certificate)
     if not question.columns:
         raise ValueError(
             f"the question {question.name!r} has no rows: {question.unrepeated} (to_json writes any answer)"
@@ -101,10 +105,7 @@ def _fields(certificate: Any, question: Question) -> Mapping[str, str]:
 
 
 def _column(certificate: Any, field: str) -> list[Any]:
-    values = np.asarray(getattr(certificate, field))
-    if values.ndim > 1:
-        raise ValueError(f"certificate is batched: {field} has shape {values.shape}, expected [t]")
-    entries = np.atleast_1d(values).tolist()
+    entries = np.atleast_1d(np.asarray(getattr(certificate, field))).tolist()
     return [Status(code).name.lower() for code in entries] if field == "status" else list(map(plain, entries))
 
 
@@ -120,20 +121,24 @@ class Column(NamedTuple):
         heading: over it.
         text: (entry, answer) -> the entry in words or figures.
         certified: the heading where it is what is certified.
+        of_difference: the heading where that is of the difference of two policies; by default the same.
     """
 
     heading: str
     text: Callable[[Any, Any], str] = lambda value, _: floor_figures(value)
     certified: str = ""
+    of_difference: str = ""
 
 
 _TEXTS = {
     "alpha": Column("worst share", lambda value, _: ceil_figures(value)),
-    "threshold": Column("threshold", certified="certified performance"),
+    "threshold": Column("threshold", certified="certified performance", of_difference="certified difference"),
     "safety": Column("safety", lambda value, _: floor_to(value, 4), certified="certified safety"),
     "safety_upper": Column("at most", lambda value, _: ceil_to(value, 4)),
-    "mean": Column("mean", certified="certified mean"),
+    "mean": Column("mean", certified="certified mean", of_difference="certified mean difference"),
     "num_violations": Column("violations", lambda value, answer: f"{value} of {answer.num_tasks}"),
+    "num_good": Column("good tasks", lambda value, answer: f"{value} of {answer.num_tasks}"),
+    "num_bad": Column("bad tasks", lambda value, answer: f"{value} of {answer.num_tasks}"),
     "num_below": Column("surely below", lambda value, answer: f"{value} of {answer.num_tasks}"),
     "num_valid": Column("valid", lambda value, _: f"{value}"),
     "beta": Column("beta", lambda value, _: level_figures(value)),
@@ -153,7 +158,7 @@ def texts_of(
     first = [question.each] if question.each else []
     names = [name for name in dict.fromkeys([*first, *fields]) if name not in (*left_out, "status")]
     return {
-        _heading(name, question): shown.get(name) or _texts(certificate, name, fields[name])
+        heading(name, question, certificate): shown.get(name) or _texts(certificate, question, name, fields[name])
         for name in (*names, "status")
     }
 
@@ -166,19 +171,27 @@ def _left_out(certificate: Any) -> tuple[str, ...]:
 
 def column_texts(certificate: Any, question: Question, name: str) -> list[str]:
     """One column of an answer [t] as text."""
-    return _texts(certificate, name, question.columns[name])
+    return _texts(certificate, question, name, question.columns[name])
 
 
-def _column_of(name: str) -> Column:
-    return _TEXTS.get(name) or Column(name.replace("_", " "))
+def _column_of(name: str, question: Question) -> Column:
+    """As known, or with figures that are rounded up where the larger of two numbers claims less."""
+    heading = name.replace("_", " ")
+    usual = Column(heading, lambda value, _: ceil_figures(value, 7)) if question.claims.get(name) is max else None
+    return _TEXTS.get(name) or usual or Column(heading)
 
 
-def _heading(name: str, question: Question) -> str:
-    column = _column_of(name)
-    return (name == question.certified and column.certified) or column.heading
+def heading(name: str, question: Question, certificate: Any) -> str:
+    """The heading of a column: what is certified has words of its own."""
+    column = _column_of(name, question)
+    certified = is_difference(getattr(sampled(certificate), "quantity", "")) and column.of_difference
+    return (name == question.certified and (certified or column.certified)) or column.heading
 
 
-def _texts(certificate: Any, name: str, field: str) -> list[str]:
-    text, entries = _column_of(name).text, np.atleast_1d(np.asarray(getattr(certificate, field)))
+def _texts(certificate: Any, question: Question, name: str, field: str) -> list[str]:
+    text, entries = _column_of(name, question).text, np.atleast_1d(np.asarray(getattr(certificate, field)))
+    if field == "thresholds":
+        # As the kind of certificate prints them: an upper end holds at no lower threshold.
+        return [certificate._decimals[field](entry) for entry in entries]
     # An entry of NumPy, as the figures of its own precision are shown.
     return [text(entry if name == "beta" else entry.item(), certificate) for entry in entries]

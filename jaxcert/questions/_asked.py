@@ -5,16 +5,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jaxcert.certificates._question import Option, Question
-from jaxcert.questions._registry import USUAL
+from jaxcert.questions._registry import QUESTIONS
 
 _WORDS = {int: "a whole number", float: "a number", str: "a word", bool: "true", list: "numbers"}
 
 
-def usual_questions(fixed: Mapping[str, Sequence[float] | None]) -> list[Question]:
+def usual_questions(
+    fixed: Mapping[str, Sequence[float] | None], *, shortcut: str = "", listed: bool = False, num_policies: int = 1
+) -> list[Question]:
     """What is asked where no question is named.
 
     Args:
         fixed: the numbers that were fixed beforehand, by what they are of.
+        shortcut: the word that stands for a question, such as mean; empty where these numbers do.
+        listed: whether it is about a fixed list, in place of new tasks.
+        num_policies: of how many policies.
 
     Returns:
         The usual questions of these numbers; the first one of all if there are none, as for a curve.
@@ -22,8 +27,14 @@ def usual_questions(fixed: Mapping[str, Sequence[float] | None]) -> list[Questio
     Example:
         >>> [question.name for question in usual_questions({"threshold": [], "safety": [0.9]})]
         ['safety_level']
+        >>> [question.name for question in usual_questions({}, shortcut="mean", listed=True)]
+        ['suite_mean']
+        >>> [question.name for question in usual_questions({}, shortcut="mean", num_policies=2)]
+        ['mean_difference']
     """
-    return [question for question in USUAL if fixed.get(question.each or "")] or [USUAL[0]]
+    same = [each for each in QUESTIONS.values() if each.shortcut == shortcut and each.listed == listed]
+    usual = [each for each in same if num_policies in each.numbers_of_policies]
+    return [question for question in usual if fixed.get(question.each or "")] or usual[:1]
 
 
 def checked_options(question: Question, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from jaxcert.certificates._certify_anytime import ANYTIME
 from jaxcert.certificates._certify_band import BAND
 from jaxcert.certificates._certify_weighted import WEIGHTED
 from jaxcert.certificates._cvar import CVAR
+from jaxcert.certificates._each_task import EACH_TASK
 from jaxcert.certificates._episode import EPISODE
 from jaxcert.certificates._improvement import IMPROVEMENT
 from jaxcert.certificates._interval import INTERVAL
@@ -13,6 +14,8 @@ from jaxcert.certificates._mean_difference import MEAN_DIFFERENCE
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._ranking import RANKING
 from jaxcert.certificates._safety_level import SAFETY_LEVEL
+from jaxcert.certificates._suite import SUITE
+from jaxcert.certificates._suite_mean import SUITE_MEAN
 from jaxcert.sequential._recorded import SEQUENTIAL
 
 QUESTIONS: dict[str, Question] = {
@@ -28,10 +31,11 @@ QUESTIONS: dict[str, Question] = {
         EPISODE,
         SEQUENTIAL,
         WEIGHTED,
+        SUITE,
+        EACH_TASK,
+        SUITE_MEAN,
         IMPROVEMENT,
         MEAN_DIFFERENCE,
         RANKING,
     )
 }
-# What is asked where no question is named: each of other numbers that are fixed beforehand.
-USUAL = (SAFETY, SAFETY_LEVEL)

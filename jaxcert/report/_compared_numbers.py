@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from jaxcert.certificates._certificate import is_difference
 from jaxcert.certificates._question import Question
 from jaxcert.report._readers import ReturnsFile
 from jaxcert.report._recompute import support_of
+from jaxcert.returns.summaries import Moments
 
 # In units of the rounding u, about twice what instruction sets and releases of JAX from 0.7 on were found to change:
 # risks by up to 15 u of their size, lower bounds by up to 9.4 u of the sizes in `_of_counts`.
@@ -17,7 +19,7 @@ _TYPICAL = 8
 # In a support that is narrow beside its ends rounding may be all there is: no larger share of it is taken for rounding.
 _LARGEST = 1e-4
 # Of a row, what is compared elsewhere, or of no consequence.
-_APART = ("sentence", "advice", "sampled")
+_APART = ("sentence", "advice", "sampled", "witness")
 
 
 def of_row(
@@ -27,6 +29,8 @@ def of_row(
     lines = _of_sampled(row.get("sampled"), computed.get("sampled"), question, u, slack)
     for name in (name for name in {**computed, **row} if name not in _APART):
         stated, found = row.get(name), computed.get(name)
+        if type(stated) is type(found) and not isinstance(stated, list | dict) and stated == found:
+            continue  # the usual case, at once
         gap = _gap(stated, found)
         if gap is None or not gap <= _room(name, computed, question, u, slack):
             lines.extend(told(differing(name, stated, found), "the returns give"))
@@ -67,42 +71,66 @@ def slack_of(
     record: Mapping[str, Any], data: Sequence[ReturnsFile], found: Any, question: Question, u: float
 ) -> np.ndarray:
     """How far rounding may move a threshold or a mean that was found, [t]."""
+    support = _support_of(record, found)
     if question.curve is not None:
-        return _of_counts(record, data, found, u)
-    shares = [1.0 if question.share is None else row[question.share] for row in record["rows"]]
-    return _of_means(record, data, np.asarray(shares, float), u)
+        slack = _of_counts(data, found, support, u)
+    else:
+        shares = [1.0 if question.share is None else row[question.share] for row in record["rows"]]
+        slack = _of_means(record, data, support, u) / np.asarray(shares, float)
+    lowest, highest = support
+    return np.minimum(slack, _LARGEST * (highest - lowest))
 
 
-def _of_counts(record: Mapping[str, Any], data: Sequence[ReturnsFile], found: Any, u: float) -> np.ndarray:
+def _support_of(record: Mapping[str, Any], found: Any) -> tuple[float, float]:
+    """The support of what is certified: for two policies, of the differences of their returns."""
+    low, high = support_of(record)
+    quantity = getattr(getattr(found, "sampled", found), "quantity", "")
+    return (low - high, high - low) if is_difference(quantity) else (low, high)
+
+
+def _of_counts(data: Sequence[ReturnsFile], found: Any, support: tuple[float, float], u: float) -> np.ndarray:
     """How far rounding may move the lower bound that is next to each threshold, [t].
 
     A bound is computed from the returns of its task above the lower end of the support: its error is some u of the
     mean of these or, with the end added, of the larger of the two. One return in a million times its like does not
-    count, since the bounds that it leaves above a have terms of the size of the others.
+    count, since the bounds that it leaves above a have terms of the size of the others. No difference of two returns
+    is larger than the lower end a - b of its support, which is therefore the size for two policies.
     """
     low = np.asarray(getattr(found, "sampled", found).thresholds, float)
-    bounds = np.asarray(found.lower_bounds, float)
-    tasks = np.abs(bounds[None, :] - low[:, None]).argmin(axis=1)
-    sizes = _sizes(data)[tasks]
-    mean, median = np.nanmean(sizes, axis=1), np.nanmedian(sizes, axis=1)
-    end, near = abs(support_of(record)[0]), np.abs(low)
-    slack = _BOUND * u * np.maximum(np.maximum(near, end), np.minimum(mean, _TYPICAL * np.maximum(near, median)))
-    lowest, highest = support_of(record)
-    return np.minimum(slack, _LARGEST * (highest - lowest))
+    size = np.maximum(np.abs(low), abs(support[0]))
+    if len(data) == 1:
+        bounds = np.asarray(found.lower_bounds, float)
+        sizes = _sizes(data)[np.abs(bounds[None, :] - low[:, None]).argmin(axis=1)]
+        mean, median = np.nanmean(sizes, axis=1), np.nanmedian(sizes, axis=1)
+        size = np.maximum(size, np.minimum(mean, _TYPICAL * np.maximum(np.abs(low), median)))
+    return _BOUND * u * size
 
 
-def _of_means(record: Mapping[str, Any], data: Sequence[ReturnsFile], shares: np.ndarray, u: float) -> np.ndarray:
-    """How far rounding may move a mean over tasks, [t]: some u of the returns, more where it is of a share of tasks."""
-    lowest, highest = support_of(record)
-    ends = [abs(end) for end in (lowest, highest) if np.isfinite(end)]
-    size = max([float(np.nanmean(_sizes(data))), *ends[: 1 + len(data) // 2]])
-    return np.minimum(_BOUND * u * size / shares, _LARGEST * (highest - lowest))
+def _of_means(record: Mapping[str, Any], data: Sequence[ReturnsFile], support: tuple[float, float], u: float) -> float:
+    """How far rounding may move a mean over all tasks: some u of the returns, or of the lower end of the support.
+
+    The averages of two policies are computed before their difference, so that either end may be their size.
+    """
+    ends = [support[0], *(support_of(record) if len(data) > 1 else ())]
+    size = max([float(np.nanmean(_sizes(data))), *(abs(end) for end in ends if np.isfinite(end))])
+    return _BOUND * u * size
 
 
 def _sizes(data: Sequence[ReturnsFile]) -> np.ndarray:
-    """The sizes of the returns that count, [n, all rollouts]; NaN for the others."""
+    """The sizes of the returns that count, [n, all rollouts]; NaN for the others. Of summaries, no less: [n, 1]."""
+    if not all(each.has_rollouts for each in data):
+        return np.concatenate([_largest_mean(each.returns)[:, None] for each in data], axis=1)
     values = [np.where(True if each.where is None else each.where, each.returns, np.nan) for each in data]
     return np.abs(np.concatenate([np.asarray(each, float) for each in values], axis=1))
+
+
+def _largest_mean(summary: Any) -> np.ndarray:
+    """What the mean size of the returns of a task does not exceed by more than rounding, [n]."""
+    low = float(summary.low)
+    if isinstance(summary, Moments):
+        return abs(low) + np.asarray(summary.mean_down(), float)
+    counts, above = np.asarray(summary.counts, float), np.asarray(summary.values, float) - low
+    return abs(low) + counts @ above / counts.sum(axis=1)
 
 
 def told(found: Iterator[tuple[str, Any, Any]], given: str) -> Iterator[str]:

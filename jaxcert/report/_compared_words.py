@@ -16,9 +16,10 @@ def of_words(
     found: Any, question: Question, rows: Sequence[dict[str, Any]], computed: Sequence[dict[str, Any]]
 ) -> tuple[list[str], list[str]]:
     """What is wrong with the sentences (another one, or a figure without support here), and what is worth knowing."""
-    said, lines, notes = _sentences(found, question, rows), [], []
+    said_before = [None if other is row else other for row, other in zip(rows, computed, strict=True)]
+    said, lines, notes = _sentences(found, question, rows, said_before), [], []
     weaker = {
-        name: _sentences(found, question, _weaker(name, least, rows, computed))
+        name: _sentences(found, question, _weaker(name, least, rows, computed), said_before)
         for name, least in question.claims.items()
     }
     for i, (row, other) in enumerate(zip(rows, computed, strict=True)):
@@ -43,12 +44,18 @@ def _weaker(
     return [{**row, name: least(row[name], other[name])} if row[name] is not None else row for row, other in pairs]
 
 
-def _sentences(found: Any, question: Question, rows: Sequence[dict[str, Any]]) -> list[str]:
-    """What these numbers say, in words."""
+def _sentences(
+    found: Any, question: Question, rows: Sequence[dict[str, Any]], said_before: Sequence[dict[str, Any] | None]
+) -> list[str]:
+    """What these numbers say, in words; rows ``said_before`` have a sentence for the same numbers."""
     numbers = {field: _entries(found, field, [row[name] for row in rows]) for name, field in question.columns.items()}
     # An entry of an array of JAX takes far longer to read.
     recorded = jax.tree.map(np.asarray, dataclasses.replace(found, **numbers))
-    return [sentence(recorded, i) for i in range(len(rows))]
+    columns = tuple(question.columns)
+    return [
+        other["sentence"] if other and all(row[name] == other[name] for name in columns) else sentence(recorded, i)
+        for i, (row, other) in enumerate(zip(rows, said_before, strict=True))
+    ]
 
 
 def _entries(found: Any, field: str, column: list[Any]) -> jax.Array:

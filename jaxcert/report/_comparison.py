@@ -48,7 +48,7 @@ def _misfits(record: Mapping[str, Any], question: Question) -> Iterator[str]:
         yield f"fixed_beforehand is {fixed!r}; in an answer to {question.name!r} it is {question.each!r}"
     if question.each is None and len(record["rows"]) != 1:
         yield f"it has {len(record['rows'])} rows; the question {question.name!r} has one"
-    needed, possible = {*question.columns, "sentence"}, {"beta", "advice", "sampled"}
+    needed, possible = {*question.columns, "sentence"}, {"beta", "advice", "sampled", "witness"}
     for i, row in enumerate(record["rows"]):
         for name in sorted(needed - row.keys()):
             yield f"rows {i + 1} has no {name}, which an answer to {question.name!r} has"
@@ -81,7 +81,8 @@ def _of_rows(
     """What differs in the rows, and in what they say."""
     u = float(np.finfo(record["settings"]["dtype"]).eps) / 2
     question, rows = question_named(record["question"]), record["rows"]
-    slack = slack_of(record, data, found, question, u).tolist()
+    policies = data[:-1] if "max_weight" in record["settings"] else data
+    slack = slack_of(record, policies, found, question, u).tolist()
     accepted = list(computed)
     lines = [of_row(row, computed[i], question, u, slack[i]) for i, row in enumerate(rows)]
     for i in [place for place, different in enumerate(lines) if different and question.curve is not None]:

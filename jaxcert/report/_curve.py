@@ -9,6 +9,7 @@ import numpy as np
 
 from jaxcert._validation import kind_of
 from jaxcert.certificates import Certificate, Status
+from jaxcert.certificates._batch_axes import check_single
 from jaxcert.certificates._registry import counts_bounds
 from jaxcert.questions._answers import of_type, sampled
 
@@ -30,7 +31,7 @@ def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Ce
         A certificate whose thresholds are the distinct finite lower bounds, in increasing order.
 
     Raises:
-        ValueError: max_points is less than 2, the certificate is batched, no lower bound is finite, beta was chosen
+        ValueError: max_points is less than 2, the certificate is a batch, no lower bound is finite, beta was chosen
             from the data, or the method counts no lower bounds: call `jaxcert.certify` with more thresholds then, as
             for weighted tasks. For a shift: call
             `jaxcert.certify_shift` with the curve. For a kind of certificate that is not known here.
@@ -47,9 +48,8 @@ def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Ce
         raise ValueError("certificate is of a shift, expected the one of the sampled tasks: shift its curve instead")
     if curve_of(certificate) is None:
         raise ValueError(f"certificate is {kind_of(certificate)}, which has no curve: certify more thresholds instead")
+    check_single(certificate)
     lower_bounds = np.asarray(certificate.lower_bounds)
-    if lower_bounds.ndim != 1:
-        raise ValueError(f"certificate has lower_bounds of shape {lower_bounds.shape}, expected [n]")
     if certificate.beta.ndim:
         raise ValueError("certificate has a beta for each threshold, expected one: certify more thresholds instead")
     if not counts_bounds(certificate):

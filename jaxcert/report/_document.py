@@ -1,32 +1,19 @@
-"""The certificate file: its schema, how it is read and written."""
+"""The certificate file: what it holds besides the certificates, and its text."""
 
 import hashlib
-import importlib.resources
 import json
-import math
 import platform
-from collections.abc import Mapping, Sequence
-from os import PathLike
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
 import jaxlib.version
 import numpy as np
 
-from jaxcert._contents import content_of, parsed
-from jaxcert._extras import import_extra
 from jaxcert._version import __version__
+from jaxcert.certificates._question import Question
+from jaxcert.questions import QUESTIONS
 
-ASSUMPTIONS = (
-    "The tasks were sampled independently from the distribution that new tasks come from or, where a statement names "
-    "another one, from a distribution that differs from it as stated.",
-    "Given the tasks, all rollouts are independent: every rollout of every task had a seed of its own.",
-    "The policy was fixed beforehand; neither these tasks nor these rollouts had a part in its training or selection.",
-    "Every return that is possible lies in the declared support.",
-    "Thresholds (or safety), delta, beta, bound, method and the numbers of tasks and rollouts were settled before the "
-    "data were seen; the number of tasks need not be where a statement holds at every moment of their sampling.",
-    "No task was left out, and whether a rollout is missing does not depend on its outcome.",
-)
 _THEORY = "jaxcert, theory page"
 REFERENCES = {
     "betting": f"{_THEORY}, section 3.5; Ming, Shen and Wang, arXiv 2603.10329, theorem 1",
@@ -38,13 +25,52 @@ REFERENCES = {
     "scenario": "Schnitzer, Jackermeier, Abate and Parker, ICML 2026, arXiv 2602.02098, theorem 5.1",
     "soft": f"{_THEORY}, section 9",
     "attained": f"{_THEORY}, section 12",
-    "equal_local_levels": "jaxcert, page on all thresholds at once",
+    "equal_local_levels": f"{_THEORY}, section 15",
     "attained_levels": f"{_THEORY}, section 12.4",
-    "num_smallest": "jaxcert, page on all thresholds at once",
+    "num_smallest": f"{_THEORY}, section 15.1",
 }
 
 
-FORMAT, FORMAT_VERSION = "jaxcert certificates", 4
+def assumptions_of(questions: Iterable[str]) -> list[str]:
+    """What certificates rest on that answer these questions, with all that was to be settled before the data were seen.
+
+    A name that is no question known here adds no setting.
+
+    Example:
+        >>> print(assumptions_of(["cvar"])[4][:79])
+        Settled before the data were seen: what is asked, alpha, delta, bound, cap, and
+    """
+    known = [QUESTIONS[name] for name in questions if name in QUESTIONS]
+    named = dict.fromkeys(["what is asked", *(name for question in known for name in _given_beforehand(question))])
+    settled = ", ".join(name.replace("_", " ") for name in named)
+    of_lists = [question.listed for question in known] or [False]
+    tasks = [_OF_SAMPLED] * (not all(of_lists)) + [_OF_LISTS] * any(of_lists)
+    moments = "" if all(of_lists) else _AT_EVERY_MOMENT
+    return [*tasks, *(line.format(settled=settled, moments=moments) for line in _OF_ALL)]
+
+
+def _given_beforehand(question: Question) -> list[str]:
+    """The names of what is fixed and of all settings; what has to be declared has one value."""
+    own = [option.name for option in question.options if option.name not in question.declared]
+    return [*([question.each] if question.each else []), *question.settings, *own]
+
+
+_OF_SAMPLED = (
+    "The tasks were sampled independently from the distribution that new tasks come from or, where a statement names "
+    "another one, from a distribution that differs from it as stated."
+)
+_OF_LISTS = "Where a statement is about a list of tasks, the list was fixed beforehand."
+_AT_EVERY_MOMENT = "; the number of tasks need not be where a statement holds at every moment of their sampling"
+_OF_ALL = (
+    "Given the tasks, all rollouts are independent: every rollout of every task had a seed of its own.",
+    "The policy was fixed beforehand; neither these tasks nor these rollouts had a part in its training or selection.",
+    "Every return that is possible lies in the declared support.",
+    "Settled before the data were seen: {settled}, and the numbers of tasks and rollouts{moments}.",
+    "No task was left out, and whether a rollout is missing does not depend on its outcome.",
+)
+
+
+FORMAT, FORMAT_VERSION = "jaxcert certificates", 5
 
 
 def certificate_document(
@@ -66,13 +92,13 @@ def certificate_document(
     Example:
         >>> document = certificate_document([])
         >>> document["format_version"], document["digest"] == document_digest(document)
-        (4, True)
+        (5, True)
     """
     document: dict[str, Any] = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "certificates": list(records),
-        "assumptions": list(ASSUMPTIONS),
+        "assumptions": assumptions_of(record.get("question", "") for record in records),
         "protocol": protocol,
         "checkpoint": None if checkpoint is None else dict(checkpoint),
         "versions": _versions(),
@@ -141,87 +167,3 @@ def _platform() -> dict[str, str]:
         "machine": platform.machine(),
         "device": f"{device.platform}: {device.device_kind}",
     }
-
-
-_DIGITS = 19  # of a 64-bit integer
-
-
-def certificate_schema() -> dict[str, Any]:
-    """The JSON schema of certificate files, draft 2020-12.
-
-    Returns:
-        The schema.
-
-    Example:
-        >>> certificate_schema()["properties"]["format_version"]
-        {'const': 4}
-    """
-    text = importlib.resources.files("jaxcert.report").joinpath("certificate.schema.json").read_text(encoding="utf-8")
-    return json.loads(text)
-
-
-def read_certificate(path: str | PathLike[str]) -> dict[str, Any]:
-    """The document of a certificate file, if it has the form that the schema describes.
-
-    Args:
-        path: the file.
-
-    Returns:
-        The document; nothing of its content is checked.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it is no certificate file, one of another version, or cut short; the message names the place.
-        ImportError: without jsonschema (`pip install 'jaxcert[cli]'`).
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> from jaxcert.report import write_certificates
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder) / "certificate.json"
-        ...     write_certificates(path, [])
-        ...     read_certificate(path)["certificates"]
-        []
-    """
-    content = content_of(path, "a certificate file")
-    try:
-        document = parsed(content.decode("utf-8"), **_STRICT)
-    except ValueError as error:
-        raise ValueError(f"{path}: is not JSON, or cut short ({error})") from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ValueError(f"{path}: is no certificate file: expected an object with the format {FORMAT!r}")
-    if document.get("format_version") != FORMAT_VERSION:
-        version = document.get("format_version")
-        raise ValueError(
-            f"{path}: has version {version!r} of the format, this release of jaxcert reads {FORMAT_VERSION}"
-        )
-    jsonschema = import_extra("jsonschema", "cli")
-    error = jsonschema.exceptions.best_match(
-        jsonschema.Draft202012Validator(certificate_schema()).iter_errors(document)
-    )
-    if error is not None:
-        raise ValueError(f"{path}: {error.json_path[2:] or 'the document'}: {error.message[:200]}")
-    return document
-
-
-def _finite(text: str) -> float:
-    if not math.isfinite(float(text)):
-        raise ValueError(f"{text} is too large")
-    return float(text)
-
-
-def _integer(text: str) -> int:
-    if len(text.lstrip("-")) > _DIGITS:
-        raise ValueError(f"{text[:_DIGITS]}... is too large")
-    return int(text)
-
-
-def _no_number(token: str) -> Any:
-    raise ValueError(f"{token} is no number of JSON")
-
-
-_STRICT: dict[str, Any] = {
-    "parse_float": _finite,
-    "parse_int": _integer,
-    "parse_constant": _no_number,
-}

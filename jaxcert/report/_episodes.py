@@ -78,7 +78,7 @@ def read_csv(content: bytes, wanted: Columns) -> tuple[Returns, list[str]]:
     pa, csv = import_extra("pyarrow", "io"), import_extra("pyarrow.csv", "io")
     if b"\0" in content:
         raise ValueError("not a CSV file: it holds bytes that are not text")
-    _check_quotes(content)
+    check_quotes(content)
     delimiter, header = _header(content, wanted)
     reading = csv.ReadOptions(use_threads=False)  # otherwise pyarrow's messages do not give the row
     # As text, so that a value that is not a number can be named.
@@ -93,11 +93,13 @@ def read_csv(content: bytes, wanted: Columns) -> tuple[Returns, list[str]]:
             ) from error
         raise ValueError(f"cannot be read as CSV, damaged or cut short ({error})") from error
     columns = check_names(table.column_names, wanted)
+    written = table.column(columns.task)
     table = _with_trimmed(table, columns.task, columns.episode)
+    _check_spelled_once(columns.task, written, table.column(columns.task))
     return arrange_table(table if delimiter == "," else _with_points(table, columns.value), columns), table.column_names
 
 
-def _check_quotes(content: bytes) -> None:
+def check_quotes(content: bytes) -> None:
     """Refuse an entry that goes on in the next line: where a quote was lost, rows would silently become part of it."""
     if b'"' not in content:
         return
@@ -132,6 +134,21 @@ def _with_trimmed(table: Any, *names: str | None) -> Any:
         trimmed = compute.utf8_trim_whitespace(table.column(name))
         table = table.set_column(table.column_names.index(name), name, trimmed)
     return table
+
+
+def _check_spelled_once(name: str, written: Any, trimmed: Any) -> None:
+    """Refuse labels that differ in blanks alone: two tasks would silently become one, or one would become two."""
+    compute = import_extra("pyarrow.compute", "io")
+    if len(compute.unique(written)) == len(compute.unique(trimmed)):
+        return
+    seen: dict[str, tuple[int, str]] = {}
+    for row, (label, spelled) in enumerate(zip(trimmed.to_pylist(), written.to_pylist(), strict=True), start=1):
+        first, before = seen.setdefault(label, (row, spelled))
+        if spelled != before:
+            raise ValueError(
+                f"rows {first} and {row}: {name} is {before!r:.40} and {spelled!r:.40}, which differ in blanks alone; "
+                "expected one spelling of each task"
+            )
 
 
 def _with_points(table: Any, name: str) -> Any:

@@ -139,7 +139,8 @@ class Protocol:
             raise ValueError(f"has {found} safeties; expected one of the two")
         question = self._question
         if len(question.inputs) > 1 or question.unrepeated:
-            why = question.unrepeated or "it is of several policies"
+            several = "its weights are no part of a protocol" if question.has_weights else "it is of several policies"
+            why = question.unrepeated or several
             raise ValueError(f"question is {question.name!r}, of which there is no protocol: {why}")
         for name in ("beta", "bound"):
             if getattr(self, name) is not None and not question.takes(name):

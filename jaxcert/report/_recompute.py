@@ -8,12 +8,16 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import certify_shift
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._readers import ReturnsFile
-from jaxcert.returns import Returns, align_tasks, paired
+from jaxcert.returns import Returns, align_tasks, paired, weighted
+from jaxcert.returns._checks import check_values
+from jaxcert.returns._prepared import split_support
+from jaxcert.returns.summaries import Summary
 
 
 def recompute(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Any:
@@ -32,9 +36,11 @@ def recompute(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Any:
     options |= dict(question.declared)
     if question.has_support:
         options["support"] = support_of(record)
+    if question.has_weights:  # an answer names its method as one of weighted tasks
+        options["method"] = str(options["method"]).removeprefix("weighted_")
     with precision(settings["dtype"]):
         fixed = None if question.fixed is None else np.asarray(fixed_of(record), dtype)
-        return shifted(ask(question, data, fixed, options), settings)
+        return shifted(ask(question, data, fixed, options, max_weight=settings.get("max_weight")), settings)
 
 
 def question_named(name: str) -> Question:
@@ -44,41 +50,95 @@ def question_named(name: str) -> Question:
     return QUESTIONS[name]
 
 
-def ask(question: Question, data: Sequence[Returns], fixed: Any, options: Mapping[str, Any]) -> Any:
+def ask(
+    question: Question, data: Sequence[Returns], fixed: Any, options: Mapping[str, Any], *, max_weight: Any = None
+) -> Any:
     """The answer to a question about files of returns, one for each of its inputs, on the same tasks.
 
-    Two files for a question that takes one are pairs of two policies, where it takes these.
+    Two files for a question that takes one are pairs of two policies, where it takes these. With ``max_weight``, a last
+    one has the weight of each task, whether the question has weights or the sample.
 
     Raises:
         ValueError: for another number of files, other tasks, or what the question's function refuses.
     """
-    if len(data) not in question.numbers_of_policies:
-        wanted = ", ".join(question.inputs)
+    is_weighted = question.has_weights or max_weight is not None
+    num_policies = len(data) - is_weighted
+    if num_policies not in question.numbers_of_policies:
+        wanted = ", ".join(("returns", "weights") if is_weighted else question.inputs)
         raise ValueError(f"the question {question.name!r} is of {wanted}; given is {len(data)} of them")
+    for each in data[:num_policies]:
+        _check_support(each, options)
+        _check_finished(each, options)
     if len(data) > 1:
         data = align_tasks(*data)
-    arguments = _of_pairs(*data) if len(data) > len(question.inputs) else _of_inputs(question, data)
+    arguments = _arguments(question, data[:num_policies])
+    for each in data[num_policies:]:
+        arguments |= _weights(question, arguments["returns"], each, max_weight)
     if question.fixed is not None:
         arguments[question.fixed] = fixed
-    return question.function(**arguments, **options)
+    return question.function(**(arguments | dict(options)))
 
 
-def _of_inputs(question: Question, data: Sequence[Returns]) -> dict[str, Any]:
+def _check_support(data: Returns, options: Mapping[str, Any]) -> None:
+    """Raise ValueError for a return outside the support that names its place as the data do: file, row and label.
+
+    The returns of a summary were checked as they were read.
+    """
+    if options.get("support") is None or isinstance(data.returns, Summary):
+        return
+    ends, bound = split_support(options["support"]), BOUNDS.get(options.get("bound") or "")
+    binary = bound is not None and bound.binary and tuple(ends) == (0, 1)  # refused with another support
+    check_values(data.returns, *ends, data.where, binary=binary, place_of=data.place_of)
+
+
+def _check_finished(data: Returns, options: Mapping[str, Any]) -> None:
+    """Raise ValueError for unfinished rollouts where an upper end is certified, which the worst return lowers."""
+    if options.get("complete") and isinstance(data, ReturnsFile) and data.num_unfinished:
+        raise ValueError(
+            f"{data.path}: {data.told}. With complete=True each return is one of a whole rollout, or an upper end is "
+            "too low; expected a file in which all are finished, or a question without an upper end"
+        )
+
+
+def _arguments(question: Question, data: Sequence[Returns]) -> dict[str, Any]:
+    names = [name for name in question.inputs if name.startswith("returns")]
+    return _of_pairs(question, *data) if len(data) > len(names) else _of_inputs(question, names, data)
+
+
+def _weights(question: Question, returns: Any, data: Returns, max_weight: Any) -> dict[str, Any]:
+    """The weights of the tasks, from a file with one number for each, as the question or its sample takes them."""
+    if np.shape(data.returns)[1:] != (1,):
+        raise ValueError(f"{data._name}: has several numbers for a task; expected its weight alone")
+    if data.where is not None and not np.all(data.where):
+        raise ValueError(f"{data._name}: the weights of some tasks are missing (where is False); expected all of them")
+    weights = data.returns[:, 0]
+    return (
+        {"weights": weights} if question.has_weights else {"returns": weighted(returns, weights, max_weight=max_weight)}
+    )
+
+
+def _of_inputs(question: Question, names: Sequence[str], data: Sequence[Returns]) -> dict[str, Any]:
     """Returns and mask of each policy, by the names of the parameters."""
     arguments = {}
-    for name, each in zip(question.inputs, data, strict=True):
+    for name, each in zip(names, data, strict=True):
         arguments |= {name: each.returns, f"where{name.removeprefix('returns')}": each.where}
-    return arguments
+    return arguments | _names(question, data)
 
 
-def _of_pairs(a: Returns, b: Returns) -> dict[str, Any]:
-    return {"returns": paired(a.returns, b.returns, where_a=a.where, where_b=b.where)}
+def _names(question: Question, data: Sequence[Returns]) -> dict[str, Any]:
+    """The names of the tasks, for a question whose sentences name them."""
+    return {"tasks": tuple(map(str, data[0].tasks))} if question.takes("tasks") else {}
+
+
+def _of_pairs(question: Question, a: Returns, b: Returns) -> dict[str, Any]:
+    pairs = paired(a.returns, b.returns, where_a=a.where, where_b=b.where)
+    return {"returns": pairs, **_names(question, [a])}
 
 
 def _value(value: Any, dtype: np.dtype) -> Any:
     """A setting as the function takes it: numbers in the precision of the certificate."""
     if isinstance(value, list):
-        return tuple(np.asarray(value, dtype))
+        return tuple(value) if value and isinstance(value[0], str) else tuple(np.asarray(value, dtype))
     return dtype.type(value) if isinstance(value, float) else value
 
 

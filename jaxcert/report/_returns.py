@@ -79,7 +79,7 @@ def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
         path: the file.
 
     Returns:
-        The facts; empty for a file that says nothing of it or one thing twice, or of another kind.
+        The facts; empty for a file that says nothing of it or one thing twice, or of another kind, and for a folder.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -93,7 +93,8 @@ def returns_facts(path: str | PathLike[str]) -> dict[str, Any]:
         ...     returns_facts(path)
         {'policy': 'mine'}
     """
-    reader = {".npz": _about_archive, ".parquet": _about_parquet}.get(Path(path).suffix.lower())
+    readers = {".npz": _about_archive, ".parquet": _about_parquet}
+    reader = None if Path(path).is_dir() else readers.get(Path(path).suffix.lower())
     content = content_of(path, "returns") if reader else b""
     with in_file(path):
         about = reader(content) if reader else "{}"

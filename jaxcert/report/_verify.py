@@ -8,11 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from jaxcert.certificates._question import Question
+from jaxcert.questions import QUESTIONS
+from jaxcert.report._certificate_schema import read_certificate
 from jaxcert.report._comparison import Compared, compare
-from jaxcert.report._document import ASSUMPTIONS, document_digest, read_certificate
+from jaxcert.report._document import assumptions_of, document_digest
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._protocol_check import equal, of_protocol
 from jaxcert.report._readers import ReturnsFile, read_returns
+from jaxcert.report._recompute import precision, support_of
+from jaxcert.report.folders import read_summary
 from jaxcert.returns._rows import Columns
 
 
@@ -64,14 +69,15 @@ def verify(
     Checked are the digest of the document, the file of returns (its SHA-256) and the columns that were read, what was
     fixed beforehand, every setting and number of violations exactly, every computed number within rounding (risks by 32
     units of it, 2**-24 in single precision; thresholds of a wanted safety by 16 of their size or, since returns are
-    computed above it, of the lower end of the support), every sentence and, given a protocol, that it is the one named
-    and was kept to. A safety in words is never larger than what is computed here. This finds alterations. It cannot
-    find a forgery: whoever makes up returns can compute a certificate of them.
+    computed above it, of the lower end of the support, a - b for a difference of two policies), every sentence and,
+    given a protocol, that it is the one named and was kept to. A safety in words is never larger than what is computed
+    here. This finds alterations. It cannot find a forgery: whoever makes up returns can compute a certificate of them.
 
     Args:
         certificate: the certificate file.
-        returns: the file of returns.
-        others: the files of the other policies, in their order, for a certificate of several.
+        returns: the file of returns, or the folder.
+        others: the files of the other policies, in their order, for a certificate of several; at last that of the
+            weights, for one of weighted tasks.
         protocol: the protocol file; by default the protocol is not checked.
         task: column of the tasks in a table, as in `read_returns`; by default the one that the certificate file
             records. Another column than that is a difference.
@@ -85,7 +91,7 @@ def verify(
         FileNotFoundError: a file is missing.
         ValueError: a file cannot be read, or the certificate is of rollouts that stopped by themselves, or of another
             number of policies.
-        ImportError: without jsonschema (`pip install 'jaxcert[cli]'`).
+        ImportError: without jsonschema-rs (`pip install 'jaxcert[cli]'`).
 
     Example:
         >>> import pathlib, tempfile
@@ -105,10 +111,14 @@ def verify(
     document = read_certificate(certificate)
     records = document["certificates"]
     if any("rollouts" in record for record in records):
-        raise ValueError(f"{certificate}: of rollouts that stopped by themselves, which returns alone do not repeat")
+        held = "; its witnesses are read by an exact check (--exact)" if _has_witnesses(document) else ""
+        raise ValueError(
+            f"{certificate}: of rollouts that stopped by themselves, which returns alone do not repeat{held}"
+        )
+    _check_number(certificate, records, 1 + len(others))
     locked = None if protocol is None else Protocol.read(protocol)
     columns = {"task": task, "episode": episode, "value": value}
-    files = [_read(path, records, place, columns) for place, path in enumerate((returns, *others))]
+    files = [_read_told(path, certificate, records, place, columns) for place, path in enumerate((returns, *others))]
     data = [list(each) for each in zip(*files, strict=True)]
     compared = [compare(record, read) for record, read in zip(records, data, strict=True)]
     differences = [*_of_document(document), *(() if locked is None else of_protocol(document, locked, data))]
@@ -118,27 +128,104 @@ def verify(
     return Verification(tuple(differences), len(records), rows, tuple(notes))
 
 
+def _check_number(certificate: str | PathLike[str], records: Sequence[Mapping[str, Any]], given: int) -> None:
+    """Raise ValueError unless there are as many files of returns as each certificate is made from."""
+    for record in records:
+        files = [record["data"], *record.get("others", [])]
+        asked = QUESTIONS.get(record["question"])
+        if None not in files and len(files) != given and asked is not None and len(files) in _numbers(asked):
+            names = ", ".join(each["file"] for each in files)
+            made = "one file" if len(files) == 1 else f"{len(files)} files"
+            raise ValueError(f"{certificate}: is made from {made} of returns, {names}; given are {given}")
+
+
+def _numbers(question: Question) -> list[int]:
+    """Of how many files its answers are made: of its policies, with or without weights."""
+    return [number + weights for number in question.numbers_of_policies for weights in (0, 1)]
+
+
+def _read_told(
+    path: str | PathLike[str],
+    certificate: str | PathLike[str],
+    records: list[dict[str, Any]],
+    place: int,
+    given: dict[str, str | None],
+) -> list[ReturnsFile]:
+    """The returns of each record; an error ends with what the certificate was made from, as it says itself."""
+    try:
+        return _read(path, records, place, given)
+    except ValueError as error:
+        held = [([record["data"] or {}, *record.get("others", [])])[place:] for record in records]
+        made = list(dict.fromkeys(_made_from(each[0]) for each in held if each and each[0].get("file")))
+        if not made:
+            raise
+        raise ValueError(
+            f"{error}; {certificate} is made from {' and '.join(made)}: expected it, read like that"
+        ) from error
+
+
+def _made_from(data: Mapping[str, Any]) -> str:
+    """A file or folder as its record names it, with the columns that were read."""
+    kind, columns = "the folder" if "folder" in data else "the file", data.get("columns") or {}
+    read = [f"{name} from {column!r}" for name, column in columns.items() if column]
+    return f"{kind} {data['file']} ({', '.join(read) or 'arrays without columns'})"
+
+
 def _read(
     path: str | PathLike[str], records: list[dict[str, Any]], place: int, given: dict[str, str | None]
 ) -> list[ReturnsFile]:
-    """The returns of each record, from the columns that are given or that it names for the file in that place."""
+    """The returns of each record, from the columns that are given or that it names for the file in that place.
+
+    Rollouts without an outcome count as the record says, which the comparison checks like its other entries.
+    """
     chosen = {name: column for name, column in given.items() if column is not None}
     held = [[record["data"] or {}, *record.get("others", [])] for record in records]
     named = [{**((each[place].get("columns") if place < len(each) else None) or {}), **chosen} for each in held]
-    wanted = [each._replace(episode=each.episode or None) for each in (Columns(**columns) for columns in named)]
+    columns = [each._replace(episode=each.episode or None) for each in (Columns(**names) for names in named)]
+    counted = [(each[place] if place < len(each) else {}).get("unfinished") or {} for each in held]
+    wanted = [(each, one.get("counted_as")) for each, one in zip(columns, counted, strict=True)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what is missing is part of the record
-        found = {each: read_returns(path, **each._asdict()) for each in wanted or [Columns()]}
+        if any("folder" in each[0] for each in held):
+            return _read_folder(path, records, held, columns)
+        found = {
+            (each, unfinished): read_returns(path, unfinished=unfinished, **each._asdict())
+            for each, unfinished in wanted or [(Columns(), None)]
+        }
     return [found[each] for each in wanted]
+
+
+def _read_folder(
+    path: str | PathLike[str], records: list[dict[str, Any]], held: list[list[dict[str, Any]]], columns: list[Columns]
+) -> list[ReturnsFile]:
+    """The summary of a folder, as each record says that it was read; once for those that say the same."""
+    found: dict[str, ReturnsFile] = {}
+    places = []
+    for record, (data, *_), names in zip(records, held, columns, strict=True):
+        if "folder" not in data:
+            raise ValueError(f"{path}: some certificates are of a folder, others of a file; expected one of the two")
+        dtype, how = record["settings"]["dtype"], {name: data["folder"][name] for name in ("num_bins", "across")}
+        how |= {"support": support_of(record), "task": names.task, "value": names.value}
+        places.append(f"{dtype} {how}")
+        if places[-1] not in found:
+            with precision(dtype):
+                found[places[-1]] = read_summary(path, **how)
+    return [found[place] for place in places]
 
 
 def _numbered(compared: list[Compared], name: str) -> list[str]:
     return [f"certificate {i + 1}: {line}" for i, each in enumerate(compared) for line in getattr(each, name)]
 
 
+def _has_witnesses(document: Mapping[str, Any]) -> bool:
+    return any(row.get("witness") for record in document["certificates"] for row in record["rows"])
+
+
 def _unchecked(document: Mapping[str, Any], locked: Protocol | None) -> Iterator[str]:
     if locked is None and document["protocol"] is not None:
         yield f"it names the protocol {document['protocol'][:12]}..., which was not given and not checked"
+    if _has_witnesses(document):
+        yield "its witnesses were not checked; an exact check does it (--exact)"
     if locked is not None and locked.policy_sha256 is not None and locked.deterministic is None:
         yield "the protocol locks a policy, but not whether its actions are sampled (deterministic)"
 
@@ -148,8 +235,8 @@ def _of_document(document: Mapping[str, Any]) -> Iterator[str]:
         yield "the document was altered after it was written: its digest is that of another content"
     if not document["certificates"]:
         yield "it holds no certificate"
-    if document["assumptions"] != list(ASSUMPTIONS):
-        yield "its assumptions are not those of this format"
+    if document["assumptions"] != assumptions_of(record["question"] for record in document["certificates"]):
+        yield "its assumptions are not those of this format for its questions"
     part = document["checkpoint"]
     for place, record in enumerate(document["certificates"] if part else ()):
         if not equal(record["settings"]["delta"], part["delta"], np.dtype(np.float32)):

@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxcert._files import write_whole
 from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.certificates._certificate import SAMPLED, is_difference
+from jaxcert.certificates._certificate import is_difference
 from jaxcert.certificates._certify_shift import CHANGED
 from jaxcert.certificates._level_choice import AUTO
 from jaxcert.certificates._question import Question
@@ -21,9 +21,12 @@ from jaxcert.questions import question_of, rows_of
 from jaxcert.questions._answers import plain, sampled
 from jaxcert.report._document import REFERENCES, certificate_document, document_text
 from jaxcert.report._readers import ReturnsFile
+from jaxcert.report._witnesses import with_witnesses
 
 # Fields of an answer that describe it, where it has them.
 _DESCRIBED = ("bound", "method", "simultaneous")
+# Fields that describe it where they are not None.
+_SOMETIMES = ("max_weight",)
 _TOGETHER = "All rows hold together, so that one may be chosen after a look at them."
 _NOTE = "Each row holds for a {} fixed before the data were seen, not for one chosen after a look at the rows."
 _WHOLE = "It holds for settings fixed before the data were seen, not for ones chosen after a look at them."
@@ -38,20 +41,25 @@ def certificate_record(
     question: str | None = None,
     fixed: str | None = None,
     advice: Sequence[Advice | None] | None = None,
+    witness: bool = False,
 ) -> dict[str, Any]:
     """Everything that a third party needs to know about a certificate, as plain values for JSON.
 
     Numbers are taken from the certificate, unrounded; one that is not finite (an open end of the support) is None.
 
     Args:
-        certificate: for one set of tasks, the answer to a question of `jaxcert.questions`.
+        certificate: for one set of tasks, the answer to a question of `jaxcert.questions`; of a batch one element, as
+            `certificate[0, 7]`.
         support: (a, b), as declared; for questions that need none, None.
         data: the file that the returns were read from.
-        others: the files of the other policies, in the order of the function's arguments.
+        others: the files of the other policies, in the order of the function's arguments; at last, for weighted tasks,
+            the file of the weights, with one number for each task, without which nothing is verified.
         question: which question is answered, by its name; needed for means, which answer several.
         fixed: in place of it, what was fixed before the data were seen, "threshold" or "safety".
         advice: of `jaxcert.planning.advise`, for the rows; each has an entry `advice` then, None where there is none.
             If it is shorter (`limit`), the other rows have no such entry.
+        witness: whether each row gets an entry `witness` with what proves it in exact arithmetic (`check_exactly`),
+            where its question has such proofs. It is None where exact arithmetic does not confirm the row.
 
     Returns:
         A dictionary of strings, numbers, lists and dictionaries; `rows` has one entry for each number that was fixed
@@ -59,10 +67,13 @@ def certificate_record(
         have an entry `sampled`: what is certified of the sampled tasks.
 
     Raises:
-        ValueError: the certificate is batched, answers no question that is known or several, or has no rows, as a
+        ValueError: the certificate is a batch, answers no question that is known or several, or has no rows, as a
             ranking; without a support where one is needed; it is about another number of policies than the question or
-            the files; it is a mean over weighted tasks. Some of several safety levels that hold together, if delta was
-            divided among all.
+            the files. Some of several safety levels that hold together, if delta was divided among all. With
+            ``witness``: for an answer that has no such proof, or without ``data``.
+
+    Warns:
+        UserWarning: with ``witness``, exact arithmetic does not confirm a row.
 
     Example:
         >>> import jax.numpy as jnp
@@ -82,7 +93,7 @@ def certificate_record(
     _check_whole(certificate, support, asked)
     together = getattr(certificate, "simultaneous", False)
     names = (getattr(certificate, name, None) for name in ("bound", "method"))
-    return {
+    record = {
         "question": asked.name,
         "settings": _settings(certificate, support, asked),
         "references": {name: REFERENCES[name] for name in names if name in REFERENCES},
@@ -92,6 +103,7 @@ def certificate_record(
         "note": _TOGETHER if together else _NOTE.format(asked.each) if asked.each else _WHOLE,
         "rows": _with_advice(rows, advice),
     }
+    return with_witnesses(record, certificate, asked, data) if witness else record
 
 
 def write_certificates(
@@ -121,7 +133,7 @@ def write_certificates(
         ...     path = pathlib.Path(folder) / "certificate.json"
         ...     write_certificates(path, [])
         ...     json.loads(path.read_text())["format_version"]
-        4
+        5
     """
     document = certificate_document(records, protocol=protocol, checkpoint=checkpoint)
     write_whole(path, document_text(document).encode("utf-8", "backslashreplace"), replace=replace)
@@ -131,15 +143,17 @@ def _check_sample(
     certificate: Any, question: Question, data: ReturnsFile | None, others: Sequence[ReturnsFile]
 ) -> None:
     """Raise ValueError unless the answer is about as many policies as the question and the files."""
-    if getattr(certificate, "source", SAMPLED) != SAMPLED:
-        raise ValueError("certificate is about weighted tasks, and weights are no part of a file of returns")
     num_policies = 2 if is_difference(getattr(certificate, "quantity", "")) else 1
     if num_policies not in question.numbers_of_policies:
         instead = "certify_improvement and certify_mean_difference have records, or fixed='safety' for a level"
         count = "two policies" if num_policies > 1 else "one policy"
         raise ValueError(f"certificate is about {count}, the question {question.name!r} is not ({instead})")
-    if data is not None and 1 + len(others) != num_policies:
-        raise ValueError(f"certificate is about {num_policies} policies; given are {1 + len(others)} files of returns")
+    num_weights = int(getattr(certificate, "max_weight", None) is not None)
+    if data is not None and 1 + len(others) not in (num_policies, num_policies + num_weights):
+        weights = ", and one of weights" * num_weights
+        raise ValueError(
+            f"certificate is about {num_policies} policies{weights}; given are {1 + len(others)} files of returns"
+        )
 
 
 def _check_whole(certificate: Any, support: tuple[float, float] | None, question: Question) -> None:
@@ -166,6 +180,7 @@ def _settings(certificate: Any, support: tuple[float, float] | None, question: Q
     """How it was computed: what the question asks to be recorded, and what describes the answer."""
     answer = sampled(certificate)
     described = [name for name in _DESCRIBED if hasattr(answer, name)]
+    described += [name for name in _SOMETIMES if getattr(answer, name, None) is not None]
     fields = dict.fromkeys([*question.settings.values(), *described])
     return (
         _shift(certificate)
@@ -205,7 +220,14 @@ def _data(data: ReturnsFile) -> dict[str, Any]:
         "num_rollouts": {"min": int(counts.min()), "max": int(counts.max()), "total": int(counts.sum())},
         "dtype": str(data.returns.dtype),
         "columns": None if data.columns is None else data.columns._asdict(),
+        **({"unfinished": _unfinished(data)} if data.num_unfinished else {}),
+        **data.how_read,
     }
+
+
+def _unfinished(data: ReturnsFile) -> dict[str, Any]:
+    """How many rollouts have no outcome of their own, and the return that each of them counts as."""
+    return {"num_rollouts": data.num_unfinished, "counted_as": plain(float(data.unfinished or 0))}
 
 
 def _rows(certificate: Any, question: Question) -> list[dict[str, Any]]:

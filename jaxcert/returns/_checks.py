@@ -1,6 +1,7 @@
 """Checks of the values of returns, as far as they are concrete: the support, the order of the axes, the sums."""
 
 import functools
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -35,8 +36,9 @@ def check_values(
     binary: bool,
     first: tuple[int, ...] = (),
     some_per_task: bool = True,
+    place_of: Callable[[Any], str] | None = None,
 ) -> None:
-    """Raise ValueError that names the first bad value, task and rollout, counted from ``first``.
+    """Raise ValueError that names the first bad value, task and rollout, counted from ``first``, or by ``place_of``.
 
     For device arrays, one scalar is transferred to the host. Values that cannot be read (tracers, several processes)
     are not checked here; they fail closed later.
@@ -48,7 +50,7 @@ def check_values(
     if bad >= 0:
         value = float(np.asarray(x).reshape(-1)[bad])
         place = np.unravel_index(bad, x.shape)
-        raise ValueError(_describe(value, np.add(place, first or 0), low, high, binary))
+        raise ValueError(_describe(value, (place_of or _place)(np.add(place, first or 0)), low, high, binary))
     if where is not None and some_per_task:
         empty = np.argwhere(~np.asarray(where).any(axis=-1))
         if empty.size:
@@ -78,11 +80,13 @@ def _first_bad_on_device(x, low, high, where, *, binary: bool) -> jax.Array:
     return jnp.where(jnp.any(bad), jnp.argmax(bad), -1)
 
 
-def _describe(value: Any, index: Any, low: Any, high: Any, binary: bool) -> str:
+def _place(index: Any) -> str:
     *task, rollout = index
-    place = (
-        f"the return of task {describe_index(task)}, rollout {rollout}" if task else f"the return of rollout {rollout}"
-    )
+    of_task = f"task {describe_index(task)}, " if task else ""
+    return f"the return of {of_task}rollout {rollout}"
+
+
+def _describe(value: Any, place: str, low: Any, high: Any, binary: bool) -> str:
     if not np.isfinite(value):
         return f"{place} is {value}; expected a finite number"
     if binary:
@@ -96,8 +100,13 @@ def describe_index(index: Any) -> str:
     return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
 
 
-def check_sums(x: jax.Array, where: jax.Array | None, support: Support) -> None:
-    """Raise ValueError if a task's returns sum to more than the type can hold; this needs a wide support."""
+def check_sums(
+    x: jax.Array, where: jax.Array | None, support: Support, *, what: str = "the returns of task {task}"
+) -> None:
+    """Raise ValueError if a row of x - a sums to more than the type can hold; this needs a wide support.
+
+    ``what``: is summed, in words, with {task} for the index of the row.
+    """
     if not is_concrete(x, where, *support):
         return
     (low, high), largest = map(float, support), float(jnp.finfo(x.dtype).max)
@@ -107,10 +116,8 @@ def check_sums(x: jax.Array, where: jax.Array | None, support: Support) -> None:
         excess = np.asarray(x, np.float64) - low
         sums = np.sum(excess, axis=-1, where=True if where is None else np.asarray(where))
     if np.any(sums >= largest):
-        task = describe_index(np.argwhere(sums >= largest)[0])
-        raise ValueError(
-            f"the returns of task {task} sum to more than {x.dtype} can hold; certify them in a larger unit"
-        )
+        task = describe_index(np.argwhere(sums >= largest)[0]) if sums.ndim else ""
+        raise ValueError(f"{what.format(task=task)} sum to more than {x.dtype} can hold; certify them in a larger unit")
 
 
 # --- swapped axes -------------------------------------------------------------------------------------------------

@@ -1,12 +1,17 @@
 """Returns from lists of lists, and from data frames with a row per rollout."""
 
 import dataclasses
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from jaxcert.returns._rows import Columns, Returns, arrange, check_missing, in_double, padded
+from jaxcert.returns._rows import Columns, NotNamedError, Returns, arrange, check_missing, in_double, padded
+from jaxcert.returns._sample import refuse_summary
+
+_DIGITS = re.compile("[0-9]+")
 
 
 def from_lists(returns: Mapping[Any, Sequence[float]] | Sequence[Sequence[float]], *, strict: bool = False) -> Returns:
@@ -96,7 +101,7 @@ def align_tasks(*policies: Returns) -> tuple[Returns, ...]:
         As many ``Returns``, in the order of the arguments.
 
     Raises:
-        ValueError: there is none, a task occurs twice, or the policies have different tasks.
+        ValueError: there is none, a task occurs twice, the policies have different tasks, or one is a summary.
 
     Example:
         >>> import jaxcert
@@ -108,14 +113,19 @@ def align_tasks(*policies: Returns) -> tuple[Returns, ...]:
     """
     if not policies:
         raise ValueError("there is no policy; expected the returns of each")
+    for number, each in enumerate(policies):
+        refuse_summary(f"returns of policy {number}", each.returns)
     places = [{label: i for i, label in enumerate(each.tasks.tolist())} for each in policies]
-    for number, (each, rows) in enumerate(zip(policies, places, strict=True)):
+    names = [each._name or f"policies[{number}]" for number, each in enumerate(policies)]
+    for name, each, rows in zip(names, policies, places, strict=True):
         if len(rows) < len(each.tasks):
-            raise ValueError(f"policy {number} has a task twice; expected a label of its own for each")
+            raise ValueError(f"{name} has a task twice; expected a label of its own for each")
         if different := rows.keys() ^ places[0].keys():
+            label = next(iter(different))
+            having, lacking = (name, names[0]) if label in rows else (names[0], name)
             raise ValueError(
-                f"policies 0 and {number} have different tasks, {len(different)} of one of them alone, such as "
-                f"{next(iter(different))!r:.40}; expected both on the same tasks"
+                f"{having} has the task {label!r:.40}, {lacking} has not (tasks that one of them lacks: "
+                f"{len(different)}); expected both on the same tasks"
             )
     orders = [np.asarray([rows[label] for label in places[0]], int) for rows in places]
     return tuple(_reordered(each, order) for each, order in zip(policies, orders, strict=True))
@@ -123,7 +133,8 @@ def align_tasks(*policies: Returns) -> tuple[Returns, ...]:
 
 def _reordered(found: Returns, order: np.ndarray) -> Returns:
     where = None if found.where is None else found.where[order]
-    return dataclasses.replace(found, returns=found.returns[order], where=where, tasks=found.tasks[order])
+    rows = None if found.rows is None else found.rows[order]
+    return dataclasses.replace(found, returns=found.returns[order], where=where, tasks=found.tasks[order], rows=rows)
 
 
 def from_frame(
@@ -212,11 +223,34 @@ def check_names(names: list[Any], columns: Columns, hint: str = "") -> Columns:
     missing = [name for name in wanted if name not in names]
     twice = [name for name in wanted if names.count(name) > 1]
     found = ", ".join(repr(name)[:42] for name in names[:12]) + (", ..." if len(names) > 12 else "")
+    if missing and _is_wide(names, columns):
+        raise ValueError(
+            f"has no column {', '.join(missing)}; found {found}, which look like a column for each trial; "
+            "expected one row per trial, with columns such as task, trial and score (melt makes rows of such a table, "
+            "in pandas, Polars and R)"
+        )
     if missing:
-        raise ValueError(f"has no column {', '.join(missing)}; found {found or 'none'}{hint}")
+        message = f"has no column {', '.join(missing)}; found {found or 'none'}{hint}"
+        raise NotNamedError(message, _guessed(names, columns))
     if twice:
         raise ValueError(f"has more than one column {', '.join(twice)}; found {found}")
     return columns
+
+
+def _is_wide(names: list[Any], columns: Columns) -> bool:
+    """Whether names that differ in a number alone, as s0 and s1, stand where returns and episodes are missing."""
+    if columns.value in names or columns.episode in names:
+        return False
+    stems = Counter(_DIGITS.sub("#", str(name)) for name in names if name != columns.task)
+    return any("#" in stem and count > 1 for stem, count in stems.items())
+
+
+def _guessed(names: list[Any], columns: Columns) -> dict[str, str | None]:
+    """For each missing column one of the table that may be meant; no episodes (None) where too few are left."""
+    left = [str(name) for name in names if name not in columns]
+    parts = [part for part, name in columns._asdict().items() if name is not None and name not in names]
+    named = [part for part in parts if part != "episode" or len(left) >= len(parts)]
+    return dict.fromkeys(parts) | dict(zip(named, left, strict=False))
 
 
 def from_xarray(array: Any, *, task: str = "task", episode: str = "episode", strict: bool = False) -> Returns:

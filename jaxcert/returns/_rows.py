@@ -6,6 +6,7 @@ import functools
 import numbers
 import re
 import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,14 @@ _WORDS: list[dict[Any, bool]] = [{success: True, failure: False} for success, fa
 _OR_WORDS = ", or in all rows true or false, yes or no, pass or fail, passed or failed, success or failure"
 
 
+class NotNamedError(ValueError):
+    """What to read was not named; ``expected`` names it as the arguments of ``read_returns`` do, as an example."""
+
+    def __init__(self, message: str, expected: dict[str, str | None]) -> None:
+        super().__init__(message)
+        self.expected = expected
+
+
 class Columns(NamedTuple):
     """Names of the columns of a table with one row per rollout; the column of episodes may be absent."""
 
@@ -36,7 +45,7 @@ class Columns(NamedTuple):
         Raises:
             ValueError: several others could be meant.
         """
-        return Columns(*map(functools.partial(_in_table, names), self, Columns(), _OTHER_NAMES))
+        return Columns(*map(functools.partial(_in_table, names), Columns._fields, self, Columns(), _OTHER_NAMES))
 
     @staticmethod
     def unnamed_in(names: list[Any]) -> "Columns":
@@ -49,12 +58,13 @@ class Columns(NamedTuple):
 _OTHER_NAMES = ("task",), ("episode", "trial", "rollout", "attempt"), ("return", "score", "success", "passed")
 
 
-def _in_table(names: list[Any], wanted: Any, usual: str | None, others: tuple[str, ...]) -> Any:
+def _in_table(names: list[Any], part: str, wanted: Any, usual: str | None, others: tuple[str, ...]) -> Any:
     if wanted != usual:
         return wanted
     found = _meant(names, usual, others)
     if len(found) > 1:
-        raise ValueError(f"has no column {usual}, and {' and '.join(map(repr, found))}; expected one of these by name")
+        listed = " and ".join(map(repr, found))
+        raise NotNamedError(f"has no column {usual}, and {listed}; expected one of these by name", {part: found[0]})
     return found[0]
 
 
@@ -72,6 +82,8 @@ class Returns:
         returns: float32 or float64 [n, m], one row per task; or bool, of successes. Missing rollouts are NaN, or False.
         where: bool [n, m], False where a rollout is missing; None if none is.
         tasks: the label of each task, [n].
+        rows: int [n, m], the row of the table in which each rollout stands, from 1 on without the header; 0 for a
+            missing one. None if they come from no table.
 
     Example:
         >>> import jaxcert
@@ -84,6 +96,15 @@ class Returns:
     returns: np.ndarray
     where: np.ndarray | None
     tasks: np.ndarray
+    rows: np.ndarray | None = dataclasses.field(default=None, kw_only=True)
+
+    def place_of(self, index: Sequence[int]) -> str:
+        """Which return it is, by the index of task and rollout: with its row, if it has one, and the task's label."""
+        task, rollout = map(int, index)
+        label = self.tasks[task : task + 1].tolist()[0]
+        if self.rows is None:
+            return f"the return of task {label!r:.40}, rollout {rollout}"
+        return f"row {self.rows[task, rollout]}: the return of task {label!r:.40}"
 
     @property
     def num_rollouts(self) -> np.ndarray:
@@ -93,9 +114,19 @@ class Returns:
         return self.where.sum(axis=1)
 
     @property
+    def _name(self) -> str:
+        """What messages call it, where it has a name of its own."""
+        return ""
+
+    @property
+    def most_rollouts(self) -> int:
+        """The number of rollouts for which there is room in each task."""
+        return self.returns.shape[1]
+
+    @property
     def missing(self) -> str:
         """How many tasks lack rollouts that others have, and how many are missing, in words; empty for none."""
-        counts, most = self.num_rollouts, self.returns.shape[1]
+        counts, most = self.num_rollouts, self.most_rollouts
         short = int((counts < most).sum())
         if not short:
             return ""
@@ -106,8 +137,19 @@ class Returns:
 
     def __repr__(self) -> str:
         counts = self.num_rollouts
-        rollouts = f"{counts.max()} rollouts each" if not self.missing else f"{counts.min()} to {counts.max()} rollouts"
-        return f"{type(self).__name__}({len(counts)} tasks, {rollouts})"
+        most = how_many(counts.max(), "rollout")
+        rollouts = f"{most} each" if not self.missing else f"{counts.min()} to {most}"
+        return f"{type(self).__name__}({how_many(len(counts), 'task')}, {rollouts})"
+
+
+def how_many(number: int | np.integer, noun: str) -> str:
+    """So many of them, in words.
+
+    Example:
+        >>> how_many(1, "task"), how_many(2, "task")
+        ('1 task', '2 tasks')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def check_missing(found: Returns, *, strict: bool, place: str = "", stacklevel: int = 3) -> None:
@@ -124,10 +166,13 @@ def arrange(names: Columns, task: np.ndarray, episode: np.ndarray | None, value:
         raise ValueError("has no rows, expected one per rollout")
     tasks, labels = _codes(task, names.task)
     episodes = None if episode is None else _codes(episode, f"{names.episode}")[0]
-    totals = _values(value, names.value)
+    totals = as_totals(value, names.value)
     if episode is not None and episodes is not None:
         _check_pairs(names, tasks, episodes, task, episode)
-    return padded(tasks, totals, labels)
+    found = padded(tasks, totals, labels)
+    rows = np.zeros(found.returns.shape, np.int64)
+    rows[np.ones(rows.shape, bool) if found.where is None else found.where] = np.argsort(tasks, kind="stable") + 1
+    return dataclasses.replace(found, rows=rows)
 
 
 def padded(tasks: np.ndarray, totals: np.ndarray, labels: np.ndarray) -> Returns:
@@ -174,14 +219,14 @@ def _is_empty(entry: Any) -> bool:
     return entry is None or (isinstance(entry, str) and not entry) or (isinstance(entry, float) and np.isnan(entry))
 
 
-def _values(column: np.ndarray, name: str) -> np.ndarray:
+def as_totals(column: np.ndarray, name: str) -> np.ndarray:
     """The returns [rows]: bool if they are successes, the first one of them in words or bool; else finite float64."""
     if column.dtype.kind in "mM":  # NumPy would give the number of its units, such as nanoseconds
         kind = "durations" if column.dtype.kind == "m" else "dates"
         raise ValueError(f"column {name} holds {kind} ({column.dtype}), expected numbers, such as seconds")
     if column.dtype.kind in "biuf":
         values = in_double(column)
-    elif (words := words_like(column[0])) is not None:
+    elif len(column) and (words := words_like(column[0])) is not None:
         return _successes(column, name, words)
     else:
         values = np.fromiter(map(_number, column.tolist()), np.float64, len(column))

@@ -1,4 +1,4 @@
-"""What a sample is: returns of one policy, or two policies on the same tasks, or tasks with weights."""
+"""What a sample is: returns, also without a support, of two policies on the same tasks, or of tasks with weights."""
 
 import dataclasses
 from typing import Any, ClassVar
@@ -8,6 +8,8 @@ import jax
 import numpy as np
 
 from jaxcert._validation import require_real
+from jaxcert.returns._checks import check_axes, check_values
+from jaxcert.returns._prepared import Prepared, to_device
 from jaxcert.returns.summaries import Summary
 
 
@@ -17,8 +19,8 @@ class Paired:
     """Returns of two policies on the same tasks, of which a certificate is about the difference; see ``paired``.
 
     Attributes:
-        returns_a: [..., n, m], those of policy A.
-        returns_b: [..., n, m], those of policy B.
+        returns_a: [..., n, m], of policy A.
+        returns_b: [..., n, m], of policy B.
         where_a: which of them count, [..., n, m], or None.
         where_b: the same for B.
     """
@@ -98,7 +100,7 @@ def paired(
         With confidence 0.99: on a new task from the same distribution,
         the expected return of policy A minus that of policy B is at least 27.49... with probability at least 0.9000.
 
-    Reference: the page on two policies, section on other questions.
+    Reference: the theory page, section 18.1.
     """
     for name, returns in (("returns_a", returns_a), ("returns_b", returns_b)):
         refuse_summary(name, returns)
@@ -135,7 +137,7 @@ def weighted(returns: chex.Array | Summary | Paired, weights: chex.Array, *, max
     Raises:
         ValueError: for weights that are no real numbers. Their values are checked where they are used, as by
             ``certify_weighted``: traced ones fail closed if they are out of range, but whether their mean can be 1, as
-            that of a density ratio, is tested only if they are concrete.
+            a density ratio's has to be, is tested only if they are concrete.
 
     Example:
         >>> import jaxcert
@@ -146,7 +148,21 @@ def weighted(returns: chex.Array | Summary | Paired, weights: chex.Array, *, max
         With confidence 0.99: over new tasks from the reweighted distribution,
         the expected return is at least 761.79... on average.
 
-    Reference: the page on weighted tasks, equations (2) and (3).
+    Reference: the theory page, equations (20.2) and (20.3).
     """
     require_real("weights", weights)
     return Weighted(returns, weights, max_weight)
+
+
+def prepare_without_support(returns: Any, where: Any, validate: bool, *, needed_by: str) -> Prepared:
+    """Returns [..., n, m] rounded down, in a support that holds every number; ``needed_by`` is for the message."""
+    if isinstance(returns, Summary):
+        raise ValueError(f"returns are a summary, without single rollouts; {needed_by} needs an array")
+    # An explicit transfer, which a guard allows.
+    low, high = jax.device_put((np.float32(-np.inf), np.float32(np.inf)))
+    prepared = to_device(returns, low, high, where, certificate=True)
+    if validate:
+        values = returns if isinstance(returns, jax.Array) else np.asarray(returns)
+        check_values(values, -np.inf, np.inf, prepared.where, binary=False)
+        check_axes(prepared.returns, prepared.where)
+    return prepared

@@ -20,12 +20,14 @@ from jaxcert.rollouts._gymnasium import collect_gymnasium
 from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy, brax_policy
 from jaxcert.rollouts._resumption import AdaptiveCertificate
+from jaxcert.rollouts._trials import Trials
 
 __all__ = [
     "AdaptiveCertificate",
     "MultiTaskEnv",
     "Policy",
     "PolicyCertificate",
+    "Trials",
     "adaptive_facts",
     "brax_policy",
     "certify_adaptive",

@@ -23,7 +23,7 @@ from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episod
 from jaxcert.rollouts._resumption import AdaptiveCertificate, resumed
 from jaxcert.rollouts._slots import SCHEDULES, Limits, Run, Worker, first_run, go_on
 from jaxcert.sequential._rule import MOST_ROLLOUTS, Bets, Rule, Settings, prepare_rule, takes_table
-from jaxcert.sequential._wealth import certificate_of, start
+from jaxcert.sequential._wealth import about_successes, certificate_of, start
 
 _NO_LIMIT, _MOST_ROLLOUTS = 2**31 - 1, 2**28
 # Seconds between two looks of the host at a run that it watches.
@@ -134,8 +134,8 @@ def certify_adaptive(
     _check_host(run, deadline, progress, resume)
     run = run if resume is None else resumed(run, worker.tasks, resume)
     ends = Limits(jnp.asarray(max_rollouts, jnp.int32), needed, jnp.asarray(_NO_LIMIT, jnp.int32))
-    watch = _Watch(deadline, progress, functools.partial(_result, worker, delta))
-    found = _result(worker, delta, _drive(env, schedule, worker, run, ends, watch))
+    watch = _Watch(deadline, progress, functools.partial(_result, worker, delta, bool(binary)))
+    found = _result(worker, delta, bool(binary), _drive(env, schedule, worker, run, ends, watch))
     if validate and is_concrete(found.state.valid):
         _check_valid(found)
     return found
@@ -263,9 +263,9 @@ def _drive(env: MultiTaskEnv, schedule: str, worker: Worker, run: Run, limits: L
 # --- the result ---------------------------------------------------------------------------------------------------
 
 
-def _result(worker: Worker, delta: jax.Array, run: Run) -> AdaptiveCertificate:
+def _result(worker: Worker, delta: jax.Array, binary: bool, run: Run) -> AdaptiveCertificate:
     return AdaptiveCertificate(
-        certificate=certificate_of(run.state, delta),
+        certificate=about_successes(certificate_of(run.state, delta), binary),
         state=run.state,
         tasks=worker.tasks,
         num_started=run.num_started,

@@ -15,7 +15,7 @@ from jaxcert.rollouts._resumption import AdaptiveCertificate, task_columns
 from jaxcert.sequential import SequentialState
 from jaxcert.sequential._file import from_arrays, to_arrays
 from jaxcert.sequential._replay import check_replay
-from jaxcert.sequential._wealth import certificate_of
+from jaxcert.sequential._wealth import about_successes, certificate_of
 
 _STATE, _TASKS = "state_", "task_"
 _COUNTS = ("num_started", "num_unfinished")
@@ -39,7 +39,7 @@ def save_adaptive(
 ) -> None:
     """Write an adaptive run to an `.npz` file, completely or not at all: as `progress`, after every look.
 
-    The file has the rollouts in the order in which they were taken in (`rollout_task`, `rollout_number` among those of
+    The file has the rollouts in the order in which they were taken in (`rollout_task`, `rollout_number` within
     the task, `rollout_return`), the parameters of the tasks (`task_...`), the figures of the certificate
     (`thresholds`, `safety`, `epsilon`, `num_violations`, `delta`), the state of the experiment (`state_...`), and
     `about`, the sentences of the certificate and the facts as JSON. Its returns are no sample of a fixed size, and
@@ -118,7 +118,7 @@ def load_adaptive(path: str | os.PathLike[str]) -> AdaptiveCertificate:
         tasks = {name: column for name, column in arrays.items() if name.startswith(_TASKS)}
         _check_tasks(tasks, state)
         check_replay(state, arrays["rollout_task"], arrays["rollout_return"])
-        certificate = certificate_of(state, jnp.asarray(arrays["delta"]))
+        certificate = about_successes(certificate_of(state, jnp.asarray(arrays["delta"])), bool(state.is_binary))
         _check_figures(arrays, certificate)
         _check_passed_after(arrays, state)
     return AdaptiveCertificate(
@@ -194,7 +194,7 @@ def _check(arrays: Mapping[str, np.ndarray]) -> SequentialState:
 
 
 def _check_figures(arrays: Mapping[str, np.ndarray], certificate: Certificate) -> None:
-    """Raise ValueError for figures that are not those of the certificate, up to rounding."""
+    """Raise ValueError for figures that differ from the certificate's by more than rounding."""
     room = _ROUNDING * float(np.finfo(certificate.epsilon.dtype).eps) / 2
     given: dict[str, Any] = {name: np.asarray(getattr(certificate, name)) for name in _FIGURES}
     for name, found in {**given, "rollout_number": _numbers(arrays["rollout_task"])}.items():

@@ -110,8 +110,8 @@ def certify_policy(
     else:
         rounded = probability("delta", delta, dtype, "down", validate=False)
         chosen = None if beta is None else probability("beta", beta, dtype, "nearest", validate=False)
-    levels = cast(thresholds, dtype, "up"), rounded, chosen
-    found = _certify_policy(env, as_policy(policy), key, *levels, **budget, **names)
+    given = cast(thresholds, dtype, "up"), rounded, chosen
+    found = _certify_policy(env, as_policy(policy), key, *given, **budget, **names)
     status = found.certificate.status
     if not validate or not is_concrete(status):
         return found
@@ -151,8 +151,8 @@ def _certify_policy(
     key_tasks, key_rollouts = jax.random.split(key_apart(key))
     tasks = env.sample_tasks(key_tasks, num_tasks)
     returns = collect(env, policy, tasks, key_rollouts, num_rollouts=num_rollouts, max_bytes=max_bytes, validate=False)
-    levels = {"delta": delta, "beta": beta}
-    certificate = certify(returns, thresholds, support=env.support, validate=False, **levels, **names)
+    settings = {"support": env.support, "delta": delta, "beta": beta, **names}
+    certificate = certify(returns, thresholds, validate=False, **settings)
     return PolicyCertificate(certificate, returns, tasks, policy.deterministic)
 
 
@@ -163,5 +163,5 @@ def _say_what_is_wrong(
     num_rollouts, key_rollouts = found.returns.shape[1], jax.random.split(key_apart(key))[1]
     collect(env, policy, found.tasks, key_rollouts, num_rollouts=num_rollouts, max_bytes=max_bytes)
     made = found.certificate
-    levels = {"delta": made.delta, "beta": beta, "bound": made.bound, "method": made.method}
-    certify(found.returns, made.thresholds, support=env.support, **levels)
+    settings = {"delta": made.delta, "beta": beta, "bound": made.bound, "method": made.method}
+    certify(found.returns, made.thresholds, support=env.support, **settings)

@@ -16,6 +16,7 @@ from jaxcert.returns import discounted_return, reach_avoid, truncated_return
 from jaxcert.rollouts._collect import count_tasks
 from jaxcert.rollouts._host_envs import Envs, Stepped, opener
 from jaxcert.rollouts._host_policy import Actor, actor_of
+from jaxcert.rollouts._mujoco_warnings import mujoco_warnings
 from jaxcert.rollouts._policy import episode_key
 
 
@@ -217,6 +218,9 @@ def collect_gymnasium(
     Returns:
         Returns, float [n, m], on the default device; rounded down. Sums without a discount are in double precision.
 
+    Warns:
+        RuntimeWarning: what MuJoCo would print for each environment and episode, once.
+
     Raises:
         TypeError: if the policy is not a policy, or gives actions of another type than the environment takes.
         ValueError: for numbers or shapes that do not fit, actions or rewards that are not finite, rewards below
@@ -242,14 +246,17 @@ def collect_gymnasium(
     each = _task_list(tasks)
     rows = np.repeat(np.arange(len(each)), num_rollouts)
     seeds, keys = _random(key, len(rows))
-    returns, open_envs = np.empty(len(rows)), opener(make_env, each[0])
-    for start in range(0, len(rows), num_envs):
-        some = slice(start, start + num_envs)
-        envs = open_envs([each[row] for row in rows[some]])
-        try:
-            returns[some] = episode_returns(envs, actor(keys[some]), metric, seeds[some].tolist(), episode_length)
-        finally:
-            envs.close()
+    returns = np.empty(len(rows))
+    with mujoco_warnings() as listen:
+        open_envs = opener(make_env, each[0])
+        listen()
+        for start in range(0, len(rows), num_envs):
+            some = slice(start, start + num_envs)
+            envs = open_envs([each[row] for row in rows[some]])
+            try:
+                returns[some] = episode_returns(envs, actor(keys[some]), metric, seeds[some].tolist(), episode_length)
+            finally:
+                envs.close()
     return cast(returns.reshape(len(each), num_rollouts), jnp.result_type(float), "down")
 
 

@@ -15,7 +15,14 @@ from jaxcert.numerics._rounding import cast, compute_dtype, convert
 from jaxcert.returns._checks import possible
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.sequential._rule import Bets, prepare_rule
-from jaxcert.sequential._wealth import SequentialCertificate, SequentialState, advance, certificate_of, start
+from jaxcert.sequential._wealth import (
+    SequentialCertificate,
+    SequentialState,
+    about_successes,
+    advance,
+    certificate_of,
+    start,
+)
 
 
 def init(
@@ -125,7 +132,9 @@ def certificate(state: SequentialState, delta: chex.Numeric) -> SequentialCertif
         >>> print(certificate(init(20, 0.5, support=(0, 1)), 0.1))
         With confidence 0.9: nothing is certified about an expected return of at least 0.5.
     """
-    return certificate_of(state, probability("delta", delta, state.beta.dtype, "down", validate=True, scalar=True))
+    delta = probability("delta", delta, state.beta.dtype, "down", validate=True, scalar=True)
+    successes = is_concrete(state.is_binary) and bool(np.all(state.is_binary))
+    return about_successes(certificate_of(state, delta), successes)
 
 
 def _checked_tasks(tasks: np.ndarray, n: int) -> np.ndarray:

@@ -13,9 +13,10 @@ from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._prepare import prepare
 from jaxcert.bounds._prepare_array import task_shape
-from jaxcert.certificates._arguments import choose, planned_beta, prepare_levels, prepare_thresholds
+from jaxcert.certificates._arguments import choose, planned_beta, prepare_levels, prepare_thresholds, warn_outside
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certify import curve_of_counts
+from jaxcert.certificates._missing import missing_of_counts
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.certificates._soft import SOFT
 from jaxcert.returns._prepared import Prepared, Support, is_successes
@@ -24,6 +25,7 @@ from jaxcert.sequential._rule import Bets, Rule, Settings, check_give_up, prepar
 from jaxcert.sequential._wealth import (
     SequentialCertificate,
     SequentialState,
+    about_successes,
     advance,
     certificate_of,
     soft_certificate,
@@ -94,6 +96,9 @@ def certify_sequential(
     Raises:
         ValueError: as ``certify``; for a summary, which keeps no order; for a ``give_up`` outside [0, 1).
 
+    Warns:
+        UserWarning: for thresholds outside the support, as ``certify``.
+
     Example:
         >>> import jaxcert
         >>> from jaxcert.sequential import certify_sequential
@@ -116,11 +121,12 @@ def certify_sequential(
     chosen, certificate = choose("method", method, _METHODS)
     beta = beta if chosen.from_returns is None else planned_beta(chosen.from_returns, beta, prepared)
     delta, beta = prepare_levels(chosen, delta, beta, task_shape(prepared)[-1], dtype, validate)
-    thresholds = prepare_thresholds(thresholds, dtype, validate)
+    given, thresholds = thresholds, prepare_thresholds(thresholds, dtype, validate)
+    warn_outside("thresholds", given, prepared[1:3], validate)
     limits = {"give_up": give_up, "max_rollouts_per_task": prepared.returns.shape[-1], "binary": binary}
     rule = prepare_rule(thresholds, beta, prepared[1:3], bets=bets, **limits)
     state = _run(prepared, thresholds, beta, rule.settings, rule.is_predictable)
-    return certificate(state, delta)
+    return about_successes(certificate(state, delta), bool(binary) or is_successes(returns))
 
 
 @functools.partial(jax.jit, static_argnums=4)
@@ -163,6 +169,7 @@ SEQUENTIAL = Question(
     options=(Option("give_up", float, "Give a task up when its evidence falls below this", check=check_give_up),),
     advised=True,
     curve=curve_of_counts,
+    missing=missing_of_counts,
     stops=True,
     unrepeated="its rollouts stopped by themselves, by a rule that a record does not hold",
 )

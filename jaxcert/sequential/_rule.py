@@ -83,6 +83,11 @@ _GIVE_UP, _GIVE_UP_COINS = 0.5, 0.1
 Bets = Sequence[float | str]
 
 
+def usual_rule(binary: bool) -> tuple[tuple[float, ...], float]:
+    """The bets, and the wealth at which a task is left, unless others are given."""
+    return (_BETS_ON_COINS, _GIVE_UP_COINS) if binary else (BETS, _GIVE_UP)
+
+
 class Settings(NamedTuple):
     """The last fields of a ``SequentialState``."""
 
@@ -122,11 +127,12 @@ def prepare_rule(
         ValueError: for bets outside (0, 1], a ``give_up`` outside [0, 1), a bad number of rollouts; for binary returns
             without a number of rollouts, with predictable bets, another support, or traced arguments.
     """
-    give_up = (_GIVE_UP_COINS if binary else _GIVE_UP) if give_up is None else give_up
+    usual_bets, usual_give_up = usual_rule(binary)
+    give_up = usual_give_up if give_up is None else give_up
     check_give_up("give_up", give_up)
     if max_rollouts_per_task is not None:
         check_count("max_rollouts_per_task", max_rollouts_per_task)
-    bets = (_BETS_ON_COINS if binary else BETS) if bets is None else _checked(bets)
+    bets = usual_bets if bets is None else _checked(bets)
     numbers = np.array([np.nan if bet == PREDICTABLE else bet for bet in bets], thresholds.dtype)
     most = min(max_rollouts_per_task or _NO_LIMIT, _NO_LIMIT)
     goal = _by_ville(thresholds, beta)

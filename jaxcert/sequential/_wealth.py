@@ -9,9 +9,9 @@ import jax.numpy as jnp
 
 from jaxcert.bounds._bound import usable
 from jaxcert.bounds._padding import Tasks, padded_tasks
-from jaxcert.certificates._access import BY_THRESHOLD
+from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.certificates._certificate import Certificate
+from jaxcert.certificates._certificate import PROBABILITY_OF_SUCCESS, Certificate
 from jaxcert.certificates._compiled import certify_derived, certify_given
 from jaxcert.certificates._soft import SOFT, soft_count
 from jaxcert.numerics._elementary import quotient
@@ -207,7 +207,7 @@ class SequentialCertificate(Certificate, shifts=True):
         1400
     """
 
-    num_rollouts_used: jax.Array = dataclasses.field(metadata=BY_THRESHOLD)
+    num_rollouts_used: jax.Array = dataclasses.field(metadata=along("task", "threshold"))
 
 
 def certificate_of(state: SequentialState, delta: jax.Array) -> SequentialCertificate:
@@ -215,6 +215,11 @@ def certificate_of(state: SequentialState, delta: jax.Array) -> SequentialCertif
     found = certify_given("sequential", BINOMIAL, padded_tasks(state.lower_bounds), state.thresholds, state.beta, delta)
     fields = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
     return SequentialCertificate(**fields, num_rollouts_used=state.num_rollouts_used)
+
+
+def about_successes(found: SequentialCertificate, successes: bool) -> SequentialCertificate:
+    """The certificate in the words for returns of 0 and 1, if they are."""
+    return dataclasses.replace(found, quantity=PROBABILITY_OF_SUCCESS) if successes else found
 
 
 def soft_certificate(state: SequentialState, delta: jax.Array) -> SequentialCertificate:

@@ -162,13 +162,13 @@ def fill_counted(result: SweepResult, plan: Plan, each: Pass, budget: int, count
 
     Every piece goes through the steps of ``certify``, with seeds as a leading axis, for each beta and delta.
     """
-    grid, method = plan.grid, plan.grid.methods.index(each.name)
-    place = (budget, grid.bounds.index(each.bound), method)
+    grid, index = plan.grid, plan.grid.methods.index(each.name)
+    place = (budget, grid.bounds.index(each.bound), index)
     deltas, thresholds = delta_values(grid, plan.dtype), cast_host(np.asarray(grid.thresholds), plan.dtype, "up")
     for seeds, some in tiles((plan.num_seeds, len(thresholds)), each.piece):
         piece = jax.device_put((_alone(counts[:, seeds], plan.masked), thresholds[some]))
         for beta, delta in itertools.product(range(len(grid.betas)), range(len(deltas))):
-            level = None if grid.betas[beta] is None else result.beta[budget, method, beta, delta]
+            level = None if grid.betas[beta] is None else result.beta[budget, index, beta, delta]
             found = _certified(plan, each, *piece, *jax.device_put((level, deltas[delta])))
             for name in field_types(plan.dtype):
                 getattr(result, name)[(seeds, *place, beta, delta, some)] = getattr(found, name)
@@ -203,28 +203,28 @@ def certificates(plan: Plan, support: Any, bounds: Iterable[np.ndarray]) -> Swee
 
 def _fill_all(result: SweepResult, plan: Plan, each: Pass, budget: int, lower: np.ndarray, table: _Table) -> None:
     """The certificates of a budget and a bound, by all methods that count its lower bounds."""
-    for index, method in enumerate(plan.grid.methods):
-        if method in COUNTING:
+    for index, name in enumerate(plan.grid.methods):
+        if name in COUNTING:
             _fill(result, plan, each, budget, index, lower, table(index, lower.shape[-1]))
 
 
-def _table(plan: Plan, method: int, n: int) -> Solution:
-    """The table of a method for n tasks; kept on the host, since there may be one for each budget."""
-    betas = beta_values(plan.grid, n, plan.dtype)[method]
-    deltas, described = delta_values(plan.grid, plan.dtype), METHODS[plan.grid.methods[method]]
-    return jax.device_get(solve_tables(described, plan.table_size, plan.dtype.type(n), betas, deltas))
+def _table(plan: Plan, index: int, n: int) -> Solution:
+    """The table of the method at that index for n tasks; kept on the host, since there may be one for each budget."""
+    betas = beta_values(plan.grid, n, plan.dtype)[index]
+    deltas, method = delta_values(plan.grid, plan.dtype), METHODS[plan.grid.methods[index]]
+    return jax.device_get(solve_tables(method, plan.table_size, plan.dtype.type(n), betas, deltas))
 
 
 def _fill(
-    result: SweepResult, plan: Plan, each: Pass, budget: int, method: int, lower: np.ndarray, table: Solution
+    result: SweepResult, plan: Plan, each: Pass, budget: int, index: int, lower: np.ndarray, table: Solution
 ) -> None:
-    """Look up the certificates of a budget, bound and method, and copy them into the result."""
-    grid, betas = plan.grid, result.beta[budget, method]
-    place = (budget, grid.bounds.index(each.bound), method)
-    described, chosen = METHODS[grid.methods[method]], np.searchsorted(each.betas, betas)
+    """Look up the certificates of a budget, bound and method, given by its index, and copy them into the result."""
+    grid, betas = plan.grid, result.beta[budget, index]
+    place = (budget, grid.bounds.index(each.bound), index)
+    method, chosen = METHODS[grid.methods[index]], np.searchsorted(each.betas, betas)
     deltas, thresholds = delta_values(grid, plan.dtype), cast_host(np.asarray(grid.thresholds), plan.dtype, "up")
     for seeds, some in tiles((plan.num_seeds, len(thresholds)), each.piece):
-        cells = look_up(described, lower[:, seeds], chosen, table, betas, deltas, thresholds[some])
+        cells = look_up(method, lower[:, seeds], chosen, table, betas, deltas, thresholds[some])
         for name, values in cells.items():
             getattr(result, name)[(seeds, *place, ..., some)] = values
 

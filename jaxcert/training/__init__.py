@@ -2,7 +2,8 @@
 
 from jaxcert.training._brax_env import brax_env
 from jaxcert.training._brax_training import brax_compatibility
-from jaxcert.training._certifying import Checkpoint, CheckpointBudget, Reached
+from jaxcert.training._certifying import Checkpoint, Reached
+from jaxcert.training._checkpoint_budget import CheckpointBudget
 from jaxcert.training._checkpoints import PENDULUM, SMALL, PPOSettings, find_policy
 from jaxcert.training._hook import CertificationHook
 from jaxcert.training._log import tensorboard_writer, wandb_writer

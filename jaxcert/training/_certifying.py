@@ -1,7 +1,5 @@
 """What is certified at a checkpoint, and the record of it."""
 
-import dataclasses
-import math
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -11,63 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import SingleDeviceSharding
 
-from jaxcert._validation import check_count, check_open_unit, is_count
+from jaxcert._validation import check_open_unit
 from jaxcert.bounds._betting import BETTING
 from jaxcert.certificates import Certificate, Status, binomial_epsilon, certify_safety_level
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._level_choice import refuse_choice
 from jaxcert.rollouts import MultiTaskEnv, Policy, certify_adaptive, certify_policy
-
-
-@dataclasses.dataclass(frozen=True)
-class CheckpointBudget:
-    r"""Levels :math:`\delta_1, \delta_2, \dots` with :math:`\sum_c \delta_c \le \delta`.
-
-    Each checkpoint c is certified at its own level, on its own tasks and rollouts. Then with probability at least
-    1 - delta all their certificates hold at once, so that the best one may be used, and training may stop at the first
-    that is good enough. With a planned number of checkpoints,
-
-    .. math:: \delta_c = \delta / C \quad (c \le C), \qquad \text{otherwise} \qquad
-              \delta_c = \frac{6 \delta}{\pi^2 c^2}.
-
-    Attributes:
-        delta: failure probability of all checkpoints together, in (0, 1).
-        num_checkpoints: C, the maximum number of checkpoints; None for any number.
-
-    Raises:
-        ValueError: for a delta outside (0, 1), or a C that is not a positive integer.
-
-    Example:
-        >>> budget = CheckpointBudget(0.01, num_checkpoints=10)
-        >>> round(budget.level(1), 6), round(CheckpointBudget(0.01).level(2), 6)
-        (0.001, 0.00152)
-
-    Reference: the theory page, section on looking during training.
-    """
-
-    delta: float
-    num_checkpoints: int | None = None
-
-    def __post_init__(self) -> None:
-        check_open_unit("delta", self.delta)
-        if self.num_checkpoints is not None and not is_count(self.num_checkpoints):
-            raise ValueError(f"num_checkpoints is {self.num_checkpoints!r}; expected a whole number, or None")
-
-    def level(self, checkpoint: int) -> float:
-        """The delta of a checkpoint, counted from 1; rounded down.
-
-        Raises:
-            ValueError: for a checkpoint below 1, or beyond the planned number.
-        """
-        check_count("checkpoint", checkpoint)
-        if self.num_checkpoints is None:
-            # A few roundings in double precision, each of relative size 2**-53.
-            return 6 * self.delta / (math.pi**2 * checkpoint**2) * (1 - 2**-49)
-        if checkpoint > self.num_checkpoints:
-            raise ValueError(
-                f"checkpoint {checkpoint} comes after the {self.num_checkpoints} that delta was divided among"
-            )
-        return math.nextafter(self.delta / self.num_checkpoints, 0)
 
 
 class Checkpoint(NamedTuple):

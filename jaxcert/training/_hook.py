@@ -20,7 +20,6 @@ from jaxcert.rollouts._multi_task import kind_of_returns
 from jaxcert.training._certifying import (
     Certified,
     Checkpoint,
-    CheckpointBudget,
     Reached,
     check_adaptive,
     mean_return,
@@ -29,6 +28,7 @@ from jaxcert.training._certifying import (
     until_decided,
     with_fixed_number,
 )
+from jaxcert.training._checkpoint_budget import CheckpointBudget
 from jaxcert.training._ledger import Ledger, digest
 
 Scalars = Mapping[str, float]
@@ -129,6 +129,7 @@ class CertificationHook:
         self._check()
         self.ledger = Ledger(log)
         self.checkpoints: list[Checkpoint] = []
+        self._waiting: Callable[[], None] | None = None
 
     def _check(self) -> None:
         """Raise now for what would be refused at the first checkpoint, when delta is already spent."""
@@ -162,17 +163,10 @@ class CertificationHook:
             Reached: when ``stop`` says so.
             ValueError: as ``certify_policy``, and after the last checkpoint that the budget planned.
         """
-        checkpoint = self._certified(step, make_policy, params)
-        self.checkpoints.append(checkpoint)
-        finite = {name: value if np.isfinite(value) else None for name, value in self.scalars(checkpoint).items()}
-        reached = self.stop is not None and bool(self.stop(checkpoint))
-        facts = self._facts(checkpoint)
-        name = digest(checkpoint.params)
-        self.ledger.finish(checkpoint.number, checkpoint.step, name, {**finite, **facts}, reached=reached)
-        for writer in self.writers:
-            writer(step, self.scalars(checkpoint))
-        if reached:
-            raise Reached(checkpoint, make_policy)
+        try:
+            self._record(step, make_policy, params)
+        finally:
+            self._tell()  # what waits for this checkpoint is not lost with it
 
     def is_certified(self, step: int, params: Any) -> bool:
         """Whether the log has the certificate of this policy at this step."""
@@ -221,6 +215,19 @@ class CertificationHook:
         certificates = safety, found.performance
         return Checkpoint(number, int(step), delta, *certificates, mean, spent, params, found.num_started)
 
+    def _record(self, step: int, make_policy: Callable[..., Any], params: Any) -> None:
+        checkpoint = self._certified(step, make_policy, params)
+        self.checkpoints.append(checkpoint)
+        finite = {name: value if np.isfinite(value) else None for name, value in self.scalars(checkpoint).items()}
+        reached = self.stop is not None and bool(self.stop(checkpoint))
+        facts = self._facts(checkpoint)
+        name = digest(checkpoint.params)
+        self.ledger.finish(checkpoint.number, checkpoint.step, name, {**finite, **facts}, reached=reached)
+        for writer in self.writers:
+            writer(step, self.scalars(checkpoint))
+        if reached:
+            raise Reached(checkpoint, make_policy)
+
     def _found(self, policy: Policy, key: jax.Array, delta: float) -> Certified:
         if self.adaptive:
             levels = {"until": self.until, "delta": delta, "beta": self.settings["beta"]}
@@ -253,15 +260,28 @@ class CertificationHook:
     ) -> Callable[[int, dict[str, Any]], None]:
         """Wrap a ``progress_fn`` of Brax so that it also gets the scalars of the checkpoint of the same step.
 
-        Brax evaluates before the first checkpoint and after the others, so the metrics of step 0 have no scalars.
+        Brax's PPO evaluates before the first checkpoint and after the others. So metrics that come before any
+        checkpoint wait for it, or for the next metrics if no checkpoint comes between. If its certificate raises, they
+        come without it.
         """
 
-        def wrapped(step: int, metrics: dict[str, Any]) -> None:
+        def tell(step: int, metrics: dict[str, Any]) -> None:
             last = self.checkpoints[-1] if self.checkpoints else None
             extra = self.scalars(last) if last is not None and last.step == step else {}
             progress_fn(step, {**metrics, **extra})
 
+        def wrapped(step: int, metrics: dict[str, Any]) -> None:
+            self._tell()
+            self._waiting = lambda: tell(step, metrics)
+            if self.checkpoints:
+                self._tell()
+
         return wrapped
+
+    def _tell(self) -> None:
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting()
 
 
 def _shown(value: float) -> str:

@@ -2,8 +2,6 @@
 
 import contextlib
 import hashlib
-import json
-import os
 import warnings
 from collections.abc import Mapping
 from fractions import Fraction
@@ -13,63 +11,11 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxcert._chained import append, end_last, has_chain, line_of, lines_of, linked
 from jaxcert._contents import parsed
 from jaxcert._extras import import_extra
-from jaxcert._files import check_output, naming
-from jaxcert.training._certifying import CheckpointBudget
-
-# The last entry of each line.
-_CHAIN = "chain"
-# How each line begins; and what completes one that was cut short within a name or before it, or within a value or after
-# it, which may be text, a number, a word or a list of these.
-_HEAD = b'{"number": '
-_ESCAPED = (b'"', b'n"', *(b"0" * i + b'"' for i in range(1, 5)))
-_WORDS = tuple(word[i:] for word in (b"true", b"false", b"null") for i in range(1, len(word)))
-_ENDS = (
-    *(text + b": 0}" for text in (b"", *_ESCAPED)),
-    b' "a": 0}',
-    *(value + end for value in (b"", b"0", *_ESCAPED, *_WORDS) for end in (b"}", b"]}")),
-)
-
-
-def line_of(entry: Mapping[str, Any], chains: list[str]) -> tuple[str, str]:
-    """The line of an entry after the entries with these hashes, without its ending, and its own hash."""
-    chain = _chain(entry, chains)
-    return json.dumps({**entry, _CHAIN: chain}, allow_nan=False), chain
-
-
-def linked(entry: Mapping[str, Any], chains: list[str], *, is_chained: bool) -> str:
-    """The hash of an entry after entries with these hashes; ValueError for another, or none where others have one."""
-    chain = _chain(entry, chains)
-    if is_chained and _CHAIN not in entry:
-        raise ValueError("has no chain, expected the hash of all entries up to it, which earlier entries have")
-    if entry.get(_CHAIN, chain) != chain:
-        raise ValueError("its chain is not the hash of all entries up to it: one was altered, is missing or was added")
-    return chain
-
-
-def has_chain(entry: Mapping[str, Any]) -> bool:
-    """Whether an entry has a hash; entries of earlier versions have none."""
-    return _CHAIN in entry
-
-
-def _chain(entry: Mapping[str, Any], chains: list[str]) -> str:
-    text = json.dumps({name: value for name, value in entry.items() if name != _CHAIN})
-    return hashlib.sha256("".join([*chains[-1:], text]).encode()).hexdigest()
-
-
-def is_start(line: bytes) -> bool:
-    """Whether it is what a write that was cut short leaves: the start of one entry, without its end."""
-    if not (line.startswith(_HEAD) or _HEAD.startswith(line)):
-        return False
-    return line == _HEAD[: len(line)] or any(_is_object(line + end) for end in _ENDS)
-
-
-def _is_object(line: bytes) -> bool:
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
+from jaxcert._files import check_output
+from jaxcert.training._checkpoint_budget import CheckpointBudget
 
 
 def entry_of(line: bytes) -> dict[str, Any]:
@@ -180,10 +126,7 @@ class Ledger:
         if self.path is None:
             return
         text, chain = line_of(line, self._chains)
-        with naming(self.path), self.path.open("a") as file:
-            file.write(f"{text}\n")
-            file.flush()
-            os.fsync(file.fileno())
+        append(self.path, text)
         self._chains.append(chain)
 
     def _refresh(self, *, cut: bool) -> None:
@@ -197,12 +140,11 @@ class Ledger:
 
     def _read(self, path: Path, *, cut: bool) -> None:
         content = path.read_bytes()
-        *lines, torn = content.split(b"\n")
-        is_cut_short = is_start(torn)
+        lines, torn = lines_of(content)
         deltas: dict[int, Fraction] = {}
         chains: list[str] = []
         num_bare = 0
-        for i, line in enumerate(lines if is_cut_short or not torn else [*lines, torn]):
+        for i, line in enumerate(lines):
             try:
                 entry = entry_of(line)
                 chains.append(linked(entry, chains, is_chained=i > num_bare))
@@ -215,8 +157,8 @@ class Ledger:
         self.deltas, self._chains = deltas, chains
         if num_bare and not cut:
             warnings.warn(f"{path}: its first {num_bare} lines {_BARE}", stacklevel=4)
-        if torn and cut:
-            _end(path, torn, len(content), is_cut_short=is_cut_short)
+        if cut:
+            end_last(path, content, torn)
 
     def _take(self, entry: Mapping[str, Any], deltas: dict[int, Fraction]) -> None:
         """An entry after the checkpoints of ``deltas``: the next one, or the result of one of them."""
@@ -229,17 +171,3 @@ class Ledger:
             raise ValueError("is done, and expected the number and certify/delta of a line before it")
         else:
             self.done[entry["step"], entry["policy"]] = bool(entry.get("reached"))
-
-
-def _end(path: Path, torn: bytes, size: int, *, is_cut_short: bool) -> None:
-    """End a last line that has no ending, before another one is written: one that is cut short is taken away.
-
-    It was never synchronised to disk, so that no tasks were drawn for it. One that is complete counts, which is safe.
-    """
-    if not is_cut_short:
-        with naming(path), path.open("ab") as file:
-            file.write(b"\n")
-        return
-    warnings.warn(f"{path}: its last line was incomplete, and is cut off: {torn[:60]!r}", stacklevel=2)
-    with naming(path):
-        os.truncate(path, size - len(torn))

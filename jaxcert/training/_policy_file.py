@@ -83,8 +83,8 @@ class Network(NamedTuple):
     """A kind of network.
 
     Attributes:
-        arrays: from the parameters of training to floating-point arrays by name; ValueError for those of another
-            network.
+        arrays: from the parameters of training to floating-point arrays by name; ValueError for parameters of
+            another network.
         policy: from such arrays, and whether it is deterministic, to a policy; ValueError for arrays that do not fit.
     """
 
@@ -118,7 +118,7 @@ def save_policy(path: str | Path, params: Any, *, environment: str, network: str
         params: as returned by ``train``.
         environment: the environment on which it was trained; checked again on loading.
         network: ``"brax"`` for the actor of ``brax.training.agents.ppo`` with SiLU between layers and a tanh-normal
-            distribution, from (normaliser, policy, value); ``"sequence"`` for that of ``zones.sequence_policy``.
+            distribution, from (normaliser, policy, value); ``"sequence"`` for ``zones.sequence_policy``'s own.
         **facts: numbers and strings, such as steps and machine.
 
     Raises:
@@ -182,7 +182,7 @@ def policy_facts(path: str | Path) -> dict[str, Any]:
 def sample_policy(name: str, *, deterministic: bool = True) -> Policy:
     """A trained policy shipped with the package.
 
-    It was trained by this package, that of the robots on the physical versions of the tasks; the README beside the
+    It was trained by this package, for the robots on the physical versions of the tasks; the README beside the
     files describes how, for how long, and how good it is.
 
     Args:

@@ -30,6 +30,11 @@ def styles() -> Iterator[dict[str, Any]]:
             yield {"color": colour, "linestyle": _LINES[(i + turn) % len(_LINES)], "linewidth": 1.4}
 
 
+def as_point(style: dict[str, Any]) -> dict[str, Any]:
+    """The style of what would be a line without any width: a marker of its own in place of each kind of line."""
+    return {**style, "marker": MARKERS[_LINES.index(style["linestyle"])], "markersize": 4}
+
+
 @contextlib.contextmanager
 def drawing(ax: Any, size: tuple[float, float] | None = None) -> Iterator[Any]:
     """The axes given, with the user's sizes; without any, the axes of a new figure of pyplot, for one column.

@@ -9,8 +9,22 @@ import numpy as np
 from jaxcert._validation import kind_of
 from jaxcert.baselines import PlugInEstimate
 from jaxcert.certificates import Certificate, confidence
+from jaxcert.certificates._question import Question
+from jaxcert.questions import question_of
 from jaxcert.questions._answers import of_type
-from jaxcert.report.plots._axes import GREY, drawing, dress, name, styles
+from jaxcert.report.plots._axes import GREY, as_point, drawing, dress, name, styles
+from jaxcert.report.plots._seed_spread import (
+    Quantiles,
+    Spread,
+    check_batch,
+    check_quantiles,
+    explain_band,
+    median_words,
+    shade,
+    singular,
+    spread_of,
+    thresholds_of,
+)
 from jaxcert.sweep import SweepResult
 
 
@@ -19,27 +33,38 @@ def plot_certificates(
     *,
     exact: tuple[chex.Array, chex.Array] | None = None,
     points: Sequence[tuple[float, float]] = (),
+    band: str = "",
+    quantiles: Quantiles = (0, 1),
     title: str = "",
+    question: str | None = None,
     ax: Any = None,
 ) -> Any:
     r"""Draw the certified safety of one or several certificates as step curves.
 
     Safety does not increase with the threshold, so a certificate at a threshold holds at every lower one as well:
-    between two thresholds a curve shows the value of the upper one. Thresholds may be in any order.
+    between two thresholds a curve shows the value of the upper one. Thresholds may be in any order. What would be a
+    curve without any width, as of a single threshold, is a point.
 
     Args:
-        certificates: one, or several by their label in the legend. All have the same delta; safety is [t], not batched.
+        certificates: one, or several by their label in the legend. All have the same delta; safety is [t], or with
+            `band` [seeds, t].
         exact: thresholds [g] in increasing order and the exact safety S(B) [g] there, where it is known.
         points: (threshold, certified safety) pairs to mark.
+        band: what the axis of a batch runs over, in a word, such as "seed". Then the curve is the median over it, and
+            the band shows how the certificates vary; it is no confidence band, and the median is no certificate.
+        quantiles: lower and upper end of the band, shares of the batch; by default from the least to the largest.
         title: text before the confidence in the title, such as the name of the task distribution.
+        question: the name of the one that all of them answer. It says which axis was fixed beforehand: by default the
+            thresholds; for "safety_level", whose certificates are of the same type, the safety.
         ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper.
 
     Returns:
         The axes; `save_figure` writes their figure.
 
     Raises:
-        ValueError: no certificate, one of no share of tasks (a mean, say), a batched one, or certificates with
-            different delta; one that answers no question that is known.
+        ValueError: no certificate, one of no share of tasks (a mean, say), or certificates with different delta; one
+            that answers no question that is known, or not the one that is named; a batch without `band`, or over
+            several axes.
         ImportError: matplotlib is missing (`pip install 'jaxcert[plot]'`).
 
     Example:
@@ -49,45 +74,77 @@ def plot_certificates(
         ...     jnp.linspace(0.0, 1.0, 50), jnp.linspace(0.0, 1.0, 21), delta=0.01, beta=0.05)
         >>> plot_certificates({"binomial": certificate}, title="Example").get_title()
         'Example: certified with confidence 0.99'
+        >>> import numpy as np
+        >>> seeds = jaxcert.certify_lower_bounds(  # [5 seeds, 50 tasks]
+        ...     np.random.default_rng(0).uniform(size=(5, 50)), jnp.linspace(0.0, 1.0, 21), delta=0.01, beta=0.05)
+        >>> plot_certificates(seeds, band="seed").get_legend_handles_labels()[1]
+        ['median of 5 seeds', 'from the lowest to the highest seed; no confidence band']
     """
     named = certificates if isinstance(certificates, Mapping) else {"": certificates}
-    claim = _claim(named)
+    band = singular(band)
+    claim = _claim(named, band)
+    check_quantiles(quantiles, band or "seed")
+    asked = [question_of(one, question, each="threshold") for one in named.values() if _holds(one)]
     left = min([float(certificate.thresholds.min()) for certificate in named.values()] + [x for x, _ in points])
     with drawing(ax) as ax:
         ax.margins(x=0.02)
         if exact is not None:
             ax.plot(*exact, color="black", linewidth=0.9, label="exact S(B)")
         for (label, certificate), style in zip(named.items(), styles(), strict=False):
-            ax.plot(*_steps(certificate, left), drawstyle="steps-pre", label=_label(label, certificate), **style)
+            _draw(ax, label, certificate, left, style, band, quantiles)
+        if band:
+            explain_band(ax, band, quantiles)
         if points:
             ax.plot(*zip(*points, strict=True), "o", color=GREY, markersize=4, zorder=3, label="requested")
-        together = all(getattr(one, "simultaneous", False) for one in named.values())
-        when = "all at once" if together else "each fixed beforehand"
         heading = f"{title}: {claim}" if title else claim.capitalize()
-        certified = "certified " if any(map(_holds, named.values())) else ""
-        level = "margin c" if all(map(_compares, named.values())) else "threshold B"
-        dress(ax, title=heading, xlabel=f"{level}, {when}", ylabel=f"{certified}safety 1−ε")
+        dress(ax, title=heading, **_axis_names(named, asked))
         ax.set_ylim(-0.02, 1.02)
     return ax
 
 
-def _claim(certificates: Mapping[str, Certificate]) -> str:
+def _draw(
+    ax: Any, label: str, certificate: Any, left: float, style: dict[str, Any], band: str, quantiles: Quantiles
+) -> None:
+    """A curve; of a batch the median and a band."""
+    x, safety = _steps(certificate, left)
+    text = _label(label, certificate)
+    style = as_point(style) if np.ptp(x) == 0 else style
+    if not certificate.batch_shape:
+        ax.plot(x, safety, drawstyle="steps-pre", label=text, **style)
+        return
+    spread = spread_of(safety, quantiles)
+    ax.plot(x, spread.middle, drawstyle="steps-pre", label=median_words(text or "", band, len(safety)), **style)
+    shade(ax, x, spread, style, step="pre")
+
+
+def _claim(certificates: Mapping[str, Certificate], band: str) -> str:
     """The title's statement; raises for certificates that cannot be drawn."""
     if not certificates:
         raise ValueError("certificates is empty, expected at least one to draw")
     for certificate in certificates.values():
         if _holds(certificate) and not of_type(certificate)[0].has_curve:
             raise ValueError(f"certificates hold {kind_of(certificate)}; expected certificates of a share of new tasks")
-    batched = [label for label, certificate in certificates.items() if certificate.safety.ndim != 1]
-    if batched:
-        raise ValueError(f"certificate {batched[0]!r} is batched, expected safety of shape [t]")
-    deltas = sorted({confidence(float(certificate.delta)) for certificate in certificates.values()})
+    if band and not any(certificate.batch_shape for certificate in certificates.values()):
+        raise ValueError(f"band is {band!r}; expected a batch of certificates to draw the spread of")
+    for label, certificate in certificates.items():
+        if certificate.batch_shape:
+            _check_batch(label, certificate, band)
+    held = [float(delta) for certificate in certificates.values() for delta in np.ravel(certificate.delta)]
+    deltas = sorted(set(map(confidence, held)))
     if len(deltas) > 1:
         raise ValueError(f"certificates have confidence {', '.join(deltas)}, expected the same for all of one plot")
     sound = {_holds(certificate) for certificate in certificates.values()}
     if sound == {True}:
-        return f"certified with confidence {deltas[0]}"
+        return f"{f'each {band} ' if band else ''}certified with confidence {deltas[0]}"
     return f"no certificate, but as with confidence {deltas[0]}" if sound == {False} else f"confidence {deltas[0]}"
+
+
+def _check_batch(label: str, certificate: Any, band: str) -> None:
+    one = ", ".join("0" for _ in certificate.batch_shape)
+    some = ", ".join([":", *("0" for _ in certificate.batch_shape[1:])])
+    instead = f"certificate[{one}], or band='seed' with certificate[{some}]"
+    name = f"certificate {label!r}" if label else "certificate"
+    check_batch(certificate, (f"one axis, of {band}s",) if band else (), instead, name=name)
 
 
 def _holds(certificate: Any) -> bool:
@@ -95,9 +152,15 @@ def _holds(certificate: Any) -> bool:
     return not isinstance(certificate, PlugInEstimate)
 
 
-def _compares(certificate: Any) -> bool:
-    """Whether it is of several policies."""
-    return _holds(certificate) and len(of_type(certificate)[0].inputs) > 1
+def _axis_names(certificates: Mapping[str, Certificate], asked: Sequence[Question]) -> dict[str, str]:
+    """Which axis was fixed beforehand and which is certified; ``asked``: what those that are no estimates answer."""
+    together = all(getattr(one, "simultaneous", False) for one in certificates.values())
+    when = "all at once" if together else "each fixed beforehand"
+    compares = len(asked) == len(certificates) and all(len(question.inputs) > 1 for question in asked)
+    level, safety = "margin c" if compares else "threshold B", "safety 1−ε"
+    if any(question.finds_threshold for question in asked):
+        return {"xlabel": f"certified {level}", "ylabel": f"{safety}, {when}"}
+    return {"xlabel": f"{level}, {when}", "ylabel": f"certified {safety}" if asked else safety}
 
 
 def _label(label: str, certificate: Any) -> str | None:
@@ -107,20 +170,18 @@ def _label(label: str, certificate: Any) -> str | None:
 
 
 def _steps(certificate: Certificate, left: float) -> tuple[np.ndarray, np.ndarray]:
-    """Thresholds in increasing order and the safety there; the safety at the lowest one extends down to `left`."""
-    thresholds = np.asarray(certificate.thresholds)
+    """Thresholds in increasing order and the safety there, [..., t]; at the lowest one it extends down to `left`."""
+    thresholds = thresholds_of(certificate)
     order = np.argsort(thresholds)
-    safety = np.asarray(certificate.safety)[order]
-    return np.append(left, thresholds[order]), np.append(safety[0], safety)
+    safety = np.asarray(certificate.safety)[..., order]
+    return np.append(left, thresholds[order]), np.concatenate([safety[..., :1], safety], axis=-1)
 
 
 # Axes of a sweep whose settings make one curve each.
 _SETTINGS = ("budget", "bound", "method", "beta", "delta")
 
 
-def plot_sweep(
-    result: SweepResult, *, quantiles: tuple[float, float] = (0.1, 0.9), title: str = "", ax: Any = None
-) -> Any:
+def plot_sweep(result: SweepResult, *, quantiles: Quantiles = (0.1, 0.9), title: str = "", ax: Any = None) -> Any:
     """Draw the certified safety against the threshold for every setting: its median over seeds, and a band.
 
     The band shows how certificates vary between seeds; it is no statement about the true safety.
@@ -146,19 +207,17 @@ def plot_sweep(
         >>> [line.get_label() for line in plot_sweep(result).lines]
         ['binomial', 'scenario']
     """
-    if not 0 <= quantiles[0] <= quantiles[1] <= 1:
-        raise ValueError(f"quantiles is {quantiles!r}, expected two shares of the seeds in increasing order")
+    check_quantiles(quantiles)
     thresholds = np.asarray(result.grid.thresholds)
     order = np.argsort(thresholds)
-    low, middle, high = np.quantile(result.safety, (quantiles[0], 0.5, quantiles[1]), axis=0)[..., order]
+    low, middle, high = (each[..., order] for each in spread_of(result.safety, quantiles))
     labels = _labels(result)
     with drawing(ax) as ax:
         for place, style in zip(np.ndindex(*middle.shape[:-1]), styles(), strict=False):
+            style = as_point(style) if np.ptp(thresholds) == 0 else style
             ax.plot(thresholds[order], middle[place], label=labels[place] or None, **style)
             if len(result.safety) > 1:
-                ax.fill_between(
-                    thresholds[order], low[place], high[place], color=style["color"], alpha=0.2, linewidth=0
-                )
+                shade(ax, thresholds[order], Spread(low[place], middle[place], high[place]), style)
         dress(ax, title=title, xlabel="threshold B", ylabel="certified safety 1−ε")
         ax.set_ylim(-0.02, 1.02)
     return ax

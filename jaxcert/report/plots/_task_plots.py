@@ -1,13 +1,12 @@
-"""Plots by task, and by training step."""
+"""Plots by task, and of plans."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import chex
 import numpy as np
 
 from jaxcert._extras import import_extra
-from jaxcert.certificates import floor_figures
 from jaxcert.planning import Plan
 from jaxcert.report.plots._axes import MARKERS, drawing, dress, styles
 
@@ -83,8 +82,9 @@ def plot_performance(returns: Mapping[str, chex.Array] | chex.Array, *, title: s
         means[label] = np.sort(np.nanmean(np.asarray(values), axis=1))
     with drawing(ax) as ax:
         for (label, sorted_means), style in zip(means.items(), styles(), strict=False):
+            # Up to each mean the share of those from it on; none lies beyond the largest.
             share = 1 - np.arange(len(sorted_means) + 1) / len(sorted_means)
-            x = np.concatenate([sorted_means[:1], sorted_means])
+            x = np.append(sorted_means, sorted_means[-1])
             ax.plot(x, share, drawstyle="steps-pre", label=label or None, **style)
         dress(ax, title=title, xlabel="mean return of a task, at least", ylabel="share of the sampled tasks")
         ax.set_ylim(-0.02, 1.02)
@@ -125,41 +125,4 @@ def plot_plan(plan: Plan, *, ax: Any = None) -> Any:
         ax.xaxis.set_major_formatter("{x:g}")
         ax.xaxis.set_minor_formatter(import_extra("matplotlib.ticker", "plot").NullFormatter())
         dress(ax, title=plan.wish, xlabel="rollouts per task (sequential: at most)", ylabel=ylabel)
-    return ax
-
-
-if TYPE_CHECKING:
-    from jaxcert.training import Checkpoint
-
-
-def plot_training(checkpoints: Sequence["Checkpoint"], *, title: str = "", ax: Any = None) -> Any:
-    """Draw the certified safety at every checkpoint of a training run, one line per threshold.
-
-    With the probability that the run's budget leaves, the certificates of all checkpoints hold at once.
-
-    Args:
-        checkpoints: of a `jaxcert.training.CertificationHook`, with thresholds.
-        title: of the axes.
-        ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper.
-
-    Returns:
-        The axes; `save_figure` writes their figure.
-
-    Raises:
-        ValueError: no checkpoint, or one without a certificate at thresholds.
-        ImportError: matplotlib is missing (`pip install 'jaxcert[plot]'`).
-
-    Example:
-        >>> plot_training(hook.checkpoints)  # doctest: +SKIP
-    """
-    if not checkpoints or any(one.safety is None for one in checkpoints):
-        raise ValueError("expected checkpoints with certificates at thresholds, at least one")
-    certificates = [one.safety for one in checkpoints if one.safety is not None]
-    steps, safety = [one.step for one in checkpoints], np.stack([np.asarray(one.safety) for one in certificates])
-    with drawing(ax) as ax:
-        for place, (threshold, style) in enumerate(zip(certificates[0].thresholds.tolist(), styles(), strict=False)):
-            label = f"at least {floor_figures(threshold)}"
-            ax.plot(steps, safety[:, place], marker=MARKERS[place % len(MARKERS)], markersize=3, label=label, **style)
-        dress(ax, title=title, xlabel="environment steps", ylabel="certified safety 1−ε")
-        ax.set_ylim(-0.02, 1.02)
     return ax
