@@ -11,11 +11,12 @@ from jaxcert.questions import QUESTIONS
 SURFACES: dict[str, Callable[[Question], bool]] = {
     "file": lambda question: bool(question.columns),
     "verify": lambda question: bool(question.columns) and not question.unrepeated,
+    "exact": lambda question: question.witness is not None,
     "protocol": lambda question: len(question.inputs) == 1 and not question.unrepeated,
-    "page": lambda question: len(question.inputs) == 1 and bool(question.columns),
+    "page": lambda question: bool(question.columns) and "weights" not in question.inputs,
     "plot": lambda question: question.has_curve,
     "advice": lambda question: question.advised,
-    "command line": lambda question: bool(question.columns) and not question.unrepeated,
+    "command line": lambda question: bool(question.columns) and not question.unrepeated and not question.has_weights,
     "two policies": lambda question: 2 in question.numbers_of_policies,
     "sweep": lambda question: question.name == "safety",
 }

@@ -25,7 +25,7 @@ NOTEBOOKS = (
 NEEDS = {
     "gymnasium": ("gymnasium", "gymnasium"),
     "brax_training": ("brax", "jaxcert[brax,notebooks]"),
-    "from_plan_to_report": ("jsonschema", "jaxcert[cli,notebooks]"),
+    "from_plan_to_report": ("jsonschema_rs", "jaxcert[cli,notebooks]"),
 }
 _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 _LONGEST_CELL = 600  # seconds

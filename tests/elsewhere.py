@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from jaxcert.tasks import MultiTaskEnv
+from jaxcert.tasks import MultiTaskEnv, from_brax
 
 
 def sample_scale(key):
@@ -19,13 +19,10 @@ def brax_pendulum():
     envs = pytest.importorskip("brax.envs", reason="needs the extra brax")
     base = envs.get_environment("inverted_pendulum", backend="generalized")
 
-    def environment(scale):
-        env = copy.copy(base)
-        inertia = base.sys.link.inertia.replace(mass=base.sys.link.inertia.mass.at[1].multiply(scale))
-        env.sys = base.sys.replace(link=base.sys.link.replace(inertia=inertia))
-        return env
+    def heavier(sys, scale):
+        return sys.tree_replace({"link.inertia.mass": sys.link.inertia.mass.at[1].multiply(scale)})
 
-    return MultiTaskEnv(environment, sample_scale, 50, (0.0, 50.0), name="inverted_pendulum")
+    return from_brax(base, heavier, sample_scale, episode_length=50, support=(0.0, 50.0))
 
 
 def brax_reacher():

@@ -35,7 +35,7 @@ def carry_out(text: str, folder: Path) -> list[str]:
     [
         ("Add a bound", "cantelli", "tests/test_registries.py", 5),
         ("Add a method", "hoeffding_risk", "tests/test_registries.py", 7),
-        ("Add a question", "median", "tests/questions/test_surfaces.py", 10),
+        ("Add a question", "median or spread", "tests/questions", 20),
         ("Add an environment", "coin_game", "tests/tasks/test_environments.py", 3),
     ],
     ids=["bound", "method", "question", "environment"],
@@ -46,7 +46,8 @@ def test_an_example_passes_the_tests_of_its_registry(section, name, tests, numbe
     for folder in ("jaxcert", "tests"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    assert len(carry_out(chapter, tmp_path)) == 1
+    new = carry_out(chapter, tmp_path)
+    assert len(new) == len(name.split(" or "))
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
     # One call that prints the location of the package and runs the tests of the additions.
     found = subprocess.run(
@@ -58,3 +59,8 @@ def test_an_example_passes_the_tests_of_its_registry(section, name, tests, numbe
     outcome = subprocess.run(run, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert outcome.returncode == 0, outcome.stdout + outcome.stderr
     assert f"{number} passed" in outcome.stdout
+    if "spread" in name:  # the docstring of a function that is exported nowhere yet
+        run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--doctest-modules", new[-1]]
+        outcome = subprocess.run(run, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+        assert "1 passed" in outcome.stdout

@@ -1,11 +1,14 @@
 """The fenced blocks of README.md and docs/, run as written."""
 
+import ast
+import builtins
 import contextlib
 import importlib.util
 import io
 import itertools
 import re
 import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -13,16 +16,17 @@ from typing import NamedTuple
 import jax
 import numpy as np
 import pytest
-from cli_harness import command
+from cli_harness import Outcome, command
+from tool_files import TAU, monitor, written
 
 import jaxcert
 from jaxcert import report
 
 ROOT = Path(__file__).parents[1]
-# What needs the extras brax, gymnax or xland, which not every block names that does.
-NEEDS_BRAX = re.compile(r"brax|mujoco|gymnax|xminigrid|\btrain\(|InvertedPendulum")
-# Of no extra: run where they are installed.
-OF_OTHERS = re.compile(r"^(?:from|import) (torch|stable_baselines3)\b", re.MULTILINE)
+# What needs the extras brax or gymnax, which not every block names that does.
+NEEDS_BRAX = re.compile(r"brax|mujoco|gymnax|\btrain\(")
+# Run where they are installed.
+OF_OTHERS = re.compile(r"^(?:from|import) (torch|stable_baselines3|jumanji|navix|jaxmarl)\b", re.MULTILINE)
 
 
 class Block(NamedTuple):
@@ -76,6 +80,25 @@ def commands(name: str) -> list[list[str]]:
     return [words[1:] for line in lines if (words := shlex.split(line, comments=True))[:1] == ["jaxcert"]]
 
 
+def shown(name: str) -> dict[tuple[str, ...], list[str]]:
+    """The lines that the text says a command prints: a text block right after its block, or in a table its row."""
+    text = (ROOT / name).read_text()
+    after = re.findall(r"^```console\n((?:(?!```).*\n)*)```\n\n```text\n((?:(?!```).*\n)*)```$", text, re.MULTILINE)
+    found = {tuple(shlex.split(call.splitlines()[-1])[1:]): said.splitlines() for call, said in after}
+    rows = re.findall(r"^\|[^|]*\| `jaxcert ([^`]*)`[^|]*\| ([^|]*) \|", text, re.MULTILINE)
+    return found | {tuple(shlex.split(call)): [said] for call, said in rows}
+
+
+def fed(words: list[str]) -> Outcome:
+    """The outcome of a command, which may end in ``< FILE``."""
+    if "<" not in words:
+        return command(*words)
+    *words, _, name = words
+    with Path(name).open() as file, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdin", file)
+        return command(*words)
+
+
 @pytest.fixture(autouse=True)
 def _as_a_user_has_it(tmp_path, monkeypatch):
     """JAX with its default settings, in an empty folder."""
@@ -89,15 +112,29 @@ def _with_files():
     """The files that the text assumes."""
     pandas = pytest.importorskip("pandas")
     returns = jaxcert.sample_returns("cheetah")
-    for file in ("returns.npz", "seed0.npz", "seed1.npz", "new.npz", "old.npz"):
+    for file in ("returns.npz", "seed0.npz", "seed1.npz", "checkpoint1.npz", "new.npz"):
         np.savez(file, returns=returns)
+    np.savez("old.npz", returns=0.7 * returns[:, ::-1])
+    np.savez("older.npz", returns=0.5 * returns)
     task, episode = np.indices(returns.shape).reshape(2, -1)
     table = pandas.DataFrame({"task_id": task, "episode_id": episode, "total_return": np.ravel(returns)})
     table.to_parquet("returns.parquet")
     Path("scores.csv").write_text("world;score\nhill;0,5\nhill;1,0\nmaze;0,75\nmaze;0,25\n")
     passed = np.random.default_rng(3).random((60, 5)) < 0.9
-    trials = [f"{task},{trial},{ok}" for (task, trial), ok in np.ndenumerate(passed)]
-    Path("trials.csv").write_text("\n".join(["task,trial,success", *trials, ""]))
+    for file, kept in (("trials.csv", passed), ("once.csv", passed[:, :1])):
+        rows = [f"{task},{trial},{'pass' if ok else 'fail'}" for (task, trial), ok in np.ndenumerate(kept)]
+        Path(file).write_text("\n".join(["task,trial,success", *rows, ""]))
+    deployed = [f"task {i // 20},{value}" for i, value in enumerate(returns[:30, :20].ravel())]
+    Path("deployed.csv").write_text("\n".join(["task,return", *deployed, ""]))
+    written(Path(), TAU)
+    for task in ("hill", "maze"):
+        monitor(Path("runs", task, "monitor.csv"), [0.5, 1.0])
+    for day in (1, 2):
+        Path(f"rollouts/day={day}").mkdir(parents=True)
+        rows = pandas.DataFrame({"task": np.arange(2000) % 50, "seed": day, "score": np.linspace(0.7, 0.9, 2000)})
+        rows.to_parquet(f"rollouts/day={day}/part-0.parquet")
+    for name in ("docs/agents.md", "docs/robots.md"):  # whose first block writes the file of the page
+        run_python(name, with_brax=False, most=1)
     for block in blocks("docs/sweeps.md"):
         if block.language == "toml":
             Path("sweep.toml").write_text(block.text)
@@ -108,9 +145,40 @@ def test_nothing_is_left_to_fill_in():
     assert not any(left.values()), left
 
 
-def test_recipes_are_short():
+def test_the_front_pages_say_the_same():
+    front, start = (shown(name) for name in ("README.md", "docs/index.md"))
+    rows = {words: lines for words, lines in front.items() if words in start}
+    assert len(rows) >= 7
+    assert rows == start
+
+
+def unknown(code: str) -> set[str]:
+    """Names that a program reads without having made or imported them."""
+    nodes = list(ast.walk(ast.parse(code)))
+    made = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    made |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    made |= {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    made |= {(node.asname or node.name).split(".")[0] for node in nodes if isinstance(node, ast.alias)}
+    return {node.id for node in nodes if isinstance(node, ast.Name)} - made - set(dir(builtins))
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/index.md", "docs/any_policy.md", "docs/training.md"])
+def test_sections_to_which_a_way_in_leads_run_by_themselves(name):
+    """Their first block, which a reader copies who comes by the link and has not seen the page above it."""
+    found = {}
+    for page, anchor in re.findall(r"\]\((?:docs/)?(\w+\.md)?#([\w-]+)\)", (ROOT / name).read_text()):
+        path = f"docs/{page}" if page else name
+        for heading, text in re.findall(r"^##+ (.*)\n((?:(?!##).*\n)*)", (ROOT / path).read_text(), re.MULTILINE):
+            block = re.search(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+            if block and re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") == anchor:
+                found[path, anchor] = unknown(block[1])
+    assert found
+    assert not any(found.values()), found
+
+
+def test_programs_to_copy_are_short():
     jobs = [block for block in blocks("docs/recipes.md") if block.language in ("python", "console")]
-    assert len(jobs) == 12
+    assert len(jobs) == 5
     assert max(len(block.text.replace("\n\n", "\n").splitlines()) for block in jobs) <= 15
 
 
@@ -128,9 +196,9 @@ _LONG = {
     "bridge_world",
     "few_rollouts",
     "gallery",
-    "own_training_loop",
+    "planning",
+    "seeds_and_checkpoints",
     "sweeps",
-    "task_distributions",
     "zones",
 }
 
@@ -155,11 +223,10 @@ def test_python_runs_with_brax(name):
     """All blocks, since those that need it build on those that do not."""
     pytest.importorskip("brax", reason="needs the extra brax")
     pytest.importorskip("gymnax", reason="needs the extra gymnax")
-    pytest.importorskip("xminigrid", reason="needs the extra xland")
     pytest.importorskip("gymnasium")
     assert run_python(name, with_brax=True) > 2
     left = {path.name for path in Path.cwd().iterdir() if path.suffix != ".lock"}
-    assert left == {"checkpoints", "certificates.jsonl", "events"}  # what the text says, and no log of MuJoCo
+    assert left == {"params", "checkpoints", "certificates.jsonl", "events"}  # what the text says, and no log of MuJoCo
 
 
 @pytest.mark.usefixtures("_with_files")
@@ -170,10 +237,13 @@ def test_commands_run(name):
     for words in commands(name):
         if words[0] == "train" or words[:2] in (["render", "cheetah"], ["rollout", "cheetah"]):
             continue
-        outcome = command(*words)
+        outcome = fed(words)
         assert (outcome.status, outcome.err) == (0, ""), words
         written = [word for option, word in itertools.pairwise(words) if option in ("--plot", "--json")]
         assert all(Path(word).is_file() for word in written)
+    for words, lines in shown(name).items():
+        out = " ".join(command(*words).out.split())
+        assert [line for line in lines if " ".join(line.split()) not in out] == [], words
 
 
 @pytest.mark.slow
@@ -181,14 +251,14 @@ def test_commands_run(name):
 def test_commands_of_robots_run():
     """Each line once. Training takes hours, so its line is only parsed."""
     pytest.importorskip("brax", reason="needs the extra brax")
-    lines = dict.fromkeys(tuple(words) for name in ("README.md", "docs/training.md") for words in commands(name))
+    lines = dict.fromkeys(tuple(words) for words in commands("docs/training.md"))
     assert {"train", "rollout", "render"} <= {words[0] for words in lines}
     for words in lines:
         if words[0] == "train":
             assert "--help" in command(*words, "--help").out
-        elif words[0] not in ("certify", "compare", "verify") or Path(words[1]).is_file():  # written by a line before
+        elif words[0] in ("rollout", "render") or Path(words[1]).is_file():  # written by a line before
             outcome = command(*words)
             if outcome.status and "GL" in outcome.err:
                 pytest.skip(f"no drawing here: {outcome.err}")
             assert outcome.status == 0, outcome.err
-    assert {path.name for path in Path.cwd().iterdir()} == {"returns.parquet", "video.gif", "video.mp4"}
+    assert {path.name for path in Path.cwd().iterdir()} == {"returns.parquet", "video.mp4"}

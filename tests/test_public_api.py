@@ -20,6 +20,7 @@ DOCUMENTED = [
     "jaxcert.baselines.interval_mdp",
     "jaxcert.bounds",
     "jaxcert.diagnostics",
+    "jaxcert.monitoring",
     "jaxcert.numerics",
     "jaxcert.planning",
     "jaxcert.report",

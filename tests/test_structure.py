@@ -9,6 +9,7 @@ import pytest
 
 import jaxcert
 from jaxcert.certificates import Certificate
+from jaxcert.certificates._registry import METHODS
 from jaxcert.questions import QUESTIONS
 
 PACKAGE = Path(jaxcert.__file__).parent
@@ -95,6 +96,29 @@ def test_what_a_file_knows_of_questions_is_found(tmp_path):
         "    return question.name in ('mean', 'cvar') or {'interval': 1}[name]\n"
     )
     assert known_questions(file) == {"AnytimeCertificate", "band", "episode", "mean", "cvar"}
+
+
+def compared_methods(file: Path) -> set[str]:
+    """The methods that a file compares with, by name or by entry: their properties are to be read from them."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Compare | ast.MatchValue):
+            names = {each.id.lower() for each in ast.walk(node) if isinstance(each, ast.Name) and each.id.isupper()}
+            texts = {each.value for each in ast.walk(node) if isinstance(each, ast.Constant)}
+            found |= {name for name in METHODS if name in names | texts}
+    return found
+
+
+def test_surfaces_read_methods_and_compare_with_none():
+    files = [file for area in ("report", "cli", "planning", "diagnostics") for file in (PACKAGE / area).rglob("*.py")]
+    known = {str(file.relative_to(PACKAGE)): compared_methods(file) for file in files}
+    assert {place: names for place, names in known.items() if names} == {}
+
+
+def test_what_a_file_compares_with_methods_is_found(tmp_path):
+    file = tmp_path / "a.py"
+    file.write_text("a = x.method == ATTAINED.name or x in ('soft', 'other')\nb = {'binomial': x is SCENARIO}\n")
+    assert compared_methods(file) == {"attained", "soft", "scenario"}
 
 
 def test_no_two_modules_share_a_name():

@@ -116,6 +116,29 @@ def episode(world: World, data: Data, **options: Any) -> np.ndarray:
     return np.asarray(found, np.float64)[:, 0] > world.share_from(EPISODE)
 
 
+# --- the tasks themselves as a fixed list: of each repetition, other ones ---------------------------------------------
+
+
+def suite(world: World, data: Data, **options: Any) -> np.ndarray:
+    """How many of these tasks are good."""
+    found = jaxcert.certify_suite(data.returns[0], world.threshold, **_options(world, data, **options))
+    return np.asarray(found.num_good)[:, 0] > np.sum(~np.asarray(data.is_bad), axis=1)
+
+
+def each_task(world: World, data: Data, **options: Any) -> np.ndarray:
+    """Which of them are good, and which bad."""
+    found = jaxcert.certify_each_task(data.returns[0], world.threshold, **_options(world, data, **options))
+    good, bad = (np.asarray(each)[..., 0] for each in (found.good, found.bad))
+    return np.any(np.where(data.is_bad, good, bad), axis=1)
+
+
+def suite_mean(world: World, data: Data, **options: Any) -> np.ndarray:
+    """Over these tasks."""
+    bad, good = world.performances
+    found = jaxcert.certify_suite_mean(data.returns[0], **_options(world, data, **options)).mean
+    return np.asarray(found, np.float64) > np.where(data.is_bad, bad, good).mean(axis=1)
+
+
 # --- several policies: one, and its mirror image, whose returns are those of the other reflected ----------------------
 
 
@@ -186,6 +209,13 @@ KINDS = (
     Kind("certify_cvar", cvar),
     Kind("certify_episode, all", episode),
     Kind("certify_episode, first", _with(episode, rollouts="first")),
+    Kind("certify_suite", suite),
+    Kind("certify_suite, one level", _with(suite, betas=BETA)),
+    Kind("certify_suite, successes", _with(suite, bound="clopper_pearson"), binary=True),
+    Kind("certify_each_task", each_task),
+    Kind("certify_each_task, complete", _with(each_task, complete=True)),
+    Kind("certify_suite_mean", suite_mean),
+    Kind("certify_suite_mean, successes", _with(suite_mean, bound="clopper_pearson"), binary=True),
     Kind("certify_improvement, binomial", improvement),
     Kind("certify_improvement, soft", _with(improvement, method="soft")),
     Kind("certify_mean_difference", mean_difference),

@@ -104,7 +104,7 @@ FAULTS = (
     ),
     Fault(
         "min-for-max-over-levels",
-        "certificates/_success_levels.py",
+        "certificates/_tolerance_limits.py",
         "level = jnp.argmax(reached, axis=1)[:, None]",
         "level = jnp.argmin(reached, axis=1)[:, None]",
     ),
@@ -167,7 +167,7 @@ FAULTS = (
     ),
     Fault(
         "one-task-too-few",
-        "planning/_limits.py",
+        "planning/_least_tasks.py",
         "return np.where(possible, good, 0)",
         "return np.where(possible, fails, 0)",
     ),
@@ -183,7 +183,7 @@ FAULTS = (
         'elif document["protocol"] != locked.digest',
         'elif document["protocol"] == ""',
     ),
-    Fault("exit-status-of-verify", "cli/_verify_command.py", "raise typer.Exit(1)", "raise typer.Exit(0)"),
+    Fault("exit-status-of-verify", "cli/_verify_command.py", "if not found.ok:", "if False:"),
     Fault("file-replaced", "_files.py", "_move if replace else _place_beside", "_move"),
     Fault("array-not-read-to-its-end", "_archive.py", "if file.read(1):", "if False:"),
     Fault(

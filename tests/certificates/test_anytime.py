@@ -201,7 +201,8 @@ def test_reports_and_plans_take_it():
     curve = step_curve(found)
     again = certify_anytime(returns(), curve.thresholds, **SETTINGS)
     np.testing.assert_array_equal(curve.epsilon, again.epsilon)
-    assert advise(found, support=(0, 1), num_rollouts=M, safety=0.999) == (None,)
+    with pytest.raises(ValueError, match="on 'anytime' there is no advice"):
+        advise(found, support=(0, 1), num_rollouts=M, safety=0.999)
 
 
 # --- invalid arguments ------------------------------------------------------------------------------------------------

@@ -184,6 +184,7 @@ def test_the_tail_of_successes_is_below_that_of_all_thresholds():
 # --- what people have ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.*no policy reaches that:UserWarning")
 def test_shapes_masks_and_compiled_calls_agree():
     x, options = drawn(np.random.default_rng(1), (2, 60), 4), {"delta": 0.05}
     thresholds = np.asarray([-1.0, 0.0, 0.4, 0.8, 1.0, 2.0], np.float32)
@@ -242,6 +243,7 @@ def test_lower_bounds_have_no_attained_levels():
         certify_lower_bounds_band([0.5, 0.6], 0.5, delta=0.1, beta=0.1, kind="attained_levels")
 
 
+@pytest.mark.filterwarnings("ignore:.*no policy reaches that:UserWarning")
 def test_auto_takes_attained_levels_where_the_bound_is_for_successes():
     x = drawn(np.random.default_rng(1), (2, 60), 4)
     thresholds = np.asarray([-1.0, 0.0, 0.4, 0.8, 1.0, 2.0], np.float32)

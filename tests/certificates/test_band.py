@@ -226,7 +226,8 @@ def test_its_text_and_record_say_that_all_holds_together():
     record = certificate_record(found, support=SUPPORT)
     assert record["note"].startswith("All rows hold together")
     assert "for all together" in record["rows"][0]["sentence"]
-    assert advise(found, support=SUPPORT, num_rollouts=M, safety=0.99) == (None, None)
+    with pytest.raises(ValueError, match="on 'band' there is no advice"):
+        advise(found, support=SUPPORT, num_rollouts=M, safety=0.99)
 
 
 @pytest.mark.parametrize("kind", BANDS)

@@ -159,6 +159,7 @@ def _certify_threshold(thresholds, beta, delta, method):
     return certify(X, thresholds, support=(0.0, 1.0), beta=beta, delta=delta, method=method)
 
 
+@pytest.mark.filterwarnings("ignore:thresholds is .* below the support:UserWarning")
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1.5, -0.5])
 @pytest.mark.parametrize("bound", ["betting", "dkw", "empirical_bernstein", "hoeffding"])
 def test_a_bad_return_counts_against_its_task_or_the_certificate_under_jit(bad, bound):
@@ -344,6 +345,7 @@ def test_constant_returns_are_not_taken_for_swapped_axes(shape):
     assert not np.any(_look_swapped(batch))
 
 
+@pytest.mark.filterwarnings("ignore:thresholds is .* below the support:UserWarning")
 def test_whole_numbers_at_the_ends_of_the_support_are_allowed():
     returns = np.full((20, 5), 2**24)
     got = certify(returns, 2.0**24, support=(2.0**24, 2.0**25), delta=0.1)

@@ -20,6 +20,7 @@ def tiny(precision: str) -> float:
 # --- subnormal numbers --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:thresholds is .* below the support:UserWarning")
 @pytest.mark.parametrize("share", [1e-7, 0.01, 0.999])
 @pytest.mark.parametrize("kind", ["host", "device", "traced"])
 def test_a_return_of_0_does_not_reach_a_subnormal_threshold(precision, kind, share):
@@ -70,6 +71,7 @@ def test_clopper_pearson_takes_no_subnormal_number_for_0(precision):
         clopper_pearson(jnp.asarray([1, 1, tiny(precision) / 2], precision), 0.05)
 
 
+@pytest.mark.filterwarnings("ignore:thresholds is .* below the support:UserWarning")
 def test_a_subnormal_lower_end_goes_down_and_an_upper_one_up(precision):
     small = tiny(precision)
     returns = jnp.full((30, 10), -small / 4, precision)
@@ -83,6 +85,7 @@ def test_a_subnormal_lower_end_goes_down_and_an_upper_one_up(precision):
     assert int(certify(zeros, small / 2, support=(0.0, 1.0), delta=0.1).num_violations[0]) == 30
 
 
+@pytest.mark.filterwarnings("ignore:thresholds is .* below the support:UserWarning")
 @pytest.mark.parametrize("make", [lambda **k: Histogram.empty(5, num_bins=10, **k), lambda **k: Moments.empty(5, **k)])
 def test_summaries_keep_subnormal_numbers_on_their_side(precision, make):
     small, bound = tiny(precision), "hoeffding"

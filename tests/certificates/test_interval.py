@@ -138,6 +138,7 @@ def test_simulated_failures_of_either_end_are_within_delta():
     assert stats.binomtest(int(wrong.sum()), repetitions, delta, alternative="greater").pvalue > 1e-4
 
 
+@pytest.mark.filterwarnings("ignore:.* above the support:UserWarning")
 @settings(max_examples=25)
 @given(st.integers(0, 10**6), st.floats(-0.9, 1.9))
 def test_the_interval_falls_with_the_threshold_and_rises_with_the_returns(seed, threshold):

@@ -1,12 +1,17 @@
 """Two policies in place of one: every certificate of pairs beside that of their differences, and who refuses them."""
 
+from fractions import Fraction
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 import jaxcert
 from jaxcert import paired, weighted
+from jaxcert.bounds._pairs import least_difference
 
 N, M = 40, 10
 SUPPORT, DELTA = (0.0, 8.0), 0.1
@@ -41,9 +46,33 @@ def assert_alike(one, other) -> None:
         np.testing.assert_allclose(leaf, same, rtol=2e-5, atol=2e-5)
 
 
+ENDS = st.floats(-(2.0**100), 2.0**100, width=32, allow_subnormal=False)
+
+
+@settings(max_examples=300)
+@given(low=ENDS, high=ENDS)
+@example(low=-1.0, high=float(np.finfo(np.float32).tiny))  # of which a processor may lose the error of the sum
+@example(low=0.0, high=1.0)
+@example(low=float(np.float32(-0.1)), high=float(np.float32(0.2)))
+def test_the_least_difference_is_no_more_than_the_exact_one_and_no_less_where_that_is_a_float(low, high):
+    found = float(least_difference(jnp.float32(low), jnp.float32(high)))
+    exact = Fraction(low) - Fraction(high)
+    assert Fraction(found) <= exact
+    tiny = min((abs(end) for end in (low, high) if end), default=1.0) < 1e-30
+    if float(np.float32(float(exact))) == exact and not tiny:
+        assert Fraction(found) == exact
+    nearly = np.nextafter(np.nextafter(np.float32(float(exact)), -np.inf), -np.inf)
+    assert found >= float(nearly) - 64 * float(np.finfo(np.float32).tiny)
+
+
+def test_the_least_difference_of_an_infinite_or_too_wide_support_is_infinite():
+    for low, high in ((0.0, np.inf), (-3e38, 3e38)):
+        assert float(least_difference(jnp.float32(low), jnp.float32(high))) == -np.inf
+
+
 @pytest.mark.parametrize("name", ASKED)
 def test_pairs_are_as_good_as_the_differences_of_their_rollouts(name):
-    """These differences are exact; the ends of their support are rounded outwards by one unit in the last place."""
+    """These differences are exact, and so are the ends of their support."""
     of_pairs, of_differences = ASKED[name](PAIRS, **GIVEN), ASKED[name](A - B, **OF_DIFFERENCES)
     assert_alike(of_pairs, of_differences)
     said = str(of_pairs)

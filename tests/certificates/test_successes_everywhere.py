@@ -131,6 +131,7 @@ def test_too_few_tasks_even_if_every_trial_succeeds(m, threshold, beta):
     assert advise(found, support=(0, 1), safety=0.8) == (None,)
 
 
+@pytest.mark.filterwarnings("ignore:.*no policy reaches that:UserWarning")
 def test_advice_beyond_what_successes_can_show():
     found = certify(X, [0.5, 1.0, 1.5], **DELTA)
     first, *others = advise(found, support=(0, 1), num_rollouts=10)

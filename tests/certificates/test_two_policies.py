@@ -276,8 +276,11 @@ def test_what_only_one_of_them_can_have_wrong():
         certify_improvement(A, B, 0.0, bound="clopper_pearson", **GOOD)
     with pytest.raises(ValueError, match="returns_a have 5 rollouts per task and returns_b 12; soft needs as many"):
         certify_improvement(A, B, 0.0, method="soft", **GOOD)
-    with pytest.raises(ValueError, match="returns_b: returns have 1 rollout per task; a difference needs at least 2"):
+    with pytest.raises(ValueError, match="returns_b have 1 rollout per task; empirical_bernstein needs at least 2 of"):
         certify_improvement(A, B[:, :1], 0.0, bound="empirical_bernstein", **GOOD)
+    first = np.tile(np.arange(5) < 1, (N, 1))
+    with pytest.raises(ValueError, match="task 0 has 1 rollout of returns_a that where_a lets count; empirical_bern"):
+        certify_improvement(A, B, 0.0, bound="empirical_bernstein", where_a=first, **GOOD)
     with pytest.raises(ValueError, match=r"thresholds\[1\] is nan"):
         certify_improvement(A, B, [0.0, np.nan], **GOOD)
     with pytest.raises(ValueError, match="method is 'best'"):
@@ -285,7 +288,7 @@ def test_what_only_one_of_them_can_have_wrong():
     with pytest.raises(ValueError, match="beta is 1; expected"):
         certify_improvement(A, B, 0.0, beta=1.0, **GOOD)
     apart = {"where_a": np.tile(np.arange(5) < 2, (N, 1)), "where_b": np.tile(np.arange(5) >= 2, (N, 1))}
-    with pytest.raises(ValueError, match="task 0 has too few rollouts that both where_a and where_b let count"):
+    with pytest.raises(ValueError, match="task 0 has 0 rollouts that both where_a and where_b let count; betting"):
         certify_improvement(A, B[:, :5], 0.0, **apart, **GOOD)
     found = certify_improvement(A, B[:, :5], 0.0, validate=False, **apart, **GOOD)
     assert (float(found.safety[0]), int(found.status[0])) == (0, Status.INVALID_INPUT)

@@ -240,7 +240,8 @@ def test_what_counts_tasks_without_weights_is_refused():
     found = certify_weighted(RETURNS, 0.9, WEIGHTS, **GOOD)
     with pytest.raises(ValueError, match="a WeightedCertificate, which has no curve: certify more"):
         step_curve(found)
-    assert advise(found, support=(0, 1), num_rollouts=M, safety=0.9) == (None,)
+    with pytest.raises(ValueError, match="on 'weighted' there is no advice"):
+        advise(found, support=(0, 1), num_rollouts=M, safety=0.9)
 
 
 # --- transformations ----------------------------------------------------------------------------------------------
@@ -375,6 +376,14 @@ def test_densities_of_zero_and_what_does_not_fit():
 
 
 # --- text ---------------------------------------------------------------------------------------------------------
+
+
+def test_weighted_successes_are_counted_by_their_bounds_and_not_attained():
+    passed = np.random.default_rng(2).random((50, 5)) < 0.9
+    found = certify(jaxcert.weighted(passed, np.ones(50), max_weight=1.0), 0.5, delta=0.1)
+    assert (found.method, found.bound, float(found.beta)) == ("weighted_binomial", "clopper_pearson", np.float32(0.05))
+    with pytest.raises(ValueError, match="method is 'attained'; expected one of binomial, soft"):
+        certify(jaxcert.weighted(passed, np.ones(50), max_weight=1.0), 0.5, delta=0.1, method="attained")
 
 
 def test_what_it_says():

@@ -17,7 +17,7 @@ GOOD = {"support": (0.0, 1.0), "delta": 0.1}
 
 
 def exact_mean(averages: np.ndarray, weights: np.ndarray, largest: float, cap: float, delta: float) -> arb:
-    """Equation (3) at alpha = 1: c - c Lambda (1 - L), with the betting bound L in many digits."""
+    """Equation (20.3) at alpha = 1: c - c Lambda (1 - L), with the betting bound L in many digits."""
     shares = [rational(min(x, cap)) / rational(cap) for x in averages]
     values = [1 - rational(w) / rational(largest) * (1 - s) for w, s in zip(weights, shares, strict=True)]
     distinct = sorted(set(values))

@@ -263,6 +263,19 @@ def test_a_weaker_bound_for_zeros_and_ones():
     assert names(hits, support=(0, 2)) == []
 
 
+def test_a_weaker_bound_on_the_tasks_of_a_list():
+    hits = (np.random.default_rng(0).random((100, 20)) < 0.9).astype(float)
+    (found,) = diagnose(hits, support=(0, 1), bound="hoeffding", delta=0.01, listed=True)
+    then, now = (
+        bound(hits, 0.05, support=(0, 1)).mean() for bound in (jaxcert.bounds.clopper_pearson, jaxcert.bounds.hoeffding)
+    )
+    assert then > now
+    assert 'bound="clopper_pearson" (--bound clopper_pearson)' in found.message
+    assert f"the lower bounds of its tasks would be {then - now:.2g} higher on average" in found.message
+    assert "attained" not in found.message
+    assert diagnose(hits, support=(0, 1), bound="clopper_pearson", listed=True) == ()
+
+
 def test_a_confidence_in_place_of_delta():
     (found,) = diagnose(sound(), support=(0, 1), delta=0.99)
     assert "for a confidence of 0.99, give 0.01" in found.message

@@ -1,22 +1,31 @@
 """Every question on every surface: it works there, or is refused in words; a kind that nobody knows is refused."""
 
 import dataclasses
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
+from asked_questions import (
+    EVERY,
+    FIXED,
+    ROOT,
+    A,
+    all_answers,
+    check_alterations,
+    options_of,
+    others_of,
+    record,
+    write_files,
+)
 from cli_harness import command
 
 import jaxcert
-from jaxcert.certificates import Certificate
+from jaxcert.certificates import Certificate, confidence
+from jaxcert.certificates._headline import headline
 from jaxcert.planning import advise
 from jaxcert.questions import QUESTIONS, question_of, rows_of
 from jaxcert.questions._answers import of_type
-from jaxcert.questions._asked import checked_options
 from jaxcert.report import (
     Protocol,
-    certificate_document,
     certificate_record,
     plot_certificates,
     read_certificate,
@@ -28,62 +37,15 @@ from jaxcert.report import (
 )
 from jaxcert.report._recompute import ask as ask_of_files
 
-ROOT = Path(__file__).parents[2]
-RNG = np.random.default_rng(0)
-A = RNG.beta(9, 1, (60, 20)).astype(np.float32)
-B = (0.8 * A).astype(np.float32)
-WEIGHTS = np.tile([0.5, 1.5], 30)
-# What each question is asked with, besides data, support and delta.
-FIXED = {"threshold": [0.3, 0.6], "safety": [0.5, 0.8], "alpha": [0.25, 1.0], "margin": [-0.1, 0.0]}
-OPTIONS = {
-    "safety_level": {"simultaneous": True},
-    "interval": {"complete": True},
-    "cvar": {"cap": [0.8, 1.0]},
-    "episode": {"num_episodes": 2, "rollouts": "first"},
-    "band": {"num_smallest": 20},
-    "anytime": {"prior": [1.0, 2.0]},
-    "weighted": {"max_weight": 1.5},
-    "improvement": {},
-}
-
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("files")
-    for name, returns in (("a", A), ("b", B)):
-        np.savez(folder / f"{name}.npz", returns=returns)
-    return folder
-
-
-def ask(name: str, returns: np.ndarray = A):
-    """The answer to a question, by its public function."""
-    question = QUESTIONS[name]
-    data = {"returns": returns, "returns_a": returns, "returns_b": B[: len(returns)], "weights": WEIGHTS}
-    settings = {each: data[each] for each in question.inputs} | {"delta": 0.1} | OPTIONS.get(name, {})
-    if name == "ranking":
-        settings["returns"] = np.stack([A, B])
-    if question.fixed:
-        settings[question.fixed] = FIXED[question.each]
-    if question.has_support:
-        settings["support"] = (0.0, 1.0)
-    return question.function(**settings)
+    return write_files(tmp_path_factory.mktemp("files"))
 
 
 @pytest.fixture(scope="module")
 def answers():
-    return {name: ask(name) for name in QUESTIONS}
-
-
-def record(found, name: str, files=None) -> dict:
-    question = QUESTIONS[name]
-    support = (0.0, 1.0) if question.has_support else None
-    data = [] if files is None else [read_returns(files / f"{each}.npz") for each in "ab"[: len(question.inputs)]]
-    first, *others = data or [None]
-    return certificate_record(found, support=support, question=name, data=first, others=others)
-
-
-HEAD = "format_version = 1\ndelta = 0.1\nnum_tasks = 9\nnum_rollouts = 5"
-EVERY = pytest.mark.parametrize("name", QUESTIONS)
+    return all_answers()
 
 
 @EVERY
@@ -132,81 +94,26 @@ def test_a_file_holds_the_answer_and_is_verified(files, answers, name, tmp_path)
     held = read_certificate(tmp_path / "c.json")["certificates"][0]
     assert held["question"] == name
     assert held["fixed_beforehand"] == question.each
-    others = [files / "b.npz"] * (len(question.inputs) - 1)
+    (settled,) = [line for line in read_certificate(tmp_path / "c.json")["assumptions"] if line.startswith("Settled")]
+    of_samples = "The tasks were sampled independently" in read_certificate(tmp_path / "c.json")["assumptions"][0]
+    assert of_samples != question.listed
+    own = {option.name for option in question.options} - question.declared.keys()
+    assert all(f", {name.replace('_', ' ')}, " in settled for name in {*own, *question.settings})
+    assert not {"alpha", "cap", "margin", "prior"} & set(settled.split(", ")) - {*question.settings, *own}
+    others = others_of(question, files)
     checked = verify(tmp_path / "c.json", files / "a.npz", others=others)
     if question.unrepeated:
         assert question.unrepeated in str(checked)
     else:
         assert checked.ok, str(checked)
-        _check_alterations(tmp_path, files, held, others)
-
-
-def _each_change(held):
-    """Entries taken out, emptied or put in anywhere, rows doubled, and the names of other questions."""
-    for name in held["rows"][0]:
-        if name != "advice":
-            yield lambda one, name=name: one["rows"][0].pop(name)
-    for name in held["settings"]:
-        yield lambda one, name=name: one["settings"].pop(name)
-    for part in ("settings", "rows"):
-        for name in ("sentence_", "file", "rows"):
-            yield lambda one, part=part, name=name: (one[part] if part == "settings" else one[part][0]).update(
-                {name: 1.0}
-            )
-    if held["fixed_beforehand"] is None:  # a number that was fixed may have its row twice, or none
-        yield lambda one: one.update(rows=one["rows"] * 2)
-        yield lambda one: one.update(rows=[])
-    for fixed in (None, "nonsense", "safety", "threshold"):
-        if fixed != held["fixed_beforehand"]:
-            yield lambda one, fixed=fixed: one.update(fixed_beforehand=fixed)
-    for name in QUESTIONS:
-        if name != held["question"]:
-            yield lambda one, name=name: one.update(question=name)
-
-
-def _is_verified(file, returns, others) -> bool:
-    try:
-        return verify(file, returns, others=others).ok
-    except ValueError as error:  # it is no certificate file
-        return str(file) not in str(error)
-
-
-@EVERY
-def test_no_altered_file_is_verified_or_breaks_the_verification(files, answers, name, tmp_path):
-    question = QUESTIONS[name]
-    if question.unrepeated:
-        pytest.skip(question.unrepeated)
-    whole = certificate_document([record(answers[name], name, files)])
-    others = [files / "b.npz"] * (len(question.inputs) - 1)
-    for change in _each_change(whole["certificates"][0]):
-        altered = json.loads(json.dumps(whole))
-        change(altered["certificates"][0])
-        write_certificates(tmp_path / "c.json", altered["certificates"])
-        assert not _is_verified(tmp_path / "c.json", files / "a.npz", others)
-
-
-def _check_alterations(folder, files, held, others):
-    """A better number, another sentence and another setting are found."""
-    column = QUESTIONS[held["question"]].certified
-    for change in (
-        lambda one: one["rows"][-1].update({column: one["rows"][-1][column] + 0.01}),
-        lambda one: one["rows"][0].update(sentence=one["rows"][0]["sentence"].replace("0.", "0.9", 1)),
-        lambda one: one["settings"].update(delta=0.05),
-        lambda one: one["settings"].update(num_tasks=61),
-        lambda one: one["rows"][0].update(unheard_of=1.0),
-        lambda one: one.update(question="nonsense"),
-    ):
-        altered = json.loads(json.dumps(held))
-        change(altered)
-        write_certificates(folder / "altered.json", [altered])
-        assert not verify(folder / "altered.json", files / "a.npz", others=others).ok
+        check_alterations(tmp_path, files, held, others)
 
 
 @EVERY
 def test_a_protocol_is_kept_or_refused(files, name, tmp_path):
     question = QUESTIONS[name]
     lists = {"threshold": "thresholds", "safety": "safeties"}
-    options = dict(OPTIONS.get(name, {}))
+    options = options_of(name)
     settings: dict = {"delta": 0.1, "num_tasks": 60, "num_rollouts": 20, "question": name, "options": options}
     if question.has_support:
         settings["support"] = (0.0, 1.0)
@@ -230,26 +137,37 @@ def test_a_protocol_is_kept_or_refused(files, name, tmp_path):
 
 
 @EVERY
-def test_a_page_shows_it_or_refuses(answers, name, tmp_path):
+def test_a_page_shows_it_or_refuses(files, answers, name, tmp_path):
     question, support = QUESTIONS[name], (0.0, 1.0) if QUESTIONS[name].has_support else None
     page = {"returns": A, "support": support, "question": name}
-    if len(question.inputs) > 1 or not question.columns:
-        with pytest.raises(ValueError, match="a page shows what one policy does"):
+    if not question.columns or "weights" in question.inputs:
+        with pytest.raises(ValueError, match="a page shows what one policy or two do"):
             write_report(tmp_path / "c.html", answers[name], **page)
         return
+    if len(question.inputs) > 1:
+        with pytest.raises(ValueError, match="is about two policies; expected the returns of policy B"):
+            write_report(tmp_path / "c.html", answers[name], **page)
+        page |= {"against": read_returns(files / "b.npz"), "policies": ("new", "old")}
     write_report(tmp_path / "c.html", answers[name], **page)
     text = (tmp_path / "c.html").read_text()
     assert question.words in text
     assert rows_of(answers[name], question)[0]["sentence"] in text
+    for line in (headline(answers[name], i) for i in range(len(rows_of(answers[name], question)))):
+        assert f'<p class="claim">{line.claim}</p>\n  <p class="about">{line.about}.</p>' in text
+        assert line.claim[:1].isupper()
+        assert f"ith confidence {confidence(0.1)}" in line.about
     assert f"or about\n{question.not_about}." in text
+    assert all(f", {name.replace('_', ' ')}, " in text for name in question.settings)
     assert ("<svg" in text) == (question.curve is not None)
 
 
 @EVERY
 def test_a_plot_draws_it_or_refuses(answers, name):
     if QUESTIONS[name].has_curve:
-        axes = plot_certificates(answers[name])
+        axes = plot_certificates(answers[name], question=name)
         assert len(axes.lines[0].get_xdata()) == len(answers[name]) + 1
+        found = QUESTIONS[name].finds_threshold
+        assert [label.startswith("certified") for label in (axes.get_xlabel(), axes.get_ylabel())] == [found, not found]
     else:
         with pytest.raises(ValueError, match="expected certificates of a share of new tasks"):
             plot_certificates(answers[name])
@@ -266,10 +184,11 @@ def test_a_curve_or_words_that_there_is_none(answers, name):
 
 @EVERY
 def test_advice_or_words_that_none_is_known(answers, name):
-    if "safety" in QUESTIONS[name].columns:
+    if any(question.advised for question in of_type(answers[name])):
         assert len(advise(answers[name], support=(0.0, 1.0), num_rollouts=20)) == len(answers[name])
     else:
-        with pytest.raises(ValueError, match="what it lacks is not known here"):
+        known = "safety, safety_level, interval, sequential, improvement"
+        with pytest.raises(ValueError, match=f"'{name}'.* there is no advice; expected one of {known}$"):
             advise(answers[name], support=(0.0, 1.0))
 
 
@@ -284,13 +203,13 @@ def test_the_command_line_asks_it_or_says_why_not(files, answers, name, tmp_path
     if question.each:
         arguments += [f"--{question.each}", ",".join(map(str, FIXED[question.each]))]
     for option in question.options:
-        value = OPTIONS.get(name, {}).get(option.name)
+        value = options_of(name).get(option.name)
         if value is not None:
             flag = f"--{option.flag or option.name.replace('_', '-')}"
             shown = ",".join(map(str, value)) if option.type is list else value
             arguments += [flag] if option.type is bool else [flag, shown]
     status, out, err = command(*arguments)
-    if question.unrepeated:
+    if question.unrepeated or question.has_weights:
         assert status == 2
         assert "does not ask" in err or "No such option" in err
         return
@@ -298,7 +217,8 @@ def test_the_command_line_asks_it_or_says_why_not(files, answers, name, tmp_path
     assert str(answers[name]) in " ".join(out.split()).replace(". With", ".\nWith")
     others = [files / "b.npz"] if pair else []
     assert command("verify", tmp_path / "c.json", files / "a.npz", *others).status == 0
-    assert command(*arguments, "--force", "--require", 0.9999).status == 1
+    is_count = np.issubdtype(np.asarray(getattr(answers[name], question.columns[question.certified])).dtype, np.integer)
+    assert command(*arguments, "--force", "--require", len(A) + 1 if is_count else 0.9999).status == 1
     if not question.advised:
         refused = command(*arguments, "--force", "--wanted", 0.5)
         assert refused.status == 2
@@ -336,52 +256,6 @@ def test_a_mean_does_not_say_which_question_it_answers(answers):
         certificate_record(answers["mean"], support=(0.0, 1.0), question="cvar")
 
 
-PAIRED = [name for name, question in QUESTIONS.items() if question.paired]
-
-
-@pytest.mark.parametrize("name", PAIRED)
-def test_two_files_ask_any_question_that_takes_pairs(files, name, tmp_path):
-    asked = {
-        "threshold": ("--threshold", "-0.5,0"),
-        "safety": ("--safety", "0.5,0.8"),
-        "alpha": ("--alpha", 0.5, "--cap", 0.3),
-        None: (),
-    }
-    declared = ("--complete",) if QUESTIONS[name].declared else ()
-    words = ("--question", name, *asked[QUESTIONS[name].each], *declared, "--support", 0, 1, "--delta", 0.1)
-    made = command("compare", files / "a.npz", files / "b.npz", *words, "--json", tmp_path / "c.json")
-    assert made.status == 0, made.err
-    held = read_certificate(tmp_path / "c.json")["certificates"][0]
-    assert all("of policy A minus that of policy B" in row["sentence"] for row in held["rows"])
-    assert len(held["others"]) == 1
-    checked = verify(tmp_path / "c.json", files / "a.npz", others=[files / "b.npz"])
-    assert checked.ok, str(checked)
-    assert not verify(tmp_path / "c.json", files / "a.npz").ok
-    assert not verify(tmp_path / "c.json", files / "b.npz", others=[files / "a.npz"]).ok
-    _check_alterations(tmp_path, files, held, [files / "b.npz"])
-
-
-def test_a_record_is_about_as_many_policies_as_its_question_and_files(answers):
-    support = {"support": (0.0, 1.0)}
-    with pytest.raises(ValueError, match="about one policy, the question 'mean_difference' is not"):
-        certificate_record(answers["mean"], question="mean_difference", **support)
-    x = np.full((20, 3), 0.5, np.float32)
-    pairs = jaxcert.certify(jaxcert.paired(x, x), 0.0, delta=0.1, **support)
-    with pytest.raises(ValueError, match="about two policies, the question 'safety' is not"):
-        certificate_record(pairs, **support)
-    weighted = jaxcert.weighted(x, np.ones(20), max_weight=1.0)
-    with pytest.raises(ValueError, match="weights are no part of a file of returns"):
-        certificate_record(jaxcert.certify_mean(weighted, delta=0.1, **support), question="mean", **support)
-
-
-def test_an_end_of_the_support_is_needed_where_a_question_has_one(answers):
-    with pytest.raises(ValueError, match="question 'mean' needs"):
-        certificate_record(answers["mean"], question="mean")
-    assert "support" not in certificate_record(answers["episode"])["settings"]
-    with pytest.raises(ValueError, match="question 'episode' has none"):
-        certificate_record(answers["episode"], support=(0.0, 1.0))
-
-
 def test_every_public_certificate_function_is_a_question_or_a_step(answers):
     """A step takes a certificate, or rollouts that are still to be made."""
     functions = {name for name in jaxcert.__all__ if name.startswith("certify")}
@@ -399,86 +273,3 @@ def test_the_page_on_questions_has_the_tables_of_the_registry():
     text = page.read_text()
     assert matrix() in text
     assert questions() in text
-
-
-# --- what once went wrong -----------------------------------------------------------------------------------------
-
-
-def test_one_cap_for_all_shares_is_kept_by_its_protocol(files, tmp_path):
-    lock = ("lock", tmp_path / "p.toml", "--question", "cvar", "--alpha", "0.1,0.25", "--cap", 0.65, "--support", 0, 1)
-    assert command(*lock, "--delta", 0.1, "--tasks", 60, "--rollouts", 20).status == 0
-    certified = command("certify", files / "a.npz", "--protocol", tmp_path / "p.toml", "--json", tmp_path / "c.json")
-    assert certified.status == 0, certified.err
-    assert verify(tmp_path / "c.json", files / "a.npz", protocol=tmp_path / "p.toml").ok
-
-
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        (("--question", "episode", "--threshold", 0.5, "--num-episodes", 0), "num_episodes is 0"),
-        (("--question", "mean", "--support", 0, 1, "--num-episodes", 0), "num_episodes is no option"),
-        (("--question", "mean", "--support", 0, 1, "--method", "soft"), "--method is given"),
-        (("--question", "mean", "--support", 0, 1, "--wanted", 0.5), "--wanted is"),
-        (("--safety", 0.5, "--support", 0, 1, "--wanted", 0.9), "--wanted is"),
-        (("--question", "improvement"), "jaxcert compare"),
-        (("--question", "cvar", "--support", 0, 1, "--alpha", 0.1), "needs cap"),
-        (("--question", "mean", "--support", 0, 1, "--require", "nan"), "--require is nan"),
-    ],
-)
-def test_nothing_that_is_given_is_left_out_in_silence(files, words, reason):
-    status, out, err = command("certify", files / "a.npz", "--delta", 0.1, *words)
-    assert (status, out) == (2, "")
-    assert reason in err
-
-
-def test_successes_are_compared_without_a_support_and_with_columns_of_their_own(tmp_path):
-    rows = [f"{task},{trial},{'true' if (task + trial) % 4 else 'false'}" for task in range(30) for trial in range(5)]
-    (tmp_path / "a.csv").write_text("\n".join(["task,trial,success", *rows, ""]))
-    (tmp_path / "b.csv").write_text("\n".join(["task_id,episode_id,total_return", *rows[::-1], ""]))
-    for margin in ((), ("--margin", 0)):
-        arguments = ("compare", tmp_path / "a.csv", tmp_path / "b.csv", "--delta", 0.1, *margin)
-        found = command(*arguments, "--json", tmp_path / "c.json", "--force")
-        assert found.status == 0, found.err
-        assert command("verify", tmp_path / "c.json", tmp_path / "a.csv", tmp_path / "b.csv").status == 0
-    for name in ("mean", "band"):
-        words = ("--question", name, "--delta", 0.1, "--strict", *(("--threshold", 0.5) if name == "band" else ()))
-        assert command("certify", tmp_path / "a.csv", *words).status == 0
-
-
-OUT_OF_RANGE = [
-    ("cvar", {"alpha": [2.0], "cap": [0.5]}, r"alpha\[0\] is 2; expected a share in \(0, 1\]"),
-    ("cvar", {"alpha": [0.5, 0.0], "cap": [0.5]}, r"alpha\[1\] is 0; expected a share"),
-    ("episode", {"num_episodes": 0}, "num_episodes is 0; expected a whole number of at least 1"),
-    ("episode", {"rollouts": "some"}, "rollouts is 'some'; expected 'all' or 'first'"),
-    ("interval", {"complete": True, "beta_upper": 1.0}, "beta_upper is 1; expected a probability"),
-    ("band", {"kind": "nonsense"}, "kind is 'nonsense'; expected one of"),
-    ("band", {"num_smallest": 0}, "num_smallest is 0; expected a whole number"),
-    ("anytime", {"prior": [1.0]}, r"prior is \[1.0\]; expected a pair"),
-    ("anytime", {"prior": [1.0, 0.0]}, r"prior\[1\] is 0; expected"),
-    ("weighted", {"max_weight": 0.5}, "max_weight is 0.5; expected a finite number of at least 1"),
-    ("sequential", {"give_up": 1.0}, r"give_up is 1.0; expected a number in \[0, 1\)"),
-]
-
-
-@pytest.mark.parametrize(("name", "options", "words"), OUT_OF_RANGE)
-def test_an_option_out_of_range_is_refused_by_every_surface(name, options, words, tmp_path):
-    question = QUESTIONS[name]
-    with pytest.raises(ValueError, match=words):
-        checked_options(question, options)
-    if question.unrepeated:
-        return
-    thresholds = {"thresholds": (0.5,)} if question.each == "threshold" else {}
-    support = {"support": (0.0, 1.0)} if question.has_support else {}
-    head = {"delta": 0.1, "num_tasks": 9, "num_rollouts": 5, "question": name}
-    with pytest.raises(ValueError, match=words):
-        Protocol(**head, **thresholds, **support, options=options)
-
-
-def test_a_damaged_protocol_is_refused_in_words(tmp_path):
-    for options in ('"abc"', "[1]", "{alpha = [nan]}", "{alpha = [true]}", "{num_episodes = -1}"):
-        text = f'{HEAD}\nquestion = "mean"\noptions = {options}'
-        (tmp_path / "p.toml").write_text(text)
-        with pytest.raises(ValueError, match="no protocol"):
-            Protocol.read(tmp_path / "p.toml")
-    with pytest.raises(ValueError, match="beta is given; the question 'mean' has none"):
-        Protocol(delta=0.1, num_tasks=9, num_rollouts=5, support=(0, 1), question="mean", beta=0.1)

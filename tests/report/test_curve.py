@@ -86,7 +86,7 @@ def test_what_has_no_curve():
     with pytest.raises(ValueError, match="no finite lower bound"):
         step_curve(nothing)
     batched = jax.tree.map(lambda leaf: leaf[None], nothing)
-    with pytest.raises(ValueError, match=r"lower_bounds of shape \(1, 3\), expected \[n\]"):
+    with pytest.raises(ValueError, match=r"a batch of 1; expected a single one, such as certificate\[0\]"):
         step_curve(batched)
 
 

@@ -22,7 +22,7 @@ from jaxcert.report import (
     write_returns,
 )
 from jaxcert.rollouts import AdaptiveCertificate, adaptive_facts, load_adaptive, save_adaptive
-from jaxcert.training._certifying import CheckpointBudget
+from jaxcert.training._checkpoint_budget import CheckpointBudget
 from jaxcert.training._ledger import Ledger
 
 pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")

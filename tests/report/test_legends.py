@@ -11,8 +11,11 @@ from handmade import make_certificate
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
+from jaxcert.certificates import certify_lower_bounds
+from jaxcert.questions import QUESTIONS
 from jaxcert.report import plot_bounds, plot_certificates, plot_performance, plot_plan, plot_training
 from jaxcert.report.html import _report_tables
+from jaxcert.report.html._report_sample import Sample
 from jaxcert.report.plots._axes import drawing
 
 LONG = "a_file_with_a_name_without_any_blank_" * 3 + "and one with many blanks " * 5
@@ -103,9 +106,29 @@ def test_a_size_that_is_chosen_is_kept():
     assert tuple(axes.figure.get_size_inches()) == (5, 4)
 
 
+def of_means(means) -> Sample:
+    return Sample(None, None, None, (), means, ())
+
+
 def test_figures_of_a_report_are_not_covered(monkeypatch):
     monkeypatch.setattr(_report_tables, "_svg", lambda axes: axes)
     certificate = make_certificate()
-    shown = {_report_tables.ALONE: certificate, _report_tables.TOGETHER: certificate}
-    check_nothing_is_covered(_report_tables.curve_svg(shown, certificate, SORTED))
-    check_nothing_is_covered(_report_tables.tasks_svg(certificate, np.asarray(certificate.lower_bounds)))
+    shown = {_report_tables.alone(QUESTIONS["safety"]): certificate, _report_tables.TOGETHER: certificate}
+    check_nothing_is_covered(_report_tables.curve_svg(shown, certificate, of_means(SORTED)))
+    check_nothing_is_covered(_report_tables.tasks_svg(certificate, of_means(np.asarray(certificate.lower_bounds))))
+
+
+@pytest.mark.parametrize("num_tasks", [1, 3, 20_000])
+@pytest.mark.parametrize("threshold", [0.5, 1.0], ids=["little", "nothing"])
+def test_figures_of_a_page_that_certifies_little_are_not_covered(monkeypatch, num_tasks, threshold):
+    """Also a point at the edge: of one threshold, few tasks, and where nothing is certified."""
+    monkeypatch.setattr(_report_tables, "_svg", lambda axes: axes)
+    lower = np.linspace(0, 0.9, num_tasks)
+    certificate = certify_lower_bounds(lower, [threshold], delta=0.01, beta=0.05)
+    assert (float(certificate.safety[0]) > 0) == (threshold < 1 and num_tasks > 3)
+    shown = _report_tables.curves(certificate, QUESTIONS["safety"], 0.0)
+    assert len(shown) == 2
+    axes = _report_tables.curve_svg(shown, certificate, of_means(lower + 0.05))
+    check_nothing_is_covered(axes)
+    assert [text.get_text() for text in axes.get_legend().get_texts()][-2:] == ["requested", "sampled tasks"]
+    check_nothing_is_covered(_report_tables.tasks_svg(certificate, of_means(lower + 0.05)))

@@ -14,6 +14,8 @@ from vision import VISION, as_seen
 import jaxcert
 from jaxcert.certificates._certificate import DIFFERENCE
 from jaxcert.report import plot_bounds, plot_certificates, plot_levels, plot_performance, plot_sweep, plot_training
+from jaxcert.report.html import _report_tables
+from jaxcert.report.html._report_sample import Sample
 from jaxcert.report.plots._axes import COLOURS, MARKERS, styles
 from jaxcert.sweep import Grid, sweep
 
@@ -96,6 +98,13 @@ def test_a_sweep_has_a_curve_and_a_band_for_every_setting(swept):
     assert axes.get_legend().get_window_extent().y1 < axes.bbox.y0
 
 
+def test_a_sweep_over_one_threshold_has_points():
+    returns = np.full((2, 40, 20), 0.7, np.float32)
+    axes = plot_sweep(sweep(returns, Grid(0.4, betas=(None, 0.1), deltas=(0.01, 0.05)), support=(0, 1)))
+    assert [line.get_marker() for line in axes.lines] == list(MARKERS)
+    assert all(band.get_linewidth() > 0 for band in axes.collections)
+
+
 def test_levels_show_the_mean_over_seeds_rounded_down(swept):
     one = sweep(np.full((40, 20), 0.7, np.float32), Grid(0.4, betas=(None, 0.1), deltas=(0.01, 0.05)), support=(0, 1))
     axes = plot_levels(one, threshold=0.4)
@@ -123,8 +132,26 @@ def test_bounds_are_in_the_order_of_performance():
 
 def test_performance_is_the_share_of_tasks_at_or_above():
     (line,) = plot_performance(np.array([[0.2, 0.4], [0.9, np.nan]])).lines
-    np.testing.assert_allclose(line.get_xdata(), [0.3, 0.3, 0.9])
+    np.testing.assert_allclose(line.get_xdata(), [0.3, 0.9, 0.9])
     np.testing.assert_allclose(line.get_ydata(), [1, 0.5, 0])
+    assert line.get_drawstyle() == "steps-pre"
+
+
+def read_off(line, level: float) -> float:
+    """The value of a step curve there: of the first of its points that is not below."""
+    assert line.get_drawstyle() == "steps-pre"
+    return line.get_ydata()[np.searchsorted(line.get_xdata(), level)]
+
+
+def test_the_share_of_tasks_is_drawn_as_the_steps_that_it_has(monkeypatch):
+    monkeypatch.setattr(_report_tables, "_svg", lambda axes: axes)
+    means = np.array([0.7, 0.2, 0.5, 0.5])
+    certificate = make_certificate()
+    sample = Sample(None, None, (0.0, 1.0), tuple("abcd"), means, (np.ones(4, int),))
+    *_, on_page = _report_tables.curve_svg({"one": certificate, "two": certificate}, None, sample).lines
+    (alone,) = plot_performance(means[:, None]).lines
+    for level in (0.1, 0.2, 0.21, 0.5, 0.51, 0.69, 0.7):
+        assert read_off(on_page, level) == read_off(alone, level) == (means >= level).mean()
 
 
 class Recorded(NamedTuple):

@@ -14,6 +14,8 @@ from handmade import make_certificate
 import jaxcert
 from jaxcert.report import plot_certificates, save_figure
 
+RETURNS = np.random.default_rng(0).beta(9, 1, (60, 20)).astype(np.float32)
+
 
 @pytest.fixture(autouse=True)
 def _closed():
@@ -50,6 +52,29 @@ def test_title_alone_states_the_confidence():
     axes = plot_certificates(make_certificate(delta=0.005))
     assert axes.get_legend() is None
     assert axes.get_title() == "Certified with confidence 0.995"
+
+
+def test_the_axis_that_was_fixed_beforehand_is_named_as_such():
+    """Thresholds that were found for a safety were not fixed; the certificates are of one type."""
+    found = jaxcert.certify_safety_level(RETURNS, [0.5, 0.8], support=(0, 1), delta=0.1)
+    axes = plot_certificates({"A": found, "B": found}, question="safety_level")
+    assert axes.get_xlabel() == "certified threshold B"
+    assert axes.get_ylabel() == "safety 1−ε, each fixed beforehand"
+    together = jaxcert.certify_safety_level(RETURNS, [0.5, 0.8], support=(0, 1), delta=0.1, simultaneous=True)
+    assert plot_certificates(together, question="safety_level").get_ylabel() == "safety 1−ε, all at once"
+    band = jaxcert.certify_band(RETURNS, [0.5], support=(0, 1), delta=0.1)
+    with pytest.raises(ValueError, match="a BandCertificate, which answers band; not 'safety_level'"):
+        plot_certificates({"A": found, "B": band}, question="safety_level")
+
+
+def test_a_curve_without_any_width_is_a_point():
+    """A line of no length is drawn as nothing at all."""
+    at = {place: jaxcert.certify(RETURNS, place, support=(0, 1), delta=0.1) for place in (0.2, 0.4)}
+    (line,) = plot_certificates(at[0.4]).lines
+    assert line.get_marker() == "o"
+    axes = plot_certificates({"low": at[0.2], "high": at[0.4], "also low": at[0.2]})
+    assert [line.get_marker() for line in axes.lines] == ["o", "None", "^"]
+    assert np.ptp(axes.lines[1].get_xdata()) > 0
 
 
 def test_names_are_drawn_as_written(tmp_path):
@@ -90,7 +115,9 @@ def test_what_cannot_be_drawn():
     one = make_certificate()
     with pytest.raises(ValueError, match="certificates is empty"):
         plot_certificates({})
-    with pytest.raises(ValueError, match="'b' is batched"):
+    with pytest.raises(
+        ValueError, match=r"certificate 'b' is a batch of 1; expected one certificate: certificate\[0\]"
+    ):
         plot_certificates({"a": one, "b": jax.tree.map(lambda leaf: leaf[None], one)})
     with pytest.raises(ValueError, match=r"confidence 0\.98, 0\.99, expected the same"):
         plot_certificates({"a": one, "b": make_certificate(delta=0.02)})

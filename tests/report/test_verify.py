@@ -285,8 +285,15 @@ def test_documents_have_the_form_of_the_schema(tmp_path):
         ("[" * 100_000, "is not JSON, or cut short"),
         ("[]", "is no certificate file"),
         ('{"format": "other"}', "is no certificate file"),
-        ('{"format": "jaxcert certificates", "format_version": 3}', "has version 3 of the format"),
-        ('{"format": "jaxcert certificates", "format_version": 4}', "is a required property"),
+        (
+            '{"format": "jaxcert certificates", "format_version": 4}',
+            "has the format_version 4; expected the number 5, which",
+        ),
+        (
+            '{"format": "jaxcert certificates", "format_version": "5"}',
+            "has the format_version '5'; expected the number 5",
+        ),
+        ('{"format": "jaxcert certificates", "format_version": 5}', "is a required property"),
         ('{"format": "jaxcert certificates", "format_version": NaN}', "NaN is no number"),
         ('{"format": "jaxcert certificates", "format": "mine"}', "the key 'format' occurs twice"),
         ('{"format": "jaxcert certificates", "format_version": 1e400}', "1e400 is too large"),
@@ -306,11 +313,11 @@ def test_a_folder_is_no_certificate_file(tmp_path):
 
 def test_an_unknown_status_is_named(tmp_path):
     path = altered(recorded(tmp_path), lambda d: d["certificates"][0]["rows"][1].update(status="bogus"))
-    with pytest.raises(ValueError, match=r"rows\[1\]\.status: 'bogus' is not one of"):
+    with pytest.raises(ValueError, match=r'rows\[1\]\.status: "bogus" is not one of'):
         read_certificate(path)
 
 
 def test_a_wrong_entry_is_named(tmp_path):
     path = altered(recorded(tmp_path), lambda d: d["certificates"][0]["rows"][1].update(epsilon="small"))
-    with pytest.raises(ValueError, match=r"certificates\[0\]\.rows\[1\]\.epsilon: 'small' is not of type 'number'"):
+    with pytest.raises(ValueError, match=r'certificates\[0\]\.rows\[1\]\.epsilon: "small" is not of type "number"'):
         read_certificate(path)

@@ -1,6 +1,7 @@
 """What was given as a setting is verified to the last bit, and which question was asked."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -107,10 +108,36 @@ def test_a_difference_about_which_nothing_is_said_is_no_mean(files):
     """Without a number the words are all that tells them apart."""
     records = records_of_means(files)
     for name, other in (("mean", "mean_difference"), ("mean_difference", "mean")):
-        record = records[name] | {"question": other}
+        record = {key: value for key, value in records[name].items() if key != "others"} | {"question": other}
+        record |= {key: value for key, value in records[other].items() if key == "others"}
         quantity = (
             "expected return of policy A minus that of policy B" if name == "mean_difference" else "expected return"
         )
         said = f"With confidence 0.9: nothing is certified about the mean of the {quantity} (invalid input)."
         record["rows"] = [{"mean": None, "status": "invalid_input", "sentence": said}]
         assert not checked(files, record, pair=other == "mean_difference").ok
+
+
+def test_what_cannot_be_read_is_told_what_the_certificate_is_made_from(tmp_path):
+    rows = [f"{task},{trial},0.5" for task in range(5) for trial in range(4)]
+    (tmp_path / "r.csv").write_text("\n".join(["world,seed,score", *rows, ""]))
+    columns = {"task": "world", "episode": "seed", "value": "score"}
+    data = read_returns(tmp_path / "r.csv", **columns)
+    record = certificate_record(jaxcert.certify_mean(data.returns, **SETTINGS), data=data, question="mean", **QUESTION)
+    write_certificates(tmp_path / "c.json", [record])
+    (tmp_path / "folder").mkdir()
+    made = "c.json is made from the file r.csv (task from 'world', episode from 'seed', value from 'score')"
+    for given, wrong in (("r.csv", {"task": "maze"}), ("folder", {})):
+        with pytest.raises(ValueError, match=re.escape(made)):
+            verify(tmp_path / "c.json", tmp_path / given, **wrong)
+    with pytest.raises(
+        ValueError, match=r"has no column maze; found 'world', 'seed', 'score'; .*: expected it, read like that$"
+    ):
+        verify(tmp_path / "c.json", tmp_path / "r.csv", task="maze")
+    np.savez(tmp_path / "a.npz", returns=RETURNS)
+    of_arrays = certificate_record(
+        jaxcert.certify_mean(RETURNS, **SETTINGS), data=read_returns(tmp_path / "a.npz"), question="mean", **QUESTION
+    )
+    write_certificates(tmp_path / "c.json", [of_arrays])
+    with pytest.raises(ValueError, match=r"is made from the file a.npz \(arrays without columns\)"):
+        verify(tmp_path / "c.json", tmp_path / "a.npz", task="maze")

@@ -12,6 +12,7 @@ import jaxcert
 from jaxcert.certificates import floor_figures
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import certificate_record, read_returns, step_curve, verify, write_certificates
+from jaxcert.report._recompute import ask
 
 U = 2.0**-24
 
@@ -56,6 +57,55 @@ def test_a_threshold_near_zero_has_the_rounding_of_the_end_of_the_support(tmp_pa
     assert stated(tmp_path, lambda t: t - 8 * U * 1000).ok
     assert not stated(tmp_path, lambda t: t + 32 * U * 1000).ok
     assert not stated(tmp_path, lambda t: t - 32 * U * 1000).ok
+
+
+def of_two(folder, question, support, **options):
+    """A file about two policies whose returns are far smaller than the support, hardly different, and its record."""
+    for name, returns in (("a", RETURNS), ("b", RETURNS[:, ::-1])):
+        np.savez(folder / f"{name}.npz", returns=(support[0] + returns).astype(np.float32))
+    data = [read_returns(folder / f"{name}.npz") for name in "ab"]
+    fixed = {"safety_level": [0.5], "mean_difference": None}[question]
+    found = ask(QUESTIONS[question], data, fixed, {"support": support, "delta": 0.05, **options})
+    return certificate_record(found, support=support, data=data[0], others=data[1:], question=question)
+
+
+@pytest.mark.parametrize("support", [(0.0, 1000.0), (-500.0, 500.0), (5000.0, 5010.0)])
+@pytest.mark.parametrize(("question", "column"), [("safety_level", "threshold"), ("mean_difference", "mean")])
+def test_a_difference_has_the_rounding_of_its_support(tmp_path, question, column, support):
+    """Its bounds are computed above the smallest possible difference, however small the returns are."""
+    record, room = of_two(tmp_path, question, support), support[1] - support[0]
+    if question == "mean_difference":  # its averages are computed before they are subtracted
+        room = max(room, *map(abs, support))
+    room = min(16 * U * room, 1e-4 * 2 * (support[1] - support[0]))
+
+    def moved(by):
+        row = {**record["rows"][0]}
+        old, row[column] = row[column], float(np.float32(row[column]) + np.float32(by))
+        figures = [floor_figures(value) for value in (old, row[column])]
+        row["sentence"] = row["sentence"].replace(*figures)
+        assert figures[1] in row["sentence"]
+        write_certificates(tmp_path / "c.json", [{**record, "rows": [row]}])
+        return verify(tmp_path / "c.json", tmp_path / "a.npz", others=[tmp_path / "b.npz"])
+
+    assert moved(0).ok
+    for sign in (-1, 1):
+        found = moved(0.75 * sign * room)
+        assert found.ok, str(found)
+        assert f"{column} is" in str(moved(1.5 * sign * room))
+
+
+@pytest.mark.parametrize("bound", ["betting", "hoeffding"])
+def test_rollouts_in_another_order_move_no_bound_of_a_difference_beyond_its_rounding(bound):
+    """As sums in another order do elsewhere: more than the size of the returns would allow."""
+    rng = np.random.default_rng(0)
+    x, y = (np.round(0.01 * rng.uniform(size=(40, 60)), 4).astype(np.float32) for _ in range(2))
+    bounds = []
+    for order in [np.arange(60), *(rng.permutation(60) for _ in range(8))]:
+        pairs = jaxcert.paired(x[:, order], y[:, order])
+        found = jaxcert.certify_safety_level(pairs, 0.5, support=(0, 1), delta=0.05, bound=bound, beta=0.05)
+        bounds.append(np.asarray(found.lower_bounds, float))
+    moved = np.ptp(bounds, axis=0).max()
+    assert 16 * U * x.mean() < moved <= 16 * U
 
 
 def test_a_threshold_that_rounding_makes_better_is_told(tmp_path):

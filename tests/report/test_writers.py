@@ -95,7 +95,7 @@ def test_a_record_with_nan_is_refused_and_nothing_is_written(tmp_path):
 
 def test_a_batched_certificate_is_refused():
     batched = jax.tree.map(lambda leaf: leaf[None], make_certificate())
-    with pytest.raises(ValueError, match=r"batched: thresholds has shape \(1, 3\), expected \[t\]"):
+    with pytest.raises(ValueError, match=r"a batch of 1; expected a single one, such as certificate\[0\]"):
         certificate_record(batched, support=(0, 1))
 
 

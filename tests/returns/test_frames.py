@@ -234,9 +234,26 @@ def test_policies_are_paired_by_their_tasks():
     np.testing.assert_array_equal(np.sort(other.returns), first.returns)
     masked = jaxcert.Returns(second.returns, np.eye(3, 4, dtype=bool), second.tasks)
     np.testing.assert_array_equal(jaxcert.align_tasks(first, masked)[1].where.sum(axis=1), [1, 1, 1])
-    with pytest.raises(ValueError, match="have different tasks, 1 of one of them alone, such as 'c'"):
+    with pytest.raises(ValueError, match=r"policies\[0\] has the task 'c', policies\[1\] has not \(.* lacks: 1\)"):
         jaxcert.align_tasks(first, jaxcert.from_frame(table[:8], episode=None))
-    with pytest.raises(ValueError, match="policy 0 has a task twice"):
+    with pytest.raises(ValueError, match=r"policies\[0\] has a task twice"):
         jaxcert.align_tasks(jaxcert.Returns(values.reshape(3, 4), None, np.array([1, 1, 2])))
     with pytest.raises(ValueError, match="there is no policy"):
         jaxcert.align_tasks()
+
+
+@FRAMES
+def test_each_rollout_knows_its_row(frame):
+    data = from_frame(frame(ROWS))
+    np.testing.assert_array_equal(data.rows, [[1, 3], [2, 4]])
+    np.testing.assert_array_equal(data.returns, np.asarray(ROWS["total_return"])[data.rows - 1])
+    swapped = jaxcert.Returns(data.returns[::-1], None, data.tasks[::-1])
+    np.testing.assert_array_equal(jaxcert.align_tasks(swapped, data)[1].rows, [[2, 4], [1, 3]])
+    assert data.place_of((1, 0)) == "row 2: the return of task 'a'"
+    assert from_lists([[1.0, 2.0]]).place_of((0, 1)) == "the return of task 0, rollout 1"
+
+
+@SOME_ARE_MISSING
+def test_a_missing_rollout_has_no_row():
+    columns = {"task_id": [3, 7, 3], "episode_id": [0, 0, 1], "total_return": [1.0, 2.0, 3.0]}
+    np.testing.assert_array_equal(from_frame(pd.DataFrame(columns)).rows, [[1, 3], [2, 0]])

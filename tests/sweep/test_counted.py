@@ -48,6 +48,7 @@ def assert_is_certify(result, x, grid: Grid, where=None, **options) -> None:
             assert got.dtype == wanted.dtype
 
 
+@pytest.mark.filterwarnings("ignore:.*no policy reaches that:UserWarning")
 @pytest.mark.parametrize("where", [None, MASK], ids=["all", "masked"])
 def test_every_entry_is_what_certify_gives(where, precision):
     x = X.astype(precision)

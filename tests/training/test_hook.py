@@ -42,6 +42,21 @@ def test_a_budget_is_never_overspent():
         assert endless[0] == pytest.approx(0.607927 * delta, rel=1e-5)
 
 
+def test_what_is_chosen_among_all_is_stated_with_the_confidence_of_all():
+    """With delta divided among all, or less for each later one; a certificate at more is refused."""
+    returns = np.random.default_rng(0).uniform(0.5, 1, (40, 20)).astype(np.float32)
+    for budget, number in ((CheckpointBudget(0.05, num_checkpoints=40), 40), (CheckpointBudget(0.05), 2)):
+        found = certify(returns, 0.1, support=(0, 1), delta=budget.level(number))
+        said = budget.chosen(found, number)
+        assert said.startswith("With confidence 0.95: on a new task")
+        assert said.split(": ", 1)[1] == str(found).split(": ", 1)[1]
+        assert "confidence 0.95:" not in str(found)
+    with pytest.raises(ValueError, match=r"delta is 0\.0075\d*; expected at most 0\.0033"):
+        CheckpointBudget(0.05).chosen(found, 3)
+    with pytest.raises(ValueError, match="expected at most"):
+        CheckpointBudget(0.05, num_checkpoints=2).chosen(certify(returns, 0.1, support=(0, 1), delta=0.05), 1)
+
+
 def test_budgets_without_meaning_are_refused():
     with pytest.raises(ValueError, match=r"delta is 1\.5"):
         CheckpointBudget(1.5)
@@ -109,13 +124,43 @@ def one_look(quality):
 def test_metrics_get_the_scalars_of_their_step():
     one, seen = hook(), []
     progress = one.progress_fn(lambda step, metrics: seen.append((step, metrics)))
+    # The order of Brax's PPO: the first metrics come before their checkpoint, the others after it.
     progress(0, {"eval/episode_reward": 1.0})
+    assert not seen
     one(0, make_policy, jnp.float32(0.2))
+    assert [step for step, _ in seen] == [0]
     one(100, make_policy, jnp.float32(0.9))
     progress(100, {"eval/episode_reward": 2.0})
-    assert seen[0] == (0, {"eval/episode_reward": 1.0})
-    assert seen[1][1]["eval/episode_reward"] == 2.0
-    assert seen[1][1]["certify/safety@0.1"] == one.scalars(one.checkpoints[1])["certify/safety@0.1"]
+    assert seen == [
+        (step, {"eval/episode_reward": reward, **one.scalars(checkpoint)})
+        for step, reward, checkpoint in zip((0, 100), (1.0, 2.0), one.checkpoints, strict=True)
+    ]
+
+
+def test_metrics_that_no_checkpoint_follows_come_before_the_next_ones():
+    one, seen = hook(), []
+    progress = one.progress_fn(lambda step, metrics: seen.append((step, metrics)))
+    progress(0, {"loss": 1.0})
+    progress(50, {"loss": 2.0})
+    assert seen == [(0, {"loss": 1.0})]
+    one(100, make_policy, jnp.float32(0.9))
+    assert seen == [(0, {"loss": 1.0}), (50, {"loss": 2.0})]
+
+
+def test_the_first_metrics_come_also_if_training_stops_at_once():
+    one, seen = hook(stop=lambda checkpoint: True), []
+    one.progress_fn(lambda step, metrics: seen.append((step, set(metrics))))(0, {"loss": 1.0})
+    with pytest.raises(Reached):
+        one(0, make_policy, jnp.float32(0.9))
+    assert seen == [(0, {"loss", *one.scalars(one.checkpoints[0])})]
+
+
+def test_the_first_metrics_come_also_if_their_certificate_fails():
+    one, seen = hook(), []
+    one.progress_fn(lambda step, metrics: seen.append((step, metrics)))(0, {"loss": 1.0})
+    with pytest.raises(ValueError, match="step 0: no return is finite"):
+        one(0, make_policy, jnp.float32(np.nan))
+    assert seen == [(0, {"loss": 1.0})]
 
 
 def test_writers_get_the_scalars_and_training_stops():

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from jaxcert.training._certifying import CheckpointBudget
+from jaxcert.training._checkpoint_budget import CheckpointBudget
 from jaxcert.training._ledger import Ledger
 
 pytest.importorskip("filelock")

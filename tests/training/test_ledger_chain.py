@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from jaxcert.training._certifying import CheckpointBudget
+from jaxcert.training._checkpoint_budget import CheckpointBudget
 from jaxcert.training._ledger import Ledger
 
 pytest.importorskip("filelock")

@@ -1,0 +1,88 @@
+"""A threshold outside the support says nothing of the policy: a warning says so, in words."""
+
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxcert
+from jaxcert import certify
+from jaxcert.rollouts.summaries import Histogram
+from jaxcert.sequential import certify_sequential
+
+# As in other tests, whose programs are compiled.
+X = np.random.default_rng(0).permuted(np.linspace(0.2, 0.8, 600, dtype=np.float32).reshape(20, 30), axis=1)
+SETTINGS = {"support": (0, 1), "delta": 0.1}
+ONES = np.ones(20)
+ABOVE = r"is 50, above the support \(-?\d, 1\): no policy reaches that; is it in another unit, such as per cent\?"
+BELOW = r"is -2, below the support \(-?\d, 1\): every policy reaches that"
+
+FUNCTIONS = {
+    "certify": lambda t, **settings: certify(X, t, **settings),
+    "certify, soft": lambda t, **settings: certify(X, t, method="soft", **settings),
+    "pairs": lambda t, **settings: certify(jaxcert.paired(X, X[:, ::-1]), t, **settings),
+    "weights": lambda t, **settings: certify(jaxcert.weighted(X, ONES, max_weight=1), t, **settings),
+    "certify_weighted": lambda t, **settings: jaxcert.certify_weighted(X, t, ONES, max_weight=1, **settings),
+    "certify_band": lambda t, **settings: jaxcert.certify_band(X, t, **settings),
+    "certify_interval": lambda t, **settings: jaxcert.certify_interval(X, t, complete=True, **settings),
+    "certify_anytime": lambda t, **settings: jaxcert.certify_anytime(X, t, **settings),
+    "certify_sequential": lambda t, **settings: certify_sequential(X, t, **settings),
+    "certify_improvement": lambda t, **settings: jaxcert.certify_improvement(X, X[:, ::-1], t, **settings),
+    "certify_improvement, other sizes": lambda t, **settings: jaxcert.certify_improvement(X, X[:, 1:], t, **settings),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_threshold_above_the_support_is_told_once_to_the_caller(name):
+    with pytest.warns(UserWarning, match=ABOVE) as told:
+        found = FUNCTIONS[name](50, **SETTINGS)
+    assert [each.filename for each in told] == [__file__]
+    assert float(found.safety[0]) == 0
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_threshold_below_the_support_is_told_once_to_the_caller(name):
+    with pytest.warns(UserWarning, match=BELOW) as told:
+        FUNCTIONS[name](-2, **SETTINGS)
+    assert [each.filename for each in told] == [__file__]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("ends", [(0.1, 0.9), (0.1, 0.85)])
+def test_the_ends_of_the_support_are_in_it_whatever_the_precision(dtype, ends):
+    with warnings.catch_warnings(), jax.enable_x64(dtype == np.float64):
+        warnings.simplefilter("error")
+        certify(X.astype(dtype), ends[1], support=ends, delta=0.1)
+        certify(X.astype(dtype), np.asarray(ends, dtype)[1], support=tuple(np.asarray(ends, dtype)), delta=0.1)
+
+
+def test_a_grid_may_begin_below_the_support_but_not_end_above_it():
+    certify(X, [-1.0, 0.0, 0.5, 1.0], **SETTINGS)
+    with pytest.warns(UserWarning, match=r"thresholds hold 50, above the support \(0, 1\)"):
+        certify(X, np.asarray([0.5, 50, 70]), **SETTINGS)
+    with pytest.warns(UserWarning, match=r"thresholds are up to -0.5, below the support \(0, 1\)"):
+        certify(X, [-1.0, -0.5], **SETTINGS)
+
+
+def test_a_summary_has_its_own_support():
+    summary = Histogram.empty(20, support=(0, 1), num_bins=10).update(X)
+    with pytest.warns(UserWarning, match=ABOVE):
+        certify(summary, 50, delta=0.1)
+
+
+def test_a_support_without_an_end_has_nothing_above_it():
+    certify(X, 50, support=(0, np.inf), delta=0.1)
+
+
+def test_traced_thresholds_and_unchecked_ones_are_silent():
+    call = lambda t, **checks: certify(X, t, **SETTINGS, **checks).safety  # noqa: E731
+    assert float(jax.jit(call)(jnp.float32(50))[0]) == 0
+    assert np.all(jax.vmap(call)(jnp.asarray([0.5, 50]))[1] == 0)
+    assert float(call(50, validate=False)[0]) == 0
+
+
+def test_what_is_not_finite_is_refused_as_before():
+    with pytest.raises(ValueError, match="thresholds is inf; expected a finite number"):
+        certify(X, np.inf, **SETTINGS)

@@ -1,0 +1,94 @@
+"""What each question is asked with, its answer, and its record in a file."""
+
+import functools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jaxcert.questions import QUESTIONS
+from jaxcert.report import certificate_record, read_returns, verify, write_certificates
+
+ROOT = Path(__file__).parents[2]
+RNG = np.random.default_rng(0)
+A = RNG.beta(9, 1, (60, 20)).astype(np.float32)
+B = (0.8 * A).astype(np.float32)
+WEIGHTS = np.tile([0.5, 1.5], 30)
+# What each question is asked with, besides data, support, delta and what has to be declared.
+FIXED = {"threshold": [0.3, 0.6], "safety": [0.5, 0.8], "alpha": [0.25, 1.0], "margin": [-0.1, 0.0]}
+OPTIONS = {
+    "safety_level": {"simultaneous": True},
+    "cvar": {"cap": [0.8, 1.0]},
+    "episode": {"num_episodes": 2, "rollouts": "first"},
+    "band": {"num_smallest": 20},
+    "anytime": {"prior": [1.0, 2.0]},
+    "weighted": {"max_weight": 1.5},
+    "improvement": {},
+}
+
+
+def options_of(name: str) -> dict:
+    """Its own options, and what has to be declared."""
+    return {**QUESTIONS[name].declared, **OPTIONS.get(name, {})}
+
+
+def ask(name: str, returns: np.ndarray = A):
+    """The answer to a question, by its public function."""
+    question = QUESTIONS[name]
+    data = {"returns": returns, "returns_a": returns, "returns_b": B[: len(returns)], "weights": WEIGHTS}
+    settings = {each: data[each] for each in question.inputs} | {"delta": 0.1} | options_of(name)
+    if name == "ranking":
+        settings["returns"] = np.stack([A, B])
+    if question.fixed:
+        settings[question.fixed] = FIXED[question.each]
+    if question.has_support:
+        settings["support"] = (0.0, 1.0)
+    return question.function(**settings)
+
+
+def others_of(question, files) -> list:
+    """The files after the first: of another policy, or of the weights."""
+    return [files / ("w.npz" if name == "weights" else "b.npz") for name in question.inputs[1:]]
+
+
+def record(found, name: str, files=None) -> dict:
+    question = QUESTIONS[name]
+    support = (0.0, 1.0) if question.has_support else None
+    data = [] if files is None else [read_returns(path) for path in (files / "a.npz", *others_of(question, files))]
+    first, *others = data or [None]
+    return certificate_record(found, support=support, question=name, data=first, others=others)
+
+
+HEAD = "format_version = 1\ndelta = 0.1\nnum_tasks = 9\nnum_rollouts = 5"
+EVERY = pytest.mark.parametrize("name", QUESTIONS)
+
+
+def check_alterations(folder, files, held, others):
+    """A better number, another sentence and another setting are found."""
+    column = QUESTIONS[held["question"]].certified
+    for change in (
+        lambda one: one["rows"][-1].update({column: one["rows"][-1][column] + 0.01}),
+        lambda one: one["rows"][0].update(sentence=one["rows"][0]["sentence"].replace("0.", "0.9", 1)),
+        lambda one: one["settings"].update(delta=0.05),
+        lambda one: one["settings"].update(num_tasks=61),
+        lambda one: one["rows"][0].update(unheard_of=1.0),
+        lambda one: one.update(question="nonsense"),
+    ):
+        altered = json.loads(json.dumps(held))
+        change(altered)
+        write_certificates(folder / "altered.json", [altered])
+        assert not verify(folder / "altered.json", files / "a.npz", others=others).ok
+
+
+def write_files(folder: Path) -> Path:
+    """The folder, with the returns of two policies, and the weights."""
+    for name, returns in (("a", A), ("b", B), ("w", WEIGHTS[:, None])):
+        np.savez(folder / f"{name}.npz", returns=returns)
+    return folder
+
+
+@functools.cache
+def all_answers() -> dict:
+    """The answers to all questions, each asked once."""
+    return {name: ask(name) for name in QUESTIONS}

@@ -1,0 +1,63 @@
+"""No record of any question is verified once anything in it was altered."""
+
+import json
+
+import pytest
+from asked_questions import EVERY, all_answers, others_of, record, write_files
+
+from jaxcert.questions import QUESTIONS
+from jaxcert.report import certificate_document, verify, write_certificates
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return write_files(tmp_path_factory.mktemp("files"))
+
+
+@pytest.fixture(scope="module")
+def answers():
+    return all_answers()
+
+
+def _each_change(held):
+    """Entries taken out, emptied or put in anywhere, rows doubled, and the names of other questions."""
+    for name in held["rows"][0]:
+        if name != "advice":
+            yield lambda one, name=name: one["rows"][0].pop(name)
+    for name in held["settings"]:
+        yield lambda one, name=name: one["settings"].pop(name)
+    for part in ("settings", "rows"):
+        for name in ("sentence_", "file", "rows"):
+            yield lambda one, part=part, name=name: (one[part] if part == "settings" else one[part][0]).update(
+                {name: 1.0}
+            )
+    if held["fixed_beforehand"] is None:  # a number that was fixed may have its row twice, or none
+        yield lambda one: one.update(rows=one["rows"] * 2)
+        yield lambda one: one.update(rows=[])
+    for fixed in (None, "nonsense", "safety", "threshold"):
+        if fixed != held["fixed_beforehand"]:
+            yield lambda one, fixed=fixed: one.update(fixed_beforehand=fixed)
+    for name in QUESTIONS:
+        if name != held["question"]:
+            yield lambda one, name=name: one.update(question=name)
+
+
+def _is_verified(file, returns, others) -> bool:
+    try:
+        return verify(file, returns, others=others).ok
+    except ValueError as error:  # it is no certificate file
+        return str(file) not in str(error)
+
+
+@EVERY
+def test_no_altered_file_is_verified_or_breaks_the_verification(files, answers, name, tmp_path):
+    question = QUESTIONS[name]
+    if question.unrepeated:
+        pytest.skip(question.unrepeated)
+    whole = certificate_document([record(answers[name], name, files)])
+    others = others_of(question, files)
+    for change in _each_change(whole["certificates"][0]):
+        altered = json.loads(json.dumps(whole))
+        change(altered["certificates"][0])
+        write_certificates(tmp_path / "c.json", altered["certificates"])
+        assert not _is_verified(tmp_path / "c.json", files / "a.npz", others)

@@ -1,0 +1,131 @@
+"""Options of questions: kept, or refused in words by every surface; and the figures of their columns."""
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+from asked_questions import HEAD, A, all_answers, options_of, write_files
+from cli_harness import command
+
+from jaxcert.cli._question_options import askable, required_words
+from jaxcert.questions import QUESTIONS
+from jaxcert.questions._answers import column_texts, texts_of
+from jaxcert.questions._asked import checked_options
+from jaxcert.report import Protocol, certificate_record, verify
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return write_files(tmp_path_factory.mktemp("files"))
+
+
+@pytest.fixture(scope="module")
+def answers():
+    return all_answers()
+
+
+def test_an_end_of_the_support_is_needed_where_a_question_has_one(answers):
+    with pytest.raises(ValueError, match="question 'mean' needs"):
+        certificate_record(answers["mean"], question="mean")
+    assert "support" not in certificate_record(answers["episode"])["settings"]
+    with pytest.raises(ValueError, match="question 'episode' has none"):
+        certificate_record(answers["episode"], support=(0.0, 1.0))
+
+
+def test_figures_of_a_new_column_are_rounded_to_the_side_that_claims_less(answers):
+    found = dataclasses.replace(answers["mean"], mean=np.float32(2 / 3), cap=np.float32(2 / 3))
+    question = dataclasses.replace(
+        QUESTIONS["mean"], columns={"lower": "mean", "upper": "cap"}, claims={"lower": min, "upper": max}
+    )
+    assert float(np.float32(2 / 3)) == 0.6666666865348816
+    assert column_texts(found, question, "lower") == ["0.6666666"]
+    assert column_texts(found, question, "upper") == ["0.6666667"]
+
+
+def test_one_cap_for_all_shares_is_kept_by_its_protocol(files, tmp_path):
+    lock = ("lock", tmp_path / "p.toml", "--question", "cvar", "--alpha", "0.1,0.25", "--cap", 0.65, "--support", 0, 1)
+    assert command(*lock, "--delta", 0.1, "--tasks", 60, "--rollouts", 20).status == 0
+    certified = command("certify", files / "a.npz", "--protocol", tmp_path / "p.toml", "--json", tmp_path / "c.json")
+    assert certified.status == 0, certified.err
+    assert verify(tmp_path / "c.json", files / "a.npz", protocol=tmp_path / "p.toml").ok
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("--question", "episode", "--threshold", 0.5, "--num-episodes", 0), "num_episodes is 0"),
+        (("--question", "mean", "--support", 0, 1, "--num-episodes", 0), "num_episodes is no option"),
+        (("--question", "mean", "--support", 0, 1, "--method", "soft"), "--method is given"),
+        (("--question", "mean", "--support", 0, 1, "--wanted", 0.5), "--wanted is"),
+        (("--safety", 0.5, "--support", 0, 1, "--wanted", 0.9), "--wanted is"),
+        (("--question", "improvement"), "jaxcert compare"),
+        (("--question", "cvar", "--support", 0, 1, "--alpha", 0.1), "needs cap"),
+        (("--question", "mean", "--support", 0, 1, "--require", "nan"), "--require is nan"),
+    ],
+)
+def test_nothing_that_is_given_is_left_out_in_silence(files, words, reason):
+    status, out, err = command("certify", files / "a.npz", "--delta", 0.1, *words)
+    assert (status, out) == (2, "")
+    assert reason in err
+
+
+@pytest.mark.parametrize("num_files", [1, 2])
+def test_the_help_of_require_says_what_is_compared_of_each_question(num_files):
+    text = required_words(askable(num_files))
+    for name, question in askable(num_files).items():
+        part = next(part for part in text.split(";") if re.search(rf"\b{name}\b", part))
+        assert f"the certified {question.certified.replace('_', ' ')} for" in part
+    shown = command("certify" if num_files == 1 else "compare", "--help").out
+    assert " ".join(text.split()[:8]) in " ".join(re.sub("[│┃|]", " ", shown).split())
+
+
+def test_a_threshold_is_shown_where_its_upper_end_holds():
+    """Rounded down it would lie where a larger share of tasks may pass."""
+    threshold = np.float32(0.60000008)
+    before, shown = float(np.nextafter(threshold, np.float32(0))), {}
+    for name in ("safety", "interval"):
+        question = QUESTIONS[name]
+        found = question.function(A, threshold, support=(0, 1), delta=0.1, **options_of(name))
+        (shown[name],) = texts_of(found, question)["threshold"]
+        assert f"at least {shown[name]} with" in str(found) or f"of at least {shown[name]}." in str(found)
+    assert float(shown["safety"]) < before <= float(shown["interval"])
+
+
+OUT_OF_RANGE = [
+    ("cvar", {"alpha": [2.0], "cap": [0.5]}, r"alpha\[0\] is 2; expected a share in \(0, 1\]"),
+    ("cvar", {"alpha": [0.5, 0.0], "cap": [0.5]}, r"alpha\[1\] is 0; expected a share"),
+    ("episode", {"num_episodes": 0}, "num_episodes is 0; expected a whole number of at least 1"),
+    ("episode", {"rollouts": "some"}, "rollouts is 'some'; expected 'all' or 'first'"),
+    ("interval", {"complete": True, "beta_upper": 1.0}, "beta_upper is 1; expected a probability"),
+    ("band", {"kind": "nonsense"}, "kind is 'nonsense'; expected one of"),
+    ("band", {"num_smallest": 0}, "num_smallest is 0; expected a whole number"),
+    ("anytime", {"prior": [1.0]}, r"prior is \[1.0\]; expected a pair"),
+    ("anytime", {"prior": [1.0, 0.0]}, r"prior\[1\] is 0; expected"),
+    ("weighted", {"max_weight": 0.5}, "max_weight is 0.5; expected a finite number of at least 1"),
+    ("sequential", {"give_up": 1.0}, r"give_up is 1.0; expected a number in \[0, 1\)"),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "words"), OUT_OF_RANGE)
+def test_an_option_out_of_range_is_refused_by_every_surface(name, options, words, tmp_path):
+    question = QUESTIONS[name]
+    with pytest.raises(ValueError, match=words):
+        checked_options(question, options)
+    if question.unrepeated or question.has_weights:
+        return
+    thresholds = {"thresholds": (0.5,)} if question.each == "threshold" else {}
+    support = {"support": (0.0, 1.0)} if question.has_support else {}
+    head = {"delta": 0.1, "num_tasks": 9, "num_rollouts": 5, "question": name}
+    with pytest.raises(ValueError, match=words):
+        Protocol(**head, **thresholds, **support, options=options)
+
+
+def test_a_damaged_protocol_is_refused_in_words(tmp_path):
+    for options in ('"abc"', "[1]", "{alpha = [nan]}", "{alpha = [true]}", "{num_episodes = -1}"):
+        text = f'{HEAD}\nquestion = "mean"\noptions = {options}'
+        (tmp_path / "p.toml").write_text(text)
+        with pytest.raises(ValueError, match="no protocol"):
+            Protocol.read(tmp_path / "p.toml")
+    with pytest.raises(ValueError, match="beta is given; the question 'mean' has none"):
+        Protocol(delta=0.1, num_tasks=9, num_rollouts=5, support=(0, 1), question="mean", beta=0.1)

@@ -1,0 +1,176 @@
+"""Weighted tasks and two policies: from several files to a record that is verified."""
+
+import numpy as np
+import pytest
+from asked_questions import FIXED, WEIGHTS, A, all_answers, check_alterations, options_of, write_files
+from cli_harness import command, refused
+
+import jaxcert
+from jaxcert.questions import QUESTIONS
+from jaxcert.report import certificate_record, read_certificate, read_returns, verify, write_certificates, write_report
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return write_files(tmp_path_factory.mktemp("files"))
+
+
+@pytest.fixture(scope="module")
+def answers():
+    return all_answers()
+
+
+@pytest.mark.parametrize("name", ["mean", "cvar"])
+def test_a_weighted_sample_is_verified_with_the_file_of_its_weights(files, name, tmp_path):
+    data, weights = read_returns(files / "a.npz"), read_returns(files / "w.npz")
+    sample = jaxcert.weighted(data.returns, weights.returns[:, 0], max_weight=1.5)
+    question = QUESTIONS[name]
+    fixed = {} if question.fixed is None else {question.fixed: FIXED[question.each]}
+    found = question.function(sample, **fixed, support=(0, 1), delta=0.1, **options_of(name))
+    asked = {"support": (0.0, 1.0), "question": name, "data": data}
+    write_certificates(tmp_path / "c.json", [certificate_record(found, **asked, others=[weights])])
+    assert verify(tmp_path / "c.json", files / "a.npz", others=[files / "w.npz"]).ok
+    with pytest.raises(ValueError, match=r"made from 2 files of returns, a.npz, w.npz; given are 1"):
+        verify(tmp_path / "c.json", files / "a.npz")
+    np.savez(tmp_path / "w.npz", returns=WEIGHTS[::-1, None])
+    assert "sha256" in str(verify(tmp_path / "c.json", files / "a.npz", others=[tmp_path / "w.npz"]))
+    assert "several numbers for a task" in str(verify(tmp_path / "c.json", files / "a.npz", others=[files / "b.npz"]))
+
+
+def test_missing_weights_are_refused(files, tmp_path):
+    """What stands in their place is no weight."""
+    data, where = read_returns(files / "a.npz"), np.arange(len(WEIGHTS))[:, None] > 0
+    np.savez(tmp_path / "w.npz", returns=WEIGHTS[:, None], where=where)
+    with pytest.warns(UserWarning, match="missing"):
+        weights = read_returns(tmp_path / "w.npz")
+    sample = jaxcert.weighted(data.returns, weights.returns[:, 0], max_weight=1.5)
+    found = jaxcert.certify_mean(sample, support=(0, 1), delta=0.1)
+    asked = {"support": (0.0, 1.0), "question": "mean", "data": data}
+    write_certificates(tmp_path / "c.json", [certificate_record(found, **asked, others=[weights])])
+    told = str(verify(tmp_path / "c.json", files / "a.npz", others=[tmp_path / "w.npz"]))
+    assert "the weights of some tasks are missing" in told
+
+
+def test_weighted_pairs_are_verified_from_three_files(files, tmp_path):
+    a, b, weights = (read_returns(files / f"{name}.npz") for name in "abw")
+    pairs = jaxcert.weighted(jaxcert.paired(a.returns, b.returns), weights.returns[:, 0], max_weight=1.5)
+    found = jaxcert.certify_cvar(pairs, [0.25, 1.0], cap=[0.8, 1.0], support=(0, 1), delta=0.1)
+    held = certificate_record(found, support=(0.0, 1.0), question="cvar", data=a, others=[b, weights])
+    write_certificates(tmp_path / "c.json", [held])
+    paths = [files / "a.npz", files / "b.npz", files / "w.npz"]
+    status, out, err = command("verify", tmp_path / "c.json", *paths)
+    assert (status, out) == (0, "verified: 1 certificate, 2 statements\n"), out + err
+    status, out, _ = command("verify", tmp_path / "c.json", paths[1], paths[0], paths[2])
+    assert status == 1
+    assert "sha256" in out
+    message = refused("verify", tmp_path / "c.json", *paths[:2])
+    assert "made from 3 files of returns, a.npz, b.npz, w.npz; given are 2" in message
+    assert "--exact takes CERTIFICATE and RETURNS alone" in refused("verify", tmp_path / "c.json", *paths, "--exact")
+
+
+PAIRED = [name for name, question in QUESTIONS.items() if question.paired]
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_two_files_ask_any_question_that_takes_pairs(files, name, tmp_path):
+    asked = {
+        "threshold": ("--threshold", "-0.5,0"),
+        "safety": ("--safety", "0.5,0.8"),
+        "alpha": ("--alpha", 0.5, "--cap", 0.3),
+        None: (),
+    }
+    declared = ("--complete",) if QUESTIONS[name].declared else ()
+    words = ("--question", name, *asked[QUESTIONS[name].each], *declared, "--support", 0, 1, "--delta", 0.1)
+    made = command("compare", files / "a.npz", files / "b.npz", *words, "--json", tmp_path / "c.json")
+    assert made.status == 0, made.err
+    held = read_certificate(tmp_path / "c.json")["certificates"][0]
+    assert all("of policy A minus that of policy B" in row["sentence"] for row in held["rows"])
+    assert len(held["others"]) == 1
+    checked = verify(tmp_path / "c.json", files / "a.npz", others=[files / "b.npz"])
+    assert checked.ok, str(checked)
+    with pytest.raises(ValueError, match=r"is made from 2 files of returns, a.npz, b.npz; given are 1"):
+        verify(tmp_path / "c.json", files / "a.npz")
+    assert not verify(tmp_path / "c.json", files / "b.npz", others=[files / "a.npz"]).ok
+    check_alterations(tmp_path, files, held, [files / "b.npz"])
+
+
+def test_a_record_is_about_as_many_policies_as_its_question_and_files(answers):
+    support = {"support": (0.0, 1.0)}
+    with pytest.raises(ValueError, match="about one policy, the question 'mean_difference' is not"):
+        certificate_record(answers["mean"], question="mean_difference", **support)
+    x = np.full((20, 3), 0.5, np.float32)
+    pairs = jaxcert.certify(jaxcert.paired(x, x), 0.0, delta=0.1, **support)
+    with pytest.raises(ValueError, match="about two policies, the question 'safety' is not"):
+        certificate_record(pairs, **support)
+
+
+WEIGHTED = {
+    "weighted": lambda sample, **settings: jaxcert.certify(sample, 0.1, **settings),
+    "mean": jaxcert.certify_mean,
+    "cvar": lambda sample, **settings: jaxcert.certify_cvar(sample, [0.5, 0.9], cap=0.5, **settings),
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_answers_about_weighted_tasks_have_records_that_files_of_returns_alone_do_not_repeat(files, name, tmp_path):
+    sample = jaxcert.weighted(A, np.tile([0.5, 1.5], 30), max_weight=1.5)
+    found = WEIGHTED[name](sample, support=(0.0, 1.0), delta=0.1)
+    data = read_returns(files / "a.npz")
+    held = certificate_record(found, support=(0.0, 1.0), question=name, data=data)
+    assert held["settings"]["max_weight"] == 1.5
+    assert all("from the reweighted distribution" in row["sentence"] for row in held["rows"])
+    write_certificates(tmp_path / "c.json", [held])
+    assert "is of returns, weights; given is 1 of them" in str(verify(tmp_path / "c.json", files / "a.npz"))
+    del held["settings"]["max_weight"]
+    write_certificates(tmp_path / "c.json", [held])
+    assert not verify(tmp_path / "c.json", files / "a.npz").ok
+    with pytest.raises(ValueError, match="a page shows what one policy or two do, on tasks like the sampled ones"):
+        write_report(tmp_path / "c.html", found, returns=A, support=(0.0, 1.0), question=name, title="")
+
+
+def test_successes_are_compared_without_a_support_and_with_columns_of_their_own(tmp_path):
+    rows = [f"{task},{trial},{'true' if (task + trial) % 4 else 'false'}" for task in range(30) for trial in range(5)]
+    (tmp_path / "a.csv").write_text("\n".join(["task,trial,success", *rows, ""]))
+    (tmp_path / "b.csv").write_text("\n".join(["task_id,episode_id,total_return", *rows[::-1], ""]))
+    for margin in ((), ("--margin", 0)):
+        arguments = ("compare", tmp_path / "a.csv", tmp_path / "b.csv", "--delta", 0.1, *margin)
+        found = command(*arguments, "--json", tmp_path / "c.json", "--force")
+        assert found.status == 0, found.err
+        assert command("verify", tmp_path / "c.json", tmp_path / "a.csv", tmp_path / "b.csv").status == 0
+    for name in ("mean", "band"):
+        words = ("--question", name, "--delta", 0.1, "--strict", *(("--threshold", 0.5) if name == "band" else ()))
+        assert command("certify", tmp_path / "a.csv", *words).status == 0
+
+
+def test_compare_says_what_to_type_where_the_support_is_missing(files):
+    status, out, err = command("compare", files / "a.npz", files / "b.npz", "--delta", 0.1)
+    assert (status, out) == (2, "")
+    assert "--support missing; expected the option, the smallest and the largest" in err
+    assert "--protocol" not in err
+    assert "--method" not in err
+
+
+def test_thresholds_of_two_policies_need_a_question_and_hear_which_take_them(files):
+    words = ("--support", 0, 1, "--delta", 0.1, "--threshold", 0.1)
+    status, out, err = command("compare", files / "a.npz", files / "b.npz", *words)
+    assert (status, out) == (2, "")
+    fitting = ", ".join(
+        name
+        for name, each in QUESTIONS.items()
+        if 2 in each.numbers_of_policies and each.each == "threshold" and not each.listed
+    )
+    assert f"which the questions {fitting} take; expected one of them by --question, or --margin for improvement" in err
+
+
+@pytest.mark.parametrize("name", [None, *(name for name in QUESTIONS if 2 in QUESTIONS[name].numbers_of_policies)])
+def test_a_table_of_two_policies_is_of_a_difference(files, name):
+    question = QUESTIONS[name or "mean_difference"]
+    numbers = {"threshold": 0.1, "safety": 0.5, "alpha": 0.5, "margin": 0.0}
+    words = ["--question", name] if name else []
+    words += [f"--{question.each}", numbers[question.each]] if question.each else []
+    words += ["--complete"] if question.declared else ["--cap", 0.3] if question.takes("cap") else []
+    status, out, err = command("compare", files / "a.npz", files / "b.npz", "--support", 0, 1, "--delta", 0.1, *words)
+    assert status == 0, err
+    headings = {"mean": "certified mean difference", "threshold": "certified difference", "num_good": "good tasks"}
+    assert headings.get(question.certified, question.certified.replace("_", " ")) in out
+    assert "performance" not in out

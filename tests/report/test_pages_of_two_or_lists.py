@@ -1,0 +1,122 @@
+"""The page of two policies, and the page of a fixed list."""
+
+import html
+import re
+
+import numpy as np
+import pytest
+from browser import printed_pages
+
+import jaxcert
+from jaxcert.report import read_returns, write_report
+from jaxcert.returns import Returns
+
+RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
+SETTINGS = {"support": (0.0, 1.0), "delta": 0.05}
+FACTS = {"policy": "my <policy>", "policy_sha256": "cd" * 32, "environment": "cheetah", "seed": 7}
+
+
+def from_array(returns):
+    return Returns(returns, None, np.arange(len(returns)))
+
+
+def write(folder, certificate, **options):
+    write_report(folder / "report.html", certificate, **{"returns": RETURNS, "support": (0, 1), **options})
+    return folder / "report.html"
+
+
+@pytest.fixture(scope="module")
+def certificate():
+    return jaxcert.certify(RETURNS, [0.25, 0.5], **SETTINGS)
+
+
+def test_a_page_of_two_policies_needs_the_returns_and_the_names_of_both(tmp_path, certificate):
+    found, other = jaxcert.certify_improvement(RETURNS, 0.8 * RETURNS, [0.0], **SETTINGS), from_array(0.8 * RETURNS)
+    with pytest.raises(ValueError, match="certificate is about two policies; expected the returns of policy B"):
+        write(tmp_path, found)
+    with pytest.raises(ValueError, match="certificate is about one policy; against is given"):
+        write(tmp_path, certificate, against=other)
+    with pytest.raises(ValueError, match="policies is not given; expected the names of A and B"):
+        write(tmp_path, found, against=other)
+    with pytest.raises(ValueError, match=r"policies is \('same', 'same'\); expected two different names"):
+        write(tmp_path, found, against=other, policies=("same", "same"))
+    with pytest.raises(ValueError, match=r"certificate is of 40 tasks, returns have shape \(39, 20\)"):
+        write(tmp_path, found, against=from_array(RETURNS[1:]), policies=("new", "old"))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_page_of_two_policies_says_which_is_which(tmp_path):
+    pairs, other = jaxcert.paired(RETURNS, 0.8 * RETURNS), from_array(0.8 * RETURNS)
+    found = jaxcert.certify_interval(pairs, [0.1], complete=True, **SETTINGS)
+    text = html.unescape(write(tmp_path, found, against=other, policies=("new <one>", "old")).read_text())
+    assert "Policy A is <strong>new <one></strong>, policy B is <strong>old</strong>." in text
+    assert str(found) in text
+    shown = dict(re.findall(r'<th scope="row">(.*?)</th><td>(.*?)</td>', text))
+    assert (shown["rollouts per task of A"], shown["rollouts per task of B"]) == ("20", "20")
+    differences = RETURNS.astype(float).mean(axis=1) - (0.8 * RETURNS).astype(float).mean(axis=1)
+    worst = int(np.argmin(differences))
+    assert found.lower_bounds[worst] < 0.1
+    assert f"tasks: {worst} ({float(f'{differences[worst]:.4g}')})" in text
+    assert re.search(r"average difference of each, in brackets,\s+certifies nothing", text)
+    assert "Mean difference and lower bound of each sampled task" in text
+    for words in (">difference<", ">mean difference<", ">lower bound<"):
+        assert words in text
+    assert "mean return" not in text
+
+
+@pytest.mark.parametrize("certify", [jaxcert.certify_suite, jaxcert.certify_each_task])
+def test_a_list_with_too_few_trials_says_so_and_how_many_it_takes(tmp_path, certify):
+    """The numbers are what the function itself says of results that are as good as can be."""
+    passed = np.arange(3) < np.tile([3, 2, 0, 3], 10)[:, None]
+    text = write(tmp_path, certify(passed, 0.8, delta=0.05), returns=passed).read_text()
+    (found,) = re.findall(
+        "all tasks at threshold 0.8[0-9]*:</strong> with 3 trials of each at most (\\d+) of 40 tasks can", text
+    )
+    (needed,) = re.findall(r"for all of them it takes (\d+) trials of each, if these go as well as can be\.", text)
+    least = int(needed)
+    at_best = [int(certify(np.ones((40, m), bool), 0.8, delta=0.05).num_good[0]) for m in (3, least - 1, least)]
+    assert at_best[0] == int(found)
+    assert at_best[1] < at_best[2] == 40
+    enough = np.ones((40, least), bool)
+    assert "trials of each" not in write(tmp_path, certify(enough, 0.8, delta=0.05), returns=enough).read_text()
+    never = write(tmp_path, certify(passed, 1.0, delta=0.05), returns=passed).read_text()
+    assert "; 200 trials are too few for all of them" in never
+
+
+@pytest.mark.slow
+def test_a_page_of_two_policies_on_a_list_says_what_its_trials_can_show(tmp_path):
+    a, b = np.ones((40, 5), np.float32), np.zeros((40, 5), np.float32)
+    found = jaxcert.certify_suite(jaxcert.paired(a, b), [0.9], **SETTINGS)
+    text = write(tmp_path, found, returns=a, against=from_array(b), policies=("new", "old")).read_text()
+    assert f"at most {found.num_good[0]} of 40 tasks can be certified" in text
+
+
+def test_a_page_of_a_list_or_a_mean_says_nothing_of_sampling_or_of_bounds_that_it_has_not(tmp_path, certificate):
+    mean = jaxcert.certify_suite_mean(RETURNS, **SETTINGS)
+    text = write(tmp_path, mean, question="suite_mean").read_text()
+    assert "every moment of their sampling" not in text
+    assert '<th scope="row">bound</th>' in text
+    assert "bound of a task" not in text
+    text = write(tmp_path, certificate).read_text()
+    assert "every moment of their sampling" in text
+    assert '<th scope="row">bound of a task</th>' in text
+
+
+def test_among_the_settings_named_tasks_are_counted(tmp_path):
+    passed = np.ones((40, 5), bool)
+    found = jaxcert.certify_each_task(passed, 0.3, delta=0.05, tasks=[f"task {k}" for k in range(40)])
+    text = write(tmp_path, found, returns=passed).read_text()
+    shown = dict(re.findall(r'<th scope="row">(.*?)</th><td>(.*?)</td>', text))
+    assert shown["tasks"] == "40"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("certify", [jaxcert.certify_suite, jaxcert.certify_each_task])
+def test_on_paper_a_list_takes_two_pages_even_if_nothing_of_it_is_shown(tmp_path, certify):
+    passed = np.zeros((40, 5), bool)
+    np.savez(tmp_path / "r.npz", returns=passed)
+    given = {"data": read_returns(tmp_path / "r.npz"), "facts": FACTS, "protocol": "ab" * 32, "date": "2026-01-31"}
+    given["verify_command"] = "jaxcert verify out.json r.npz --protocol p.toml"
+    page = write(tmp_path, certify(passed, [0.5, 0.7, 0.8], delta=0.05), returns=passed, **given)
+    assert printed_pages(page, tmp_path) <= 2

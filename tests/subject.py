@@ -1,0 +1,45 @@
+"""A public function as one of arrays alone, and the arrays with which such functions are called."""
+
+import dataclasses
+from collections.abc import Callable
+
+import jax
+import numpy as np
+from conftest import x64_context
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """A public function as one of arrays alone, with two sets of arguments of the same shapes.
+
+    Attributes:
+        function: takes the arguments in their order.
+        arguments: host arrays and Python numbers, as a user gives them; or what computes them.
+        others: the same with other values.
+        dtype: of the floats that come out, or of all if there are none; that of the arguments by default.
+    """
+
+    function: Callable
+    arguments: tuple | Callable[[], tuple]
+    others: tuple | Callable[[], tuple]
+    dtype: str | None = None
+
+    def sets(self) -> tuple[tuple, tuple]:
+        """Both sets of arguments."""
+        with x64_context(False):  # the same in every precision
+            first, second = (a() if callable(a) else a for a in (self.arguments, self.others))
+        return first, second
+
+
+RNG = np.random.default_rng(0)
+RETURNS = [RNG.uniform(0.3, 1, (8, 6)) for _ in range(2)]
+HITS = [np.round(x) for x in RETURNS]
+MASKS = [np.arange(6) < RNG.integers(3, 7, (8, 1)) for _ in range(2)]
+REWARDS = [RNG.uniform(-1, 1, (4, 5)) for _ in range(2)]
+EVENTS = [RNG.random((4, 5)) < 0.3 for _ in range(4)]
+LEVELS = (np.array([0.2, 0.4]), np.array([0.1, 0.5]))
+SAFETIES = (np.array([0.3, 0.6]), np.array([0.5, 0.7]))
+NAMES = ("betting", "clopper_pearson", "dkw", "empirical_bernstein", "hoeffding")
+KEYS = [jax.random.key(seed) for seed in (0, 1)]
+WORST = [x.min(axis=-1) for x in RETURNS]
+OTHERS = [x[:, :4] for x in RETURNS[::-1]]
