@@ -40,8 +40,9 @@ from jaxcert.report import (
 )
 from jaxcert.report._recompute import ask
 from jaxcert.report.plots._axes import drawing
+from jaxcert.returns._columns import Columns
 from jaxcert.returns._prepared import is_successes
-from jaxcert.returns._rows import Columns, how_many
+from jaxcert.returns._rows import how_many
 
 _WITH_SUPPORT = (
     "the option, the smallest and the largest possible return of both policies "

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from jaxcert._contents import parsed
-from jaxcert.returns._rows import Columns, words_like
-from jaxcert.returns._rows import _number as number_of
-from jaxcert.returns._rows import _spelled as spelled
+from jaxcert.returns._columns import Columns, number_of, spelled, words_like
 
 _LARGEST = 1 << 16
 _EXAMPLE = '{"task": "a", "return": 1}'

@@ -10,7 +10,7 @@ import typer
 from jaxcert._extras import import_extra
 from jaxcert.certificates._level_choice import AUTO
 from jaxcert.report import save_figure
-from jaxcert.returns._rows import Columns
+from jaxcert.returns._columns import Columns
 
 _SEVERAL = "repeatable; also 1,2,5 and 1:9:2"
 # A range beyond this is a slip of the pen, not a wish.

@@ -11,7 +11,7 @@ import typer
 from jaxcert.cli._typed import typed_with
 from jaxcert.report import ReturnsFile, read_returns
 from jaxcert.report.formats import PLACE
-from jaxcert.returns._rows import NotNamedError
+from jaxcert.returns._columns import NotNamedError
 
 Unfinished = Annotated[
     float | None,

@@ -38,7 +38,8 @@ from jaxcert.cli._unfinished import (
 )
 from jaxcert.planning import check
 from jaxcert.report import Protocol, check_returns_path, write_returns
-from jaxcert.returns._rows import Columns, how_many
+from jaxcert.returns._columns import Columns
+from jaxcert.returns._rows import how_many
 from jaxcert.rollouts import collect
 from jaxcert.rollouts._policy import key_apart
 from jaxcert.rollouts._resumption import task_columns

@@ -12,8 +12,9 @@ import numpy as np
 
 from jaxcert._archive import damage_told, read_arrays, whole_array
 from jaxcert._extras import import_extra
+from jaxcert.returns._columns import Columns
 from jaxcert.returns._frames import arrange_table, check_names
-from jaxcert.returns._rows import Columns, Returns
+from jaxcert.returns._rows import Returns
 
 
 def read_npz(content: bytes) -> Returns:

@@ -13,7 +13,7 @@ from jaxcert.report._readers import ReturnsFile
 from jaxcert.report._recompute import by_protocol, fixed_of, precision, support_of
 from jaxcert.report._returns import returns_facts
 from jaxcert.report._writers import certificate_record
-from jaxcert.returns._rows import Columns
+from jaxcert.returns._columns import Columns
 
 _ORIGIN = ("environment", "policy_sha256", "seed", "deterministic")
 # Units of rounding by which releases and machines may differ in the largest beta that costs nothing.

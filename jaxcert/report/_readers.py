@@ -15,7 +15,8 @@ from jaxcert._files import check_suffix
 from jaxcert.report._episodes import read_csv, read_npy, read_npz, read_parquet, unpacked
 from jaxcert.report.formats import FORMATS, Read, read_content, read_folder
 from jaxcert.returns import Returns
-from jaxcert.returns._rows import Columns, check_missing
+from jaxcert.returns._columns import Columns
+from jaxcert.returns._rows import check_missing
 
 _ARRAYS = {".npz": read_npz, ".npy": read_npy}
 _TABLES = {".parquet": read_parquet, ".csv": read_csv, ".csv.gz": read_csv}

@@ -18,7 +18,7 @@ from jaxcert.report._protocol_check import equal, of_protocol
 from jaxcert.report._readers import ReturnsFile, read_returns
 from jaxcert.report._recompute import precision, support_of
 from jaxcert.report.folders import read_summary
-from jaxcert.returns._rows import Columns
+from jaxcert.returns._columns import Columns
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.returns._rows import Columns, NotNamedError, Returns, arrange, check_missing, in_double, padded
+from jaxcert.returns._columns import Columns, NotNamedError, in_double
+from jaxcert.returns._rows import Returns, arrange, check_missing, padded
 from jaxcert.returns._sample import refuse_summary
 
 _DIGITS = re.compile("[0-9]+")

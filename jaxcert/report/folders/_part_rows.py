@@ -8,8 +8,8 @@ import numpy as np
 from jaxcert._contents import in_file, unreadable
 from jaxcert._extras import import_extra
 from jaxcert.report.folders._parts import Part, opened
+from jaxcert.returns._columns import Columns
 from jaxcert.returns._frames import check_names
-from jaxcert.returns._rows import Columns
 
 # Rows that are held at once, and bytes of a column that are read ahead: what memory needs besides the summary.
 _ROWS, _BYTES = 2**20, 2**20

@@ -3,7 +3,7 @@
 from jaxcert.report.formats._content import Content
 from jaxcert.report.formats._fields import Place
 from jaxcert.report.formats._found_rollouts import Format, Rollouts
-from jaxcert.returns._rows import Columns
+from jaxcert.returns._columns import Columns
 
 _PASS, _STATES = "pass", ("pass", "fail", "timeout")
 

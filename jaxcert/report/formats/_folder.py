@@ -10,7 +10,7 @@ from jaxcert.report.formats._content import Content
 from jaxcert.report.formats._found_rollouts import Read, Rollouts, arranged
 from jaxcert.report.formats._one_task import Episodes, OneTask
 from jaxcert.report.formats._registry import OF_ONE_TASK
-from jaxcert.returns._rows import Columns, NotNamedError
+from jaxcert.returns._columns import Columns, NotNamedError
 
 PLACE = "{task}"
 _WILD = "*"

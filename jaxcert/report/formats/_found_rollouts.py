@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from jaxcert.report.formats._content import Content
-from jaxcert.returns._rows import Columns, NotNamedError, Returns, arrange, as_totals
+from jaxcert.returns._columns import Columns, NotNamedError, as_totals
+from jaxcert.returns._rows import Returns, arrange
 
 NO_SCORE = "without a score"
 # A file may ask for any number of rollouts, and those that it lacks are made here.

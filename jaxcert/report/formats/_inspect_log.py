@@ -7,7 +7,7 @@ from typing import Any
 from jaxcert.report.formats._content import Content
 from jaxcert.report.formats._fields import Place
 from jaxcert.report.formats._found_rollouts import Format, Rollouts, asked_for
-from jaxcert.returns._rows import Columns
+from jaxcert.returns._columns import Columns
 
 _VERSION = 2
 # Published: correct, incorrect, partial credit, and no answer.

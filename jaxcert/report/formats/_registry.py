@@ -9,7 +9,7 @@ from jaxcert.report.formats._inspect_log import INSPECT
 from jaxcert.report.formats._lerobot_info import LEROBOT
 from jaxcert.report.formats._one_task import EVALUATIONS, MONITOR
 from jaxcert.report.formats._tau_results import TAU, TAU2
-from jaxcert.returns._rows import Columns
+from jaxcert.returns._columns import Columns
 
 # Each recognises its own files by their content, whatever they are called, and none of another.
 FORMATS = (INSPECT, LEROBOT, TAU, TAU2, EVALPLUS)

@@ -5,7 +5,7 @@ from collections import Counter
 from jaxcert.report.formats._content import Content
 from jaxcert.report.formats._fields import Place
 from jaxcert.report.formats._found_rollouts import Format, Rollouts, asked_for
-from jaxcert.returns._rows import Columns
+from jaxcert.returns._columns import Columns
 
 _COLUMNS = Columns("task_id", "trial", "reward")
 _SUPPORTS = {_COLUMNS.value: (0.0, 1.0)}

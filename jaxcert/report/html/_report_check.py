@@ -14,7 +14,7 @@ from jaxcert.certificates._question import Question
 from jaxcert.report._document import certificate_document, document_text
 from jaxcert.report._readers import ReturnsFile
 from jaxcert.report._writers import certificate_record
-from jaxcert.returns._rows import Columns
+from jaxcert.returns._columns import Columns
 
 MOST_BYTES = 2_000_000
 _MOST_ROWS = 20
