@@ -13,7 +13,7 @@ from jaxcert.cli._compared import (
     compared,
     print_comparison,
 )
-from jaxcert.cli._leaderboard import board_of, print_leaderboard, refuse_for_a_board
+from jaxcert.cli._compared_several import BoardOutputs, print_leaderboard, refuse_for_a_board
 from jaxcert.cli._options import (
     EpisodeColumn,
     Quiet,
@@ -35,6 +35,7 @@ from jaxcert.cli._question_options import (
 )
 from jaxcert.cli._reading import Unfinished
 from jaxcert.cli._settled import Force
+from jaxcert.report._leaderboard import board_of
 
 _ASKED = askable(num_inputs=2)
 
@@ -112,9 +113,9 @@ def compare_files(
     reading = {**columns_of(task_column, episode_column, value_column), "strict": strict}
     if others:
         of_two = {"question": question, "safety": safety, "each_task": each_task, "unfinished": unfinished}
-        of_two |= {"json": json, "plot": plot, "report": report, "title": title, "require": require, **options}
-        refuse_for_a_board(len(files), **of_two)
-        print_leaderboard(files, board_of(threshold, listed, len(files)), stated, reading, listed=listed, quiet=quiet)
+        refuse_for_a_board(len(files), **of_two, plot=plot, require=require, **options)
+        board, wanted = board_of(threshold, listed, len(files)), BoardOutputs(json, report, title, force)
+        print_leaderboard(files, board, stated, reading, wanted, listed=listed, quiet=quiet)
         return
     given, words = {"threshold": threshold, "safety": safety}, {"mean": mean, "each-task": each_task}
     asked = asked_of_two(question, given, options, _ASKED, listed=listed, words=words)

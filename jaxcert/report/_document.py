@@ -74,7 +74,11 @@ FORMAT, FORMAT_VERSION = "jaxcert certificates", 5
 
 
 def certificate_document(
-    records: Sequence[Mapping[str, Any]], *, protocol: str | None = None, checkpoint: Mapping[str, Any] | None = None
+    records: Sequence[Mapping[str, Any]],
+    *,
+    protocol: str | None = None,
+    checkpoint: Mapping[str, Any] | None = None,
+    leaderboard: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Records of certificates with their assumptions, versions, platform and digest, as plain values for JSON.
 
@@ -82,6 +86,7 @@ def certificate_document(
         records: see `certificate_record`.
         protocol: the digest of the protocol that was locked beforehand (`Protocol.digest`).
         checkpoint: which checkpoint of a training run it is: its number, step and part of delta.
+        leaderboard: of three policies or more, what holds of all of them together: see `jaxcert compare A B C --json`.
 
     Returns:
         A dictionary that the schema beside this file describes (`certificate_schema`).
@@ -101,6 +106,7 @@ def certificate_document(
         "assumptions": assumptions_of(record.get("question", "") for record in records),
         "protocol": protocol,
         "checkpoint": None if checkpoint is None else dict(checkpoint),
+        **({} if leaderboard is None else {"leaderboard": dict(leaderboard)}),
         "versions": _versions(),
         "platform": _platform(),
     }

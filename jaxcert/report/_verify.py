@@ -1,24 +1,19 @@
 """A certificate file, checked against the returns."""
 
 import dataclasses
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from jaxcert.certificates._question import Question
-from jaxcert.questions import QUESTIONS
 from jaxcert.report._certificate_schema import read_certificate
 from jaxcert.report._comparison import Compared, compare
 from jaxcert.report._document import assumptions_of, document_digest
+from jaxcert.report._leaderboard import of_leaderboard
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._protocol_check import equal, of_protocol
-from jaxcert.report._readers import ReturnsFile, read_returns
-from jaxcert.report._recompute import precision, support_of
-from jaxcert.report.folders import read_summary
-from jaxcert.returns._columns import Columns
+from jaxcert.report._recorded_files import recorded_files
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,102 +110,17 @@ def verify(
         raise ValueError(
             f"{certificate}: of rollouts that stopped by themselves, which returns alone do not repeat{held}"
         )
-    _check_number(certificate, records, 1 + len(others))
     locked = None if protocol is None else Protocol.read(protocol)
     columns = {"task": task, "episode": episode, "value": value}
-    files = [_read_told(path, certificate, records, place, columns) for place, path in enumerate((returns, *others))]
-    data = [list(each) for each in zip(*files, strict=True)]
+    data = recorded_files(certificate, document, (returns, *others), columns)
     compared = [compare(record, read) for record, read in zip(records, data, strict=True)]
     differences = [*_of_document(document), *(() if locked is None else of_protocol(document, locked, data))]
     differences += _numbered(compared, "differences")
+    if "leaderboard" in document:
+        differences += of_leaderboard(document, [read for (read,) in data[: 1 + len(others)]])
     notes = [*_numbered(compared, "notes"), *_unchecked(document, locked)]
     rows = sum(len(record["rows"]) for record in records)
     return Verification(tuple(differences), len(records), rows, tuple(notes))
-
-
-def _check_number(certificate: str | PathLike[str], records: Sequence[Mapping[str, Any]], given: int) -> None:
-    """Raise ValueError unless there are as many files of returns as each certificate is made from."""
-    for record in records:
-        files = [record["data"], *record.get("others", [])]
-        asked = QUESTIONS.get(record["question"])
-        if None not in files and len(files) != given and asked is not None and len(files) in _numbers(asked):
-            names = ", ".join(each["file"] for each in files)
-            made = "one file" if len(files) == 1 else f"{len(files)} files"
-            raise ValueError(f"{certificate}: is made from {made} of returns, {names}; given are {given}")
-
-
-def _numbers(question: Question) -> list[int]:
-    """Of how many files its answers are made: of its policies, with or without weights."""
-    return [number + weights for number in question.numbers_of_policies for weights in (0, 1)]
-
-
-def _read_told(
-    path: str | PathLike[str],
-    certificate: str | PathLike[str],
-    records: list[dict[str, Any]],
-    place: int,
-    given: dict[str, str | None],
-) -> list[ReturnsFile]:
-    """The returns of each record; an error ends with what the certificate was made from, as it says itself."""
-    try:
-        return _read(path, records, place, given)
-    except ValueError as error:
-        held = [([record["data"] or {}, *record.get("others", [])])[place:] for record in records]
-        made = list(dict.fromkeys(_made_from(each[0]) for each in held if each and each[0].get("file")))
-        if not made:
-            raise
-        raise ValueError(
-            f"{error}; {certificate} is made from {' and '.join(made)}: expected it, read like that"
-        ) from error
-
-
-def _made_from(data: Mapping[str, Any]) -> str:
-    """A file or folder as its record names it, with the columns that were read."""
-    kind, columns = "the folder" if "folder" in data else "the file", data.get("columns") or {}
-    read = [f"{name} from {column!r}" for name, column in columns.items() if column]
-    return f"{kind} {data['file']} ({', '.join(read) or 'arrays without columns'})"
-
-
-def _read(
-    path: str | PathLike[str], records: list[dict[str, Any]], place: int, given: dict[str, str | None]
-) -> list[ReturnsFile]:
-    """The returns of each record, from the columns that are given or that it names for the file in that place.
-
-    Rollouts without an outcome count as the record says, which the comparison checks like its other entries.
-    """
-    chosen = {name: column for name, column in given.items() if column is not None}
-    held = [[record["data"] or {}, *record.get("others", [])] for record in records]
-    named = [{**((each[place].get("columns") if place < len(each) else None) or {}), **chosen} for each in held]
-    columns = [each._replace(episode=each.episode or None) for each in (Columns(**names) for names in named)]
-    counted = [(each[place] if place < len(each) else {}).get("unfinished") or {} for each in held]
-    wanted = [(each, one.get("counted_as")) for each, one in zip(columns, counted, strict=True)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # what is missing is part of the record
-        if any("folder" in each[0] for each in held):
-            return _read_folder(path, records, held, columns)
-        found = {
-            (each, unfinished): read_returns(path, unfinished=unfinished, **each._asdict())
-            for each, unfinished in wanted or [(Columns(), None)]
-        }
-    return [found[each] for each in wanted]
-
-
-def _read_folder(
-    path: str | PathLike[str], records: list[dict[str, Any]], held: list[list[dict[str, Any]]], columns: list[Columns]
-) -> list[ReturnsFile]:
-    """The summary of a folder, as each record says that it was read; once for those that say the same."""
-    found: dict[str, ReturnsFile] = {}
-    places = []
-    for record, (data, *_), names in zip(records, held, columns, strict=True):
-        if "folder" not in data:
-            raise ValueError(f"{path}: some certificates are of a folder, others of a file; expected one of the two")
-        dtype, how = record["settings"]["dtype"], {name: data["folder"][name] for name in ("num_bins", "across")}
-        how |= {"support": support_of(record), "task": names.task, "value": names.value}
-        places.append(f"{dtype} {how}")
-        if places[-1] not in found:
-            with precision(dtype):
-                found[places[-1]] = read_summary(path, **how)
-    return [found[place] for place in places]
 
 
 def _numbered(compared: list[Compared], name: str) -> list[str]:

@@ -1,5 +1,7 @@
-"""The leaderboard of `jaxcert compare` with three files or more: what it certifies, and how delta is shared."""
+"""The leaderboard of `jaxcert compare` with three files or more: what it certifies, how delta is shared, its files."""
 
+import copy
+import json
 from fractions import Fraction
 
 import numpy as np
@@ -8,7 +10,8 @@ from cli_harness import command, refused
 
 import jaxcert
 from jaxcert.certificates import floor_figures, floor_to
-from jaxcert.cli._leaderboard import board_of, linked
+from jaxcert.report import document_digest, verify, write_certificates
+from jaxcert.report._leaderboard import board_of, linked
 
 RNG = np.random.default_rng(0)
 A = RNG.beta(9, 1, (60, 20)).astype(np.float32)
@@ -89,7 +92,7 @@ def test_successes_need_no_support(tmp_path):
 
 
 def test_what_a_leaderboard_has_not_is_refused(files, tmp_path):
-    for option in (("--json", tmp_path / "c.json"), ("--margin", 0), ("--safety", 0.9), ("--require", 0.5)):
+    for option in (("--plot", tmp_path / "c.png"), ("--margin", 0), ("--safety", 0.9), ("--require", 0.5)):
         message = refused("compare", *files, *SETTINGS, *option)
         assert f"{option[0]} is given with 3 files, of which a leaderboard is printed" in message
     assert "--bound given, for certificates at thresholds; expected --threshold as well" in refused(
@@ -101,3 +104,121 @@ def test_what_a_leaderboard_has_not_is_refused(files, tmp_path):
     assert "every policy" in refused("compare", *files, "--delta", 0.1)
     np.savez(tmp_path / "few.npz", returns=A[:5])
     assert "expected both on the same tasks" in refused("compare", *files, tmp_path / "few.npz", *SETTINGS)
+
+
+@pytest.fixture(scope="module", params=[(), ("--suite",)], ids=["new tasks", "a list"])
+def written(request, files, tmp_path_factory):
+    """The document of a leaderboard, its file and its page."""
+    folder = tmp_path_factory.mktemp("board")
+    outputs = ("--json", folder / "board.json", "--report", folder / "board.html", "--title", "Three <arms>")
+    status, out, err = command("compare", *files, *SETTINGS, "--threshold", 0.2, *request.param, *outputs)
+    assert (status, err) == (0, "")
+    return json.loads((folder / "board.json").read_text()), folder / "board.json", folder / "board.html", out
+
+
+def test_the_file_of_a_leaderboard_is_verified(written, files):
+    document, path, _, out = written
+    assert str(verify(path, files[0], others=files[1:])) == "verified: 6 certificates, 6 statements"
+    assert command("verify", path, *files)[0] == 0
+    assert document["leaderboard"]["sentence"] in out
+    order = {entry["policy"]: entry["at_least_as_good_as"] for entry in document["leaderboard"]["order"]}
+    of_best = ["worst.npz", "near.npz"] if "these 60 tasks" in out else ["worst.npz"]
+    assert order == {"worst.npz": [], "best.npz": of_best, "near.npz": ["worst.npz"]}
+    total = sum(Fraction(record["settings"]["delta"]) for record in document["certificates"])
+    assert total + 3 * Fraction(board_of([0.2], None, 3).share(0.1)) <= Fraction(0.1)
+
+
+def altered(document, change, path):
+    other = copy.deepcopy(document)
+    change(other)
+    other["digest"] = document_digest(other)
+    path.write_text(json.dumps(other))
+    return path
+
+
+ALTERATIONS = {
+    "an order that is not certified": (
+        lambda d: d["leaderboard"]["order"][1]["at_least_as_good_as"].append("near.npz"),
+        "leaderboard order 2 at_least_as_good_as",
+    ),
+    "a smaller delta": (lambda d: d["leaderboard"].update(delta=0.05), "its share of the leaderboard's is"),
+    "a delta of one": (lambda d: d["leaderboard"].update(delta=0.999), "its share of the leaderboard's is"),
+    "fewer statements": (lambda d: d["leaderboard"]["statements"].update(pairs=1), "leaderboard statements pairs is 1"),
+    "other words": (
+        lambda d: d["leaderboard"].update(sentence="With confidence 0.99 all of this holds."),
+        "leaderboard sentence is 'With confidence 0.99",
+    ),
+    "certificates in another order": (lambda d: d["certificates"].reverse(), "is not of one or two questions|sha256"),
+    "another threshold of one policy": (
+        lambda d: d["certificates"][4]["rows"][0].update(threshold=0.1),
+        "certificates are not of one or two questions, asked of each policy in the same way",
+    ),
+    "another support of one policy": (
+        lambda d: d["certificates"][1]["settings"].update(support=[0.0, 2.0]),
+        "certificates are not of one or two questions, asked of each policy in the same way",
+    ),
+    "a larger mean": (
+        lambda d: d["certificates"][1]["rows"][0].update(mean=d["certificates"][1]["rows"][0]["mean"] + 0.01),
+        "certificate 2: rows 1 mean is",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ALTERATIONS)
+def test_an_altered_leaderboard_differs(written, files, tmp_path, name):
+    change, words = ALTERATIONS[name]
+    found = verify(altered(written[0], change, tmp_path / "other.json"), files[0], others=files[1:])
+    assert not found.ok
+    assert any(part in str(found) for part in words.split("|"))
+
+
+def test_a_leaderboard_of_other_files_differs(written, files, tmp_path):
+    document, path, *_ = written
+    assert "sha256" in str(verify(path, files[1], others=[files[0], files[2]]))
+    with pytest.raises(ValueError, match=r"is of 3 policies, worst.npz, best.npz, near.npz; given are 2 files"):
+        verify(path, files[0], others=files[1:2])
+    for number in (0, 1, 4):
+        cut = altered(
+            document, lambda d, number=number: d.update(certificates=d["certificates"][:number]), path.with_name("c")
+        )
+        with pytest.raises(ValueError, match=f"holds {number} certificates of 3 policies; expected as many of each"):
+            verify(cut, files[0], others=files[1:])
+
+
+def test_the_page_of_a_leaderboard_says_what_the_table_does(written):
+    document, _, page, _ = written
+    text = page.read_text()
+    assert "<h1>Three &lt;arms&gt;</h1>" in text
+    for claim in ("best.npz is at least as good as worst.npz", document["leaderboard"]["sentence"]):
+        assert claim in text
+    for record in document["certificates"]:
+        assert record["data"]["sha256"] in text
+    assert "jaxcert verify board.json worst.npz best.npz near.npz" in text
+    assert "http" not in text
+
+
+def test_files_of_a_leaderboard_are_not_replaced(files, tmp_path):
+    board = tmp_path / "board.json"
+    write_certificates(board, [])
+    before = board.read_bytes()
+    assert "exists; expected a new file, or --force" in refused("compare", *files, *SETTINGS, "--json", board)
+    assert board.read_bytes() == before
+    assert "name the same file" in refused("compare", *files, *SETTINGS, "--json", files[1], "--force")
+    assert "expected one of .html" in refused("compare", *files, *SETTINGS, "--report", tmp_path / "b.txt")
+
+
+def test_single_trials_are_ordered_by_the_tasks_on_which_they_differ(tmp_path):
+    rng = np.random.default_rng(7)
+    skill = rng.random((80, 1))
+    trials = {"new": skill**0.3, "old": skill, "older": skill**3}
+    paths = [tmp_path / f"{name}.npz" for name in trials]
+    for path, rate in zip(paths, trials.values(), strict=True):
+        np.savez(path, returns=rng.random((80, 1)) < rate)
+    status, _, err = command("compare", *paths, "--delta", 0.1, "--json", tmp_path / "board.json")
+    assert (status, err) == (0, "")
+    stacked = np.stack([np.load(path)["returns"] for path in paths])
+    level = 3 * board_of(None, None, 3).share(0.1)
+    order = jaxcert.certify_ranking(stacked, delta=level).order
+    stated = json.loads((tmp_path / "board.json").read_text())["leaderboard"]["order"]
+    assert [len(entry["at_least_as_good_as"]) for entry in stated] == (order.sum(axis=1) - 1).tolist() != [0, 0, 0]
+    assert verify(tmp_path / "board.json", paths[0], others=paths[1:]).ok

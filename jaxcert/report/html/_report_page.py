@@ -1,13 +1,11 @@
 """The page: what it shows, and the file."""
 
-import importlib.resources
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
 import chex
 
-from jaxcert._extras import import_extra
 from jaxcert._files import check_suffix, write_whole
 from jaxcert._validation import check_open_unit
 from jaxcert._version import __version__
@@ -32,6 +30,7 @@ from jaxcert.report.html._report_tables import (
     tasks_svg,
 )
 from jaxcert.report.html._report_words import headlines_of, misses_of, reasons_of
+from jaxcert.report.html._templates import template
 from jaxcert.returns import Returns
 
 _MOST_SENTENCES = 5
@@ -123,7 +122,7 @@ def write_report(
     sample = sample_of(certificate.num_tasks, returns, where, support, called, against, policies, data)
     locked = {} if protocol is None else {"protocol, locked beforehand": protocol}
     fixed = 0 if is_curve and not _holds_together(certificate) else len(rows)
-    page = _template().render(
+    page = template("report.html.j2").render(
         **_statement(certificate, asked, sample, rows, fixed, wanted),
         figures=_figures(certificate, asked, sample, is_curve=is_curve),
         **_description(certificate, asked),
@@ -188,12 +187,3 @@ def _figures(certificate: Any, question: Question, sample: Sample, *, is_curve: 
         "tasks": tasks_svg(certificate, sample),
         "level": level_of(certificate),
     }
-
-
-def _template() -> Any:
-    jinja2 = import_extra("jinja2", "cli")
-    text = importlib.resources.files("jaxcert.report.html").joinpath("report.html.j2").read_text(encoding="utf-8")
-    environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
-    return environment.from_string(text)

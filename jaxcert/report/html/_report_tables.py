@@ -159,7 +159,7 @@ def settings_table(
     support, of_tasks = sample.support, question.curve is not None or question.missing is not None
     shown = {
         "tasks": str(certificate.num_tasks),
-        **{f"rollouts per task{of}": _rollouts(count) for of, count in _by_policy(sample.counts)},
+        **{f"rollouts per task{of}": rollouts_of(count) for of, count in _by_policy(sample.counts)},
         "support of the returns": f"[{support[0]:.9g}, {support[1]:.9g}]" if support else "",
         "confidence": f"{confidence(float(certificate.delta))} (delta {ceil_figures(float(certificate.delta))})",
         "bound of a task" if of_tasks else "bound": getattr(certificate, "bound", ""),
@@ -180,7 +180,7 @@ def _by_policy(values: Sequence[Any]) -> list[tuple[str, Any]]:
     return list(zip(words, values, strict=True))
 
 
-def _rollouts(counts: np.ndarray) -> str:
+def rollouts_of(counts: np.ndarray) -> str:
     fewest, most = counts.min(), counts.max()
     return str(most) if fewest == most else f"{fewest} to {most}, {counts.sum()} in all"
 

@@ -1,0 +1,144 @@
+"""Three policies or more on the same tasks: their leaderboard, as a table, a file and a page."""
+
+import datetime
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jaxcert._files import check_output, check_suffix, write_whole
+from jaxcert._validation import check_open_unit
+from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates import ceil_figures
+from jaxcert.cli import _console, _tables
+from jaxcert.cli._asking import check_listed
+from jaxcert.cli._certify_outputs import verify_command
+from jaxcert.cli._reading import read_file, told
+from jaxcert.cli._settled import Writing, check_distinct, check_new, completed, has_zeros_and_ones, missing_examples
+from jaxcert.report import ReturnsFile, document_text, returns_facts
+from jaxcert.report._leaderboard import Board, Leaderboard, leaderboard_document, names_of, order_of
+from jaxcert.report._recompute import ask
+from jaxcert.report.html import write_leaderboard
+from jaxcert.returns import align_tasks
+from jaxcert.returns._columns import Columns
+from jaxcert.returns._rows import how_many
+
+_WITH_SUPPORT = (
+    "the option, the smallest and the largest possible return of every policy (returns of bool, and columns such as "
+    "true and false, need none)"
+)
+# Settings of the certificates at thresholds alone.
+_OPEN: dict[str, Any] = {"bound": None, "beta": None, "method": None}
+
+
+class BoardOutputs(NamedTuple):
+    """Which files are wanted: record and page; the title of the page, and whether files that exist are replaced."""
+
+    json: Path | None
+    report: Path | None
+    title: str | None
+    force: bool
+
+    def check(self, files: Sequence[Path]) -> None:
+        """Raise beforehand for files that could not be written, or exist and may not be replaced."""
+        for path in (self.json, self.report):
+            if path:
+                check_output(path)
+        if self.report:
+            check_suffix(self.report, [".html"])
+        named = [(f"file {place}", file) for place, file in enumerate(files, 1)]
+        check_distinct(*named, ("--json", self.json), ("--report", self.report))
+        check_new(self.json, self.report, force=self.force)
+
+
+def refuse_for_a_board(num_policies: int, **others: Any) -> None:
+    """Raise ValueError for an option of two policies."""
+    for name, value in others.items():
+        if value not in (None, False):
+            raise ValueError(
+                f"--{name.replace('_', '-')} is given with {num_policies} files, of which a leaderboard is printed; "
+                "expected two files, or --threshold and the settings of these certificates alone"
+            )
+
+
+def print_leaderboard(
+    files: Sequence[Path],
+    board: Board,
+    stated: Mapping[str, Any],
+    reading: Mapping[str, Any],
+    wanted: BoardOutputs,
+    *,
+    listed: bool | None,
+    quiet: bool,
+) -> None:
+    """Certify every policy and every pair, print a row for each policy, and write the files that are wanted."""
+    check_open_unit("delta", stated["delta"])
+    given = [f"--{name}" for name in _OPEN if stated[name] is not None]
+    if given and board.at is None:
+        raise ValueError(f"{' and '.join(given)} given, for certificates at thresholds; expected --threshold as well")
+    wanted.check(files)
+    with _console.warnings_on_stderr(), _console.progress(quiet) as show:
+        show("reading")
+        data = [read_file(file, **reading) for file in files]
+        align_tasks(*data)
+        for each in data:
+            examples = missing_examples(board.at or board.mean, dict(stated), each.like, each.known_support)
+            check_listed(each, board.mean, listed, missing=examples)
+        show("certifying")
+        found = _leaderboard(board, data, stated)
+        _write(wanted, found, {name: reading[name] for name in Columns._fields})
+    _print(found)
+
+
+def _leaderboard(board: Board, data: Sequence[ReturnsFile], stated: Mapping[str, Any]) -> Leaderboard:
+    """What is certified, each statement at its share of delta; successes have a support."""
+    asked, coins = board.at or board.mean, all(map(has_zeros_and_ones, data))
+    of_each = [
+        completed(asked, dict(stated), each.like, (0.0, 1.0) if coins else each.known_support, instead=_WITH_SUPPORT)
+        for each in data
+    ]
+    support, delta = of_each[0]["support"], stated["delta"]
+    settled = {**stated, "support": support, "delta": board.share(delta)}
+    answers = [_answers(board, each, settled) for each in data]
+    order = order_of(board, data, support, delta)
+    return Leaderboard(board, delta, support, data, names_of(data), answers, order)
+
+
+def _answers(board: Board, data: ReturnsFile, settled: Mapping[str, Any]) -> dict[str, Any]:
+    """Of one policy, by the names of the questions; bound, beta and method are of the certificates at thresholds.
+
+    A bound for successes is one for the mean over a list, too.
+    """
+    bound = settled["bound"]
+    of_list = bound if board.mean.listed and bound is not None and BOUNDS[bound].binary else None
+    of_mean = completed(board.mean, {**settled, **_OPEN, "bound": of_list}, data.like)
+    found = {board.mean.name: ask(board.mean, [data], None, of_mean)}
+    if board.at is not None:
+        settings = completed(board.at, dict(settled), data.like)
+        found[board.at.name] = ask(board.at, [data], list(board.thresholds), settings)
+    return found
+
+
+def _write(wanted: BoardOutputs, found: Leaderboard, columns: Mapping[str, str | None]) -> None:
+    """Write the files that are wanted."""
+    written = Writing()
+    if wanted.json:
+        content = document_text(leaderboard_document(found)).encode("utf-8", "backslashreplace")
+        written.attempt(write_whole, wanted.json, content, replace=wanted.force)
+    if wanted.report:
+        page: dict[str, Any] = {"title": wanted.title, "date": datetime.date.today().isoformat()}
+        page["facts"] = [returns_facts(each.path) for each in found.data]
+        if wanted.json:
+            page["verify_command"] = verify_command(wanted.json, found.names, columns)
+        written.attempt(write_leaderboard, wanted.report, found, replace=wanted.force, **page)
+    written.check()
+
+
+def _print(found: Leaderboard) -> None:
+    console, data = _console.output(), found.data
+    rollouts = "; ".join(dict.fromkeys(_tables.rollouts_words(each.num_rollouts) for each in data))
+    tasks = how_many(len(data[0].tasks), "task")
+    console.print(f"{len(data)} policies on the same {tasks}, {rollouts}; delta {ceil_figures(found.delta)}")
+    for line in told(*data):
+        console.print(line)
+    console.print("", _tables.plain_table(found.table), "", sep="\n", soft_wrap=False, crop=False)
+    console.print(found.together)

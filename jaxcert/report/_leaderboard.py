@@ -1,0 +1,239 @@
+"""Three policies or more on the same tasks: what is certified of each and of their order, all of it at once."""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxcert.certificates import ceil_figures, certify_ranking, confidence
+from jaxcert.certificates._question import Question
+from jaxcert.questions import QUESTIONS
+from jaxcert.questions._answers import column_texts, heading
+from jaxcert.questions._asked import usual_questions
+from jaxcert.report._compared_numbers import differing, told
+from jaxcert.report._document import certificate_document
+from jaxcert.report._protocol_check import equal
+from jaxcert.report._readers import ReturnsFile
+from jaxcert.report._recompute import ask, precision, support_of
+from jaxcert.report._writers import certificate_record
+from jaxcert.returns import Returns, align_tasks
+
+_ORDER = "at least as good as"
+
+
+class Board(NamedTuple):
+    """What a leaderboard asks of each policy, and how delta is shared.
+
+    Attributes:
+        mean: the question about one policy.
+        at: about one policy at thresholds; None without any.
+        thresholds: fixed before the data are seen.
+        num_policies: p.
+    """
+
+    mean: Question
+    at: Question | None
+    thresholds: Sequence[float]
+    num_policies: int
+
+    @property
+    def questions(self) -> list[Question]:
+        """Those about one policy."""
+        return [self.mean] if self.at is None else [self.mean, self.at]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many statements of each kind may fail; of the two directions of a pair only one can be claimed falsely.
+
+        So a pair counts once: where A is better, no claim that A is at least as good as B is false, and vice versa.
+        """
+        pairs = self.num_policies * (self.num_policies - 1) // 2
+        at = self.num_policies * len(self.thresholds)
+        found = {"means": self.num_policies, "statements at thresholds": at, "pairs": pairs}
+        return {name: count for name, count in found.items() if count}
+
+    def share(self, delta: float) -> float:
+        """Delta of each statement: they fail together with a probability of at most their sum, which is below delta."""
+        return float(np.nextafter(delta / sum(self.counts.values()), 0))
+
+
+def board_of(thresholds: Sequence[float] | None, listed: bool | None, num_policies: int) -> Board:
+    """The usual questions about a list or about new tasks."""
+    at = usual_questions({"threshold": thresholds}, listed=bool(listed))[0] if thresholds else None
+    mean = usual_questions({}, shortcut="mean", listed=bool(listed))[0]
+    return Board(mean, at, thresholds or [], num_policies)
+
+
+class Leaderboard(NamedTuple):
+    """What is certified.
+
+    Attributes:
+        board: what was asked.
+        delta: failure probability of all of it together.
+        support: (a, b), as declared.
+        data: the returns of each policy.
+        names: what each policy is called.
+        answers: of each policy, by the names of the questions.
+        order: whether policy i is certified to be at least as good as j, bool[p, p].
+    """
+
+    board: Board
+    delta: float
+    support: tuple[float, float]
+    data: Sequence[ReturnsFile]
+    names: Sequence[str]
+    answers: Sequence[Mapping[str, Any]]
+    order: np.ndarray
+
+    @property
+    def table(self) -> dict[str, list[str]]:
+        """A row for each policy by the headings of its columns, the largest certified mean first."""
+        means = [_certified(self.board.mean, answer[self.board.mean.name]) for answer in self.answers]
+        best = sorted(range(len(means)), key=lambda i: -means[i])
+        rows = [self._row(i) for i in best]
+        return {name: [row[name] for row in rows] for name in rows[0]}
+
+    @property
+    def together(self) -> str:
+        """What all of it says, and how delta is shared."""
+        board, counts = self.board, self.board.counts
+        counted = ", ".join(f"{count} {name}" for name, count in counts.items())
+        listed = f"these {len(self.data[0].tasks)} tasks"
+        return (
+            f"With confidence {confidence(self.delta)} all of this holds at once, means and their order over "
+            f"{listed if board.mean.listed else 'new tasks from the same distribution'}. Delta is shared equally by "
+            f"{sum(counts.values())} statements ({counted}): {ceil_figures(board.share(self.delta))} each. Of two "
+            "policies, neither of which is named beside the other, it is open which is better."
+        )
+
+    def not_better(self, i: int) -> list[str]:
+        """The policies that i is certified to be at least as good as."""
+        return [self.names[j] for j in np.flatnonzero(self.order[i]).tolist() if j != i]
+
+    def _row(self, i: int) -> dict[str, str]:
+        row = {"policy": self.names[i]} | _cells(self.board.mean, self.answers[i][self.board.mean.name])
+        if self.board.at is not None:
+            row |= _cells(self.board.at, self.answers[i][self.board.at.name])
+        return row | {_ORDER: ", ".join(self.not_better(i)) or "-"}
+
+
+def _cells(question: Question, answer: Any) -> dict[str, str]:
+    """What is certified, by its heading and, where that was fixed beforehand, the threshold."""
+    texts, words = column_texts(answer, question, question.certified), heading(question.certified, question, answer)
+    fixed = [f" at {x}" for x in column_texts(answer, question, question.each)] if question.each else [""]
+    return {f"{words}{place}": text for place, text in zip(fixed, texts, strict=True)}
+
+
+def _certified(question: Question, answer: Any) -> float:
+    return float(getattr(answer, question.columns[question.certified]))
+
+
+def names_of(data: Sequence[ReturnsFile]) -> list[str]:
+    """What tells the policies apart: the names of their files, or the paths where two are the same."""
+    names = [each.path.name for each in data]
+    return names if len(set(names)) == len(names) else [str(each.path) for each in data]
+
+
+def order_of(board: Board, data: Sequence[Returns], support: tuple[float, float], delta: float) -> np.ndarray:
+    """Whether policy i is certified to be at least as good as j on average, bool[p, p], directly or through others.
+
+    Of new tasks by ``certify_ranking``, of a list by the mean over it of each ordered pair, each pair at level
+    ``board.share(delta)``.
+    """
+    data, share = align_tasks(*data), board.share(delta)
+    if not board.mean.listed:
+        returns, where = _stacked(data)
+        level = float(np.nextafter(share * board.counts["pairs"], 0))
+        declared = None if returns.dtype == bool else support
+        return np.asarray(certify_ranking(returns, support=declared, delta=level, where=where).order)
+    pair = usual_questions({}, shortcut="mean", listed=True, num_policies=2)[0]
+    order = np.eye(len(data), dtype=bool)
+    for i, j in itertools.permutations(range(len(data)), 2):
+        answer = ask(pair, [data[i], data[j]], None, {"support": support, "delta": share})
+        order[i, j] = _certified(pair, answer) >= 0
+    return linked(order)
+
+
+def _stacked(data: Sequence[Returns]) -> tuple[np.ndarray, np.ndarray]:
+    """Returns [p, n, m] and which of them count: policies with fewer rollouts than others are filled up."""
+    shape = (len(data), len(data[0].tasks), max(each.most_rollouts for each in data))
+    returns = np.zeros(shape, np.result_type(*(each.returns for each in data)))
+    where = np.zeros(shape, bool)
+    for i, each in enumerate(data):
+        m = each.most_rollouts
+        where[i, :, :m] = True if each.where is None else each.where
+        returns[i, :, :m] = np.where(where[i, :, :m], each.returns, 0)
+    return returns, where
+
+
+def linked(order: np.ndarray) -> np.ndarray:
+    """With what follows from it through others: the transitive closure of a relation, bool[p, p]."""
+    for k in range(len(order)):
+        order = order | (order[:, k : k + 1] & order[k])
+    return order
+
+
+def leaderboard_document(found: Leaderboard) -> dict[str, Any]:
+    """A document of certificates: of every policy by question, and how they hold together with the order."""
+    records = [
+        certificate_record(found.answers[i][asked.name], question=asked.name, data=each, support=_support(asked, found))
+        for asked in found.board.questions
+        for i, each in enumerate(found.data)
+    ]
+    return certificate_document(records, leaderboard=_entry(found))
+
+
+def _support(asked: Question, found: Leaderboard) -> tuple[float, float] | None:
+    return found.support if asked.has_support else None
+
+
+def _entry(found: Leaderboard) -> dict[str, Any]:
+    """What is said of all policies together."""
+    rows = zip(found.names, (found.not_better(i) for i in range(len(found.names))), strict=True)
+    return {
+        "delta": found.delta,
+        "statements": found.board.counts,
+        "order": [{"policy": name, _ORDER.replace(" ", "_"): others} for name, others in rows],
+        "sentence": found.together,
+    }
+
+
+def of_leaderboard(document: Mapping[str, Any], files: Sequence[ReturnsFile]) -> Iterator[str]:
+    """How what a document says of all policies together differs from what their returns give."""
+    records, stated = document["certificates"], document["leaderboard"]
+    board = _asked_in(records, len(files))
+    if board is None:
+        yield "leaderboard: its certificates are not of one or two questions, asked of each policy in the same way"
+        return
+    share, dtype = board.share(stated["delta"]), np.dtype(records[0]["settings"]["dtype"])
+    for place, record in enumerate(records):
+        if not equal(record["settings"]["delta"], share, dtype):
+            stands = record["settings"]["delta"]
+            yield f"certificate {place + 1}: delta is {stands}, its share of the leaderboard's is {share}"
+    support = support_of(records[0])
+    names = [entry["policy"] for entry in stated["order"]]
+    with precision(str(dtype)):
+        order = order_of(board, files, support, stated["delta"])
+    again = _entry(Leaderboard(board, stated["delta"], support, files, names, [], order))
+    yield from told(differing("leaderboard", stated, again), "the returns give")
+
+
+def _asked_in(records: Sequence[Mapping[str, Any]], num_policies: int) -> Board | None:
+    """What was asked of each of so many policies; None where that is no leaderboard, or not the same of all."""
+    first = records[::num_policies]
+    known = [QUESTIONS[record["question"]] for record in first if record["question"] in QUESTIONS]
+    if len(records) != len(known) * num_policies or not known:
+        return None
+    fixed = [_fixed(record) for record in records]
+    board = board_of(fixed[-1][1:] if len(known) > 1 else None, known[0].listed, num_policies)
+    asked = [question.name for question in board.questions for _ in range(num_policies)]
+    same = all(each == fixed[place - place % num_policies] for place, each in enumerate(fixed))
+    supports = {str(record["settings"].get("support")) for record in records}
+    return board if same and len(supports) == 1 and [record["question"] for record in records] == asked else None
+
+
+def _fixed(record: Mapping[str, Any]) -> list[Any]:
+    """The question of a record, and what was fixed beforehand."""
+    name = record["fixed_beforehand"]
+    return [record["question"], *([row[name] for row in record["rows"]] if name else [])]
