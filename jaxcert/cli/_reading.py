@@ -30,14 +30,33 @@ def read_file(path: Path, *, strict: bool = False, unfinished: float | None = No
     except ValueError as error:
         if not isinstance(error.__cause__, NotNamedError):
             raise
-        expected = error.__cause__.expected
+        expected, unread = error.__cause__.expected, error.__cause__.unread
+        options = {"strict": strict, "unfinished": unfinished, **columns, **expected}
+        if expected == {"episode": None} and _has_single_rollouts(path, options):
+            return read_returns(path, **options)
         added = {column_option(name, value): [value or ""] for name, value in expected.items()}
         wanted = {"strict": strict, "unfinished": unfinished, **columns, **expected}
+        if unread:
+            raise ValueError(
+                f"{error}; {', '.join(map(repr, unread))} would not be read: name what numbers the trials of a task by "
+                "--episode-column, and make a file of each policy and of each group of tasks if a column tells them "
+                f"apart; otherwise: {typed_with(added)}"
+            ) from error
         if not _can_be_read(path, **wanted) or (expected.get("episode") and _holds_returns(path, wanted)):
             raise ValueError(
                 f"{error}; expected {_listed(added)} with the names of such columns, of a table with one row per trial"
             ) from error
         raise ValueError(f"{error}; for example: {typed_with(added)}") from error
+
+
+def _has_single_rollouts(path: Path, options: dict[str, Any]) -> bool:
+    """Whether each task has one rollout, so that no column has to tell them apart."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            return read_returns(path, **options).most_rollouts == 1
+        except ValueError:
+            return False
 
 
 def _can_be_read(path: Path, **options: Any) -> bool:

@@ -4,6 +4,7 @@ import decimal
 import functools
 import numbers
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,11 +19,17 @@ _OR_WORDS = ", or in all rows true or false, yes or no, pass or fail, passed or 
 
 
 class NotNamedError(ValueError):
-    """What to read was not named; ``expected`` names it as the arguments of ``read_returns`` do, as an example."""
+    """What to read was not named.
 
-    def __init__(self, message: str, expected: dict[str, str | None]) -> None:
+    Attributes:
+        expected: names it as the arguments of ``read_returns`` do, as an example.
+        unread: columns that the example would not read, where they may tell apart what has to be told apart.
+    """
+
+    def __init__(self, message: str, expected: dict[str, str | None], unread: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.expected = expected
+        self.unread = unread
 
 
 class Columns(NamedTuple):
@@ -49,6 +56,48 @@ class Columns(NamedTuple):
 
 # Read in place of the usual names, in upper or lower case. There are few, since what is read unnamed must be meant.
 _OTHER_NAMES = ("task",), ("episode", "trial", "rollout", "attempt"), ("return", "score", "success", "passed")
+
+
+# Words in the names of columns, by what such a column may be, where the usual names are missing.
+_WORDS_OF = {
+    "task": "task problem question instance env environment scenario case maze map world level item puzzle goal",
+    "episode": "episode trial rollout attempt run seed try epoch repeat repetition rep sample iteration round",
+    "value": "return score success successes passed pass reward solved resolved correct result outcome performance",
+}
+_LIKE = {part: frozenset(words.split()) for part, words in _WORDS_OF.items()}
+# A task has rows of each of several policies, or groups have tasks of the same names.
+_APART = frozenset(
+    ("agent", "model", "policy", "method", "algorithm", "algo", "checkpoint", "baseline", "variant", "config", "prompt")
+    + ("suite", "group", "split", "domain", "category", "benchmark", "dataset")
+)
+
+
+def _words(name: Any) -> set[str]:
+    return set(re.findall("[a-z]+", str(name).lower()))
+
+
+def tells_apart(name: Any) -> bool:
+    """Whether a column of that name may tell policies or groups of tasks apart."""
+    return bool(_words(name) & _APART)
+
+
+def guessed(names: Sequence[Any], columns: Columns) -> dict[str, str | None]:
+    """For each missing column one of the table that may be meant, by its name; None where no episodes are.
+
+    The rows of a task would be of several policies, if what tells these apart were taken for its trials.
+    """
+    left = [str(name) for name in names if name not in columns]
+    parts = [part for part, name in columns._asdict().items() if name is not None and name not in names]
+    found: dict[str, str | None] = dict.fromkeys(parts)
+    for part in parts:
+        found[part] = next((name for name in left if _words(name) & _LIKE[part]), None)
+        left = [name for name in left if name != found[part]]
+    for part in parts:
+        others = [name for name in left if not tells_apart(name)]
+        if found[part] is None and part != "episode" and others:
+            found[part] = others[0]
+            left.remove(others[0])
+    return found
 
 
 def _in_table(names: list[Any], part: str, wanted: Any, usual: str | None, others: tuple[str, ...]) -> Any:

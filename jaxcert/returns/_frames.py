@@ -2,13 +2,14 @@
 
 import dataclasses
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from jaxcert.returns._columns import Columns, NotNamedError, in_double
+from jaxcert.returns._columns import Columns, NotNamedError, guessed, in_double, tells_apart
 from jaxcert.returns._rows import Returns, arrange, check_missing, padded
 from jaxcert.returns._sample import refuse_summary
 
@@ -190,7 +191,25 @@ def arrange_table(table: Any, wanted: Columns) -> Returns:
     task, episode, value = (None if name is None else _column(table[name]) for name in names)
     assert task is not None
     assert value is not None
+    _warn_of_policies(table, names, task)
     return arrange(names, task, episode, value)
+
+
+def _warn_of_policies(table: Any, names: Columns, task: np.ndarray) -> None:
+    """Warn of a column that may tell policies apart, if rows of a task differ in it: they become one policy here."""
+    for name in [
+        name for name in getattr(table, "column_names", table.columns) if name not in (names.task, names.value)
+    ]:
+        if not tells_apart(name):
+            continue
+        rows = set(zip(task.tolist(), _column(table[name]).tolist(), strict=True))
+        if len(rows) > len({label for label, _ in rows}):
+            warnings.warn(
+                f"rows of the same task differ in column {name!r}: if it tells policies or groups of tasks apart, all "
+                "of them are taken for one policy here; expected a table of each",
+                UserWarning,
+                stacklevel=4,
+            )
 
 
 def _column(series: Any) -> np.ndarray:
@@ -232,7 +251,10 @@ def check_names(names: list[Any], columns: Columns, hint: str = "") -> Columns:
         )
     if missing:
         message = f"has no column {', '.join(missing)}; found {found or 'none'}{hint}"
-        raise NotNamedError(message, _guessed(names, columns))
+        example = guessed(names, columns)
+        meant = {*columns, *example.values()}
+        unread = [str(name) for name in names if str(name) not in meant] if example.get("episode", "") is None else []
+        raise NotNamedError(message, example, unread)
     if twice:
         raise ValueError(f"has more than one column {', '.join(twice)}; found {found}")
     return columns
@@ -244,14 +266,6 @@ def _is_wide(names: list[Any], columns: Columns) -> bool:
         return False
     stems = Counter(_DIGITS.sub("#", str(name)) for name in names if name != columns.task)
     return any("#" in stem and count > 1 for stem, count in stems.items())
-
-
-def _guessed(names: list[Any], columns: Columns) -> dict[str, str | None]:
-    """For each missing column one of the table that may be meant; no episodes (None) where too few are left."""
-    left = [str(name) for name in names if name not in columns]
-    parts = [part for part, name in columns._asdict().items() if name is not None and name not in names]
-    named = [part for part in parts if part != "episode" or len(left) >= len(parts)]
-    return dict.fromkeys(parts) | dict(zip(named, left, strict=False))
 
 
 def from_xarray(array: Any, *, task: str = "task", episode: str = "episode", strict: bool = False) -> Returns:
