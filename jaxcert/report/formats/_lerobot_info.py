@@ -24,6 +24,7 @@ def _read(content: Content) -> Rollouts:
     values = {
         name: [read(entry) for each in metrics for entry in each.field(name).items()] for name, read in _METRICS.items()
     }
+    _check_whole(content, sum(lengths))
     episodes = [i for length in lengths for i in range(length)]
     return Rollouts(
         columns=Columns("task", "episode", _USUAL),
@@ -33,6 +34,14 @@ def _read(content: Content) -> Rollouts:
         told=f"{len(tasks)} tasks, {len(episodes)} episodes",
         ended=[""] * len(episodes),
     )
+
+
+def _check_whole(content: Content, found: int) -> None:
+    """Refuse a file that lacks episodes of its own count, which it gives over all tasks."""
+    overall = Place(content.json).maybe("overall")
+    stated = None if overall is None else overall.maybe("n_episodes")
+    if stated is not None and stated.integer() != found:
+        raise ValueError(f"{stated.name} is {stated.integer()}, per_task has {found} episodes; expected as many")
 
 
 def _label(task: Place) -> str:
