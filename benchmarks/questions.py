@@ -16,7 +16,7 @@ SURFACES: dict[str, Callable[[Question], bool]] = {
     "page": lambda question: bool(question.columns) and "weights" not in question.inputs,
     "plot": lambda question: question.has_curve,
     "advice": lambda question: question.advised,
-    "command line": lambda question: bool(question.columns) and not question.unrepeated and not question.has_weights,
+    "command line": lambda question: bool(question.command) or not (question.unrepeated or question.has_weights),
     "two policies": lambda question: 2 in question.numbers_of_policies,
     "sweep": lambda question: question.name == "safety",
 }

@@ -86,6 +86,7 @@ class Question:
         not_about: what an answer says nothing about, in words.
         witness: (answer with host arrays, `_witness.Sample`, place of a row) -> what proves it in exact arithmetic,
             None where it claims nothing; ValueError for an answer without such proof. None if no answer has one.
+        command: what the command line asks it by, where it has a command of its own; empty if that is ``--question``.
         unrepeated: why a file of returns does not repeat the answer; empty if it does.
     """
 
@@ -117,6 +118,7 @@ class Question:
     stops: bool = False
     not_about: str = "a single task or episode"
     witness: Callable[[Any, Any, int], dict[str, Any] | None] | None = None
+    command: str = ""
     unrepeated: str = ""
 
     @property

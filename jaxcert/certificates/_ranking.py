@@ -236,5 +236,6 @@ RANKING = Question(
     fixed=None,
     settings=same("delta", "bound"),
     inputs=("returns",),
+    command="jaxcert compare A B C",
     unrepeated="an order of policies has no rows",
 )

@@ -13,10 +13,16 @@ from jaxcert.cli._settled import has_zeros_and_ones, of_successes
 from jaxcert.cli._tables import as_given
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import ReturnsFile
+from jaxcert.report._leaderboard import board_of
 from jaxcert.returns._prepared import is_successes
 from jaxcert.returns._rows import how_many
 
 # Usual ones; X, LOW and HIGH stand for numbers that only the user knows, and that are not read off the returns.
+_ZEROS_AND_ONES = (
+    ", of 0 and 1 alone: as successes, if nothing else can occur (written as true and false they need no option, and a "
+    "band certifies more of them)"
+)
+_OF_MANY = "a leaderboard: the mean of each policy, what it reaches at a threshold, and who is at least as good as whom"
 _EXAMPLES, _NUMBER, _ENDS = {"safety": "0.9", "alpha": "0.1", "margin": "0"}, "X", ("LOW", "HIGH")
 
 
@@ -38,6 +44,9 @@ class Choice(NamedTuple):
 
 def choices(files: Sequence[ReturnsFile], columns: Mapping[str, Any], unfinished: float | None) -> list[Choice]:
     """Every question that the command line asks of so many files; those about a list first, where they hold one."""
+    if len(files) > 2:
+        found = [_leaderboard(files, columns, listed=listed) for listed in (False, True)]
+        return sorted(found, key=lambda choice: choice.listed != files[0].fixed_list)
     found = [
         Choice(name, question.words, question.listed, shlex.join(_words(question, files, columns, unfinished)))
         for name, question in askable(len(files)).items()
@@ -52,23 +61,48 @@ def _needs_whole(question: Question, files: Sequence[ReturnsFile]) -> bool:
 
 
 def elsewhere(files: Sequence[ReturnsFile]) -> Iterator[tuple[Question, str]]:
-    """The other questions, and where they are asked, or why not of these files."""
+    """The other questions, and where they are asked, or why not of these files; of three, nowhere."""
+    if len(files) > 2:
+        return
     asked, others = askable(len(files)), askable(3 - len(files))
     of_others = "jaxcert choose A B" if len(files) == 1 else "jaxcert choose FILE"
     for name, question in QUESTIONS.items():
         if name in asked and _needs_whole(question, files):
             yield question, "of files in which every rollout is finished"
         elif name not in asked:
-            yield question, of_others if name in others else f"in Python, {question.function.__name__}"
+            in_python = f"in Python, {question.function.__name__}"
+            yield question, of_others if name in others else question.command or in_python
+
+
+def _leaderboard(files: Sequence[ReturnsFile], columns: Mapping[str, Any], *, listed: bool) -> Choice:
+    """The leaderboard of these files, with what is certified at a threshold."""
+    board, coins = board_of([0.0], listed, len(files)), all(map(has_zeros_and_ones, files))
+    words = [*_start(files, columns), *(["--suite"] if listed else ["--sampled"] * files[0].fixed_list)]
+    words += ["--threshold", _NUMBER]
+    if not all(is_successes(file.like) for file in files):
+        words += ["--support", *_ends(files)]
+    if coins and board.at is not None:
+        words += [word for option, values in of_successes(board.at, _most(files)).items() for word in (option, *values)]
+    return Choice("leaderboard", _OF_MANY, listed, shlex.join([*words, "--delta", "0.05"]))
+
+
+def _most(files: Sequence[ReturnsFile]) -> int:
+    return max(int(file.num_rollouts.max()) for file in files)
+
+
+def _start(files: Sequence[ReturnsFile], columns: Mapping[str, Any]) -> list[str]:
+    """The command, the files and how they are read."""
+    paths = [f"./{file.path}" if str(file.path).startswith("-") else str(file.path) for file in files]
+    words = ["jaxcert", "certify" if len(files) == 1 else "compare", *paths]
+    for name, column in columns.items():
+        words += [] if column is None else [column_option(name, column), column]
+    return words
 
 
 def _words(
     question: Question, files: Sequence[ReturnsFile], columns: Mapping[str, Any], unfinished: float | None
 ) -> list[str]:
-    paths = [f"./{file.path}" if str(file.path).startswith("-") else str(file.path) for file in files]
-    words = ["jaxcert", "certify" if len(files) == 1 else "compare", *paths]
-    for name, column in columns.items():
-        words += [] if column is None else [column_option(name, column), column]
+    words = _start(files, columns)
     words += [] if unfinished is None else ["--unfinished", as_given(unfinished)]
     words += ["--suite"] if question.listed else ["--sampled"] * files[0].fixed_list
     words += [f"--{question.shortcut}"] if question.shortcut else []
@@ -77,7 +111,7 @@ def _words(
     if question.has_support and not all(is_successes(file.like) for file in files):
         words += ["--support", *_ends(files)]
     if len(files) == 1 and has_zeros_and_ones(files[0]):
-        words += [word for option, values in of_successes(question).items() for word in (option, *values)]
+        words += [word for option, values in of_successes(question, _most(files)).items() for word in (option, *values)]
     return [*words, "--delta", "0.05"]
 
 
@@ -103,7 +137,7 @@ def facts(file: ReturnsFile) -> list[str]:
     fewest, most = int(np.min(counts)), int(np.max(counts))
     each = f"{how_many(most, 'rollout')} each" if fewest == most else f"{fewest} to {most} rollouts"
     kind = "successes and failures" if is_successes(file.like) else "numbers"
-    kind += ", of 0 and 1 alone: as successes, if nothing else can occur" * has_zeros_and_ones(file)
+    kind += _ZEROS_AND_ONES * has_zeros_and_ones(file)
     columns = {} if file.columns is None else file.columns._asdict()
     read = ", ".join(f"{name} from {column}" for name, column in columns.items() if column)
     lines = [f"{file.path}: {how_many(len(counts), 'task')}, {each}, {kind}"] + ([f"  columns: {read}"] if read else [])

@@ -1,8 +1,7 @@
 """`jaxcert choose`: what a file of returns holds, and what can be asked of it; no certificate is computed."""
 
 import json
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -19,11 +18,9 @@ from jaxcert.returns import align_tasks
 
 _NEW = "If the tasks were drawn at random from those that new ones come from:"
 _LISTED = "If the tasks are a fixed list, all of which was run, and that list alone counts:"
+_OF_MANY = "What follows is about each policy, a file for each, and about their order."
 _OF_TWO = "What follows is about the performance of policy A, the first file, minus that of policy B on the same task."
 _ONE_EACH = "One rollout says little of its task: of such files, the mean and the next episode are worth asking."
-_OF_MORE = (
-    "a leaderboard of three policies or more: means, thresholds, and who is as good as whom (jaxcert compare A B C)"
-)
 _BEFOREHAND = (
     "X, LOW and HIGH are yours to fill in, from what is wanted and what is possible, before a look at the returns: "
     "none is shown here, since a number that is chosen by them is not certified. LOW and HIGH are the smallest and the "
@@ -35,7 +32,7 @@ def choose(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Returns, a file as for `jaxcert certify`.")],
     others: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[OTHER]", help="Returns of policy B on the same tasks.", show_default=False),
+        typer.Argument(metavar="[OTHER]...", help="Returns of other policies on the same tasks.", show_default=False),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write it to stdout as JSON, for machines.")] = False,
     unfinished: Unfinished = None,
@@ -43,12 +40,11 @@ def choose(
     episode_column: EpisodeColumn = None,
     value_column: ValueColumn = None,
 ) -> None:
-    """Say what FILE holds and what can be asked of it, each with its command; with OTHER, of the two policies."""
+    """Say what FILE holds and what can be asked of it, each with its command; with OTHER, of all policies together."""
     columns = {"task": task_column, "episode": episode_column, "value": value_column}
     paths = [file, *(others or [])]
-    _refuse_a_board(paths, columns)
     if unfinished is not None and len(paths) > 1:
-        raise ValueError("--unfinished is given; of two policies, it counts for A alone: jaxcert compare --help")
+        raise ValueError("--unfinished is given; of several policies, it counts for A alone: jaxcert compare --help")
     with _console.warnings_on_stderr():
         for path in paths:
             refuse_parquet_folder(path, columns)
@@ -60,15 +56,6 @@ def choose(
         print(json.dumps(_document(files, found), indent=2))
     else:
         _print(files, found)
-
-
-def _refuse_a_board(paths: Sequence[Path], columns: Mapping[str, str | None]) -> None:
-    """Raise ValueError for three policies or more, of which one command says all that is asked here."""
-    if len(paths) < 3:
-        return
-    named = [word for name, column in columns.items() if column is not None for word in (f"--{name}-column", column)]
-    command = shlex.join(["jaxcert", "compare", *map(str, paths), *named, "--delta", "0.05"])
-    raise ValueError(f"{len(paths)} files are given; expected one or two. Of more there is a leaderboard: {command}")
 
 
 def _document(files: Sequence[ReturnsFile], found: Sequence[Choice]) -> dict[str, list]:
@@ -94,17 +81,17 @@ def _print(files: Sequence[ReturnsFile], found: Sequence[Choice]) -> None:
     for file in files:
         show("\n".join(facts(file)))
     if len(files) > 1:
-        show(f"\n{_OF_TWO}")
+        show(f"\n{_OF_TWO if len(files) == 2 else _OF_MANY}")
     for listed in dict.fromkeys(choice.listed for choice in found):
         show(f"\n{_LISTED if listed else _NEW}")
         for choice in found:
             if choice.listed == listed:
                 show(f"\n  {choice.words}")
                 print(f"    {choice.command}")  # in one line, to be copied
-    show("\nAsked elsewhere:\n")
-    for question, where in elsewhere(files):
+    if others := list(elsewhere(files)):
+        show("\nAsked elsewhere:\n")
+    for question, where in others:
         show(f"  {question.words} ({where})")
-    show(f"  {_OF_MORE}")
     if all(int(each.num_rollouts.max()) == 1 for each in files):
         show(f"\n{_ONE_EACH}")
     show(f"\n{_BEFOREHAND}")

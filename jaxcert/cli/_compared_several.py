@@ -5,11 +5,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from jaxcert._files import check_output, check_suffix, write_whole
 from jaxcert._validation import check_open_unit
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates import ceil_figures
+from jaxcert.certificates import Status, ceil_figures
+from jaxcert.certificates._question import Question
 from jaxcert.cli import _console, _tables
+from jaxcert.cli._advised import advice_of, print_advice, print_too_few_trials
 from jaxcert.cli._asking import check_listed
 from jaxcert.cli._certify_outputs import verify_command
 from jaxcert.cli._reading import read_file, told
@@ -87,6 +91,8 @@ def print_leaderboard(
         found = _leaderboard(board, data, stated)
         _write(wanted, found, {name: reading[name] for name in Columns._fields})
     _print(found)
+    if board.at is not None:
+        _print_reasons(found, board.at)
 
 
 def _leaderboard(board: Board, data: Sequence[ReturnsFile], stated: Mapping[str, Any]) -> Leaderboard:
@@ -142,3 +148,13 @@ def _print(found: Leaderboard) -> None:
         console.print(line)
     console.print("", _tables.plain_table(found.table), "", sep="\n", soft_wrap=False, crop=False)
     console.print(found.together)
+
+
+def _print_reasons(found: Leaderboard, at: Question) -> None:
+    """Why nothing is certified at thresholds, for the policies of which that is so."""
+    for name, data, answers in zip(found.names, found.data, found.answers, strict=True):
+        answer = {at.name: answers[at.name]}
+        if np.any(np.asarray(answers[at.name].status) == Status.VACUOUS):
+            _console.output().print(f"{name}:")
+            print_advice([data], None, answer, advice_of([data], {"support": found.support}, None, answer))
+            print_too_few_trials([data], {"support": found.support}, answer)

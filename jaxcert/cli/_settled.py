@@ -29,6 +29,8 @@ ProtocolFile = Annotated[
     typer.Option("--protocol", metavar="FILE", help="Settings that were locked beforehand; others are refused."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+# Rollouts of a task, of which nothing more is known.
+_SEVERAL = 2
 # Sizes of arrays and what counts in them have 32 bits.
 _MOST_EPISODES = 2**31 - 1
 
@@ -84,7 +86,7 @@ def missing_examples(
     """The options that ``completed`` lacks, with values that work where they are known."""
     missing = _missing(question, _stated(question, given, returns))
     is_open = all(given[name] is None for name in ("bound", "method", "beta"))
-    as_successes = of_successes(question) if coins and is_open and "--support" in missing else {}
+    as_successes = of_successes(question, _SEVERAL) if coins and is_open and "--support" in missing else {}
     if as_successes:
         return as_successes | _examples([each for each in missing if each != "--support"], known)
     return _examples(missing, (0.0, 1.0) if coins else known)
@@ -96,11 +98,15 @@ def has_zeros_and_ones(file: ReturnsFile) -> bool:
     return not is_successes(file.like) and bool(np.all((counts == 0) | (counts == 1)))
 
 
-def of_successes(question: Question) -> dict[str, list[str]]:
-    """The option by which numbers of 0 and 1 are successes; empty for a question that has none."""
-    if question.listed:
-        return {"--bound": [CLOPPER_PEARSON.name]} if question.takes("bound") else {}
-    return {"--method": [ATTAINED.name]} if question.chooses_method else {}
+def of_successes(question: Question, num_rollouts: int) -> dict[str, list[str]]:
+    """The option by which numbers of 0 and 1 are successes; empty for a question that has none for so many rollouts.
+
+    A mean over new tasks has a bound of their own for single ones.
+    """
+    if not question.listed and question.chooses_method:
+        return {"--method": [ATTAINED.name]}
+    counts = question.listed or question.curve is not None or num_rollouts == 1
+    return {"--bound": [CLOPPER_PEARSON.name]} if counts and question.takes("bound") else {}
 
 
 def _stated(question: Question, given: dict[str, Any], returns: np.ndarray) -> dict[str, Any]:

@@ -123,12 +123,25 @@ def test_three_policies_have_a_leaderboard(tmp_path):
             "world,run,ok\n" + "".join(f"{i % 20},{i // 20},{'yes' if i % 3 else 'no'}\n" for i in range(80))
         )
     columns = ("--task-column", "world", "--episode-column", "run", "--value-column", "ok")
-    message = refused("choose", *paths, *columns)
-    assert "3 files are given; expected one or two. Of more there is a leaderboard: jaxcert compare" in message
-    status, out, err = command(*shlex.split(message.split("leaderboard: ")[1])[1:])
-    assert (status, err) == (0, "")
-    assert "3 policies on the same 20 tasks, 4 rollouts each" in out
-    assert "a leaderboard of three policies or more" in command("choose", paths[0], *columns).out
+    found = _chosen(*paths, *columns)
+    assert [(each["name"], each["listed"]) for each in found["questions"]] == [
+        ("leaderboard", False),
+        ("leaderboard", True),
+    ]
+    assert found["elsewhere"] == []
+    _run_all(found)
+    assert "their order" in command("choose", *paths, *columns).out
+    assert "(jaxcert compare A B C)" in command("choose", paths[0], *columns).out
+
+
+def test_three_logs_of_a_benchmark_have_a_leaderboard(tmp_path):
+    paths = [tmp_path / f"{name}.json" for name in "abc"]
+    for path in paths:
+        path.write_text(json.dumps(TAU))
+    found = _chosen(*paths)
+    assert [each["listed"] for each in found["questions"]] == [True, False]
+    assert all("--support 0 1" in each["command"] for each in found["questions"])
+    _run_all(found)
 
 
 def test_two_files_have_the_same_tasks(passes, scores):
