@@ -34,7 +34,7 @@ def is_auto(beta: Any) -> bool:
 
 def choose(kind: str, name: str, registry: dict[str, Described]) -> Described:
     """The entry of the registry with that name."""
-    if name not in registry:
+    if not isinstance(name, str) or name not in registry:
         raise ValueError(f"{kind} is {name!r}; expected one of {', '.join(registry)}")
     return registry[name]
 
@@ -81,6 +81,8 @@ def prepare_levels(
 
 def divided(delta: Any, dtype: np.dtype, parts: int, exact: Callable[[float], float]) -> jax.Array:
     """A delta for each of several events, rounded down: exact(delta) if it can be read, else delta / parts."""
+    if np.ndim(delta):
+        raise ValueError(f"delta has shape {np.shape(delta)}; expected a scalar")
     if is_concrete(delta):
         known = float(cast_host(np.asarray(delta, np.float64), dtype, "down"))
         each = exact(known) if 0 < known < 1 else np.nan
@@ -111,16 +113,16 @@ def prepare_lower_bounds(lower_bounds: Any, validate: bool) -> jax.Array:
     return jnp.where(jnp.all(lower < jnp.inf, axis=-1, keepdims=True), lower, jnp.nan)
 
 
-def prepare_thresholds(thresholds: Any, dtype: np.dtype, validate: bool) -> jax.Array:
-    """Thresholds [t] rounded up."""
+def prepare_thresholds(thresholds: Any, dtype: np.dtype, validate: bool, *, name: str = "thresholds") -> jax.Array:
+    """Thresholds [t] rounded up; ``name``: what messages call them."""
     if isinstance(thresholds, list | tuple) and not is_concrete(thresholds):
         # Entry by entry: an array of them would not show which numbers have been rounded by the trace.
-        return jnp.concatenate([prepare_thresholds(entry, dtype, validate) for entry in thresholds])
+        return jnp.concatenate([prepare_thresholds(entry, dtype, validate, name=name) for entry in thresholds])
     if validate and is_concrete(thresholds):
-        check_finite("thresholds", thresholds, dtype=dtype)
+        check_finite(name, thresholds, dtype=dtype)
     else:
-        require_real("thresholds", thresholds)
-    return as_row("thresholds", cast(thresholds, dtype, "up"))
+        require_real(name, thresholds)
+    return as_row(name, cast(thresholds, dtype, "up"))
 
 
 def warn_outside(name: str, values: Any, support: Support, validate: bool, *, stacklevel: int = 3) -> None:

@@ -69,7 +69,8 @@ def certify_cvar(
             is no default: b, the only cap known beforehand, certifies nothing unless alpha is near 1.
         bound: as in ``certify_mean``: "clopper_pearson" for one trial per task, by default for bool [..., n, 1].
         where: as in ``certify_mean``.
-        validate: as in ``certify_mean``; an invalid alpha or cap gives -inf, too.
+        validate: as in ``certify_mean``; an alpha outside (0, 1], or a cap that is not above a, gives
+            -inf, too; a cap above b is valid.
 
     Returns:
         A ``MeanCertificate`` with arrays [..., t].
@@ -156,15 +157,15 @@ def _cvar_of_weighted(bound: Bound, prepared: Prepared, weights, largest, alpha,
 
 @jax.jit
 def _cvar_of_trials(mean: jax.Array, low: jax.Array, alpha: jax.Array, cap: jax.Array) -> dict:
-    """From a lower bound on the mean of trials, [...]: capped at c, a trial is 0 or c."""
+    """From a lower bound on the mean of trials, [...]: capped at c, a trial is 0 or min(c, 1)."""
     alpha, cap = jnp.broadcast_arrays(alpha, cap)
-    capped = next_down(jnp.maximum(mean, 0)[..., None] * cap)
+    capped = next_down(jnp.maximum(mean, 0)[..., None] * jnp.minimum(cap, 1))
     return _fields(jnp.where(mean[..., None] >= 0, jnp.maximum(capped, 0), -jnp.inf), low, cap - low, alpha, cap)
 
 
 def _fields(lower: jax.Array, low: jax.Array, room: jax.Array, alpha: jax.Array, cap: jax.Array) -> dict:
     """From lower bounds [..., t] on the mean of what lies above a, up to the cap; -inf where returns are invalid."""
-    good = (lower >= 0) & jnp.broadcast_to((alpha > 0) & (alpha <= 1), lower.shape)
+    good = (lower >= 0) & jnp.broadcast_to((alpha > 0) & (alpha <= 1) & (room > 0), lower.shape)
     mean = finish(_above_low(lower, room, alpha), Ends(low, good))
     return {"mean": mean, "alpha": alpha, "cap": cap, "status": mean_status(mean, low)}
 

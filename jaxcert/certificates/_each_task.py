@@ -74,7 +74,8 @@ def certify_each_task(
         A ``TasksCertificate`` with arrays [..., t].
 
     Raises:
-        ValueError: as ``certify``; for another number of names than tasks; with ``complete``, as ``certify_interval``.
+        ValueError: as ``certify``; for another number of names than tasks, or one twice or not printable; with
+            ``complete``, as ``certify_interval``.
 
     Example:
         >>> import numpy as np
@@ -111,6 +112,13 @@ def _names(tasks: Sequence[Any] | None, num_tasks: int) -> tuple[str, ...]:
     names = tuple(map(str, range(num_tasks) if tasks is None else tasks))
     if len(names) != num_tasks:
         raise ValueError(f"tasks are {len(names)} names; expected one for each of {num_tasks} tasks")
+    seen: set[str] = set()
+    for name in names:
+        if not name.isprintable():  # a line of its own would read as a sentence of the certificate
+            raise ValueError(f"tasks hold {name!r:.60}; expected names of printable characters")
+        if name in seen:
+            raise ValueError(f"tasks hold {name!r:.60} twice; expected a name of its own for each task")
+        seen.add(name)
     return names
 
 
@@ -192,7 +200,7 @@ def _named(passed: jax.Array, so_far: jax.Array, valid: jax.Array, thresholds: j
 @jax.jit
 def _both_sides(lower: jax.Array, upper: jax.Array, thresholds: jax.Array, delta: jax.Array) -> dict:
     # Below the float before each threshold, so below the number itself that was rounded up to it.
-    bad = ~_reached(upper, next_down(thresholds))
+    bad = upper[..., None] < jnp.expand_dims(next_down(thresholds), range(upper.ndim))
     return _fields(_reached(lower, thresholds), bad, jnp.isfinite(lower), thresholds, delta)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._pairs import check_pairs, paired_differences, prepare_both
-from jaxcert.certificates._arguments import choose, choose_bound, warn_outside, warned
+from jaxcert.certificates._arguments import choose, choose_bound, prepare_thresholds, warn_outside, warned
 from jaxcert.certificates._both_policies import of_each, side_by_side
 from jaxcert.certificates._certificate import Certificate, difference_of
 from jaxcert.certificates._certify import certify_prepared, curve_of_counts
@@ -117,6 +117,7 @@ def certify_improvement(
         if validate:
             both_of_a_task = "the returns of both policies of task {task}"
             check_sums(prepared.returns, prepared.where, (prepared.low, prepared.high), what=both_of_a_task)
+    margins = prepare_thresholds(margins, prepared.low.dtype, validate, name="margins")
     found = certify_prepared(per_task, chosen, prepared, margins, beta, delta, validate)
     warn_outside("margins", margins, (-prepared.high, prepared.high), validate)
     found = warned(found) if validate else found

@@ -121,6 +121,14 @@ class Question:
     command: str = ""
     unrepeated: str = ""
 
+    def __post_init__(self) -> None:
+        """Raise ValueError for an entry that surfaces would read wrongly."""
+        wrong = [name for name in self.settings if not self.takes(name)]
+        if wrong:
+            raise ValueError(f"question {self.name!r}: settings {', '.join(wrong)} are no parameters of its function")
+        if self.certified and self.claims.get(self.certified) is not min:
+            raise ValueError(f"question {self.name!r}: a larger {self.certified} has to say more (claims: min)")
+
     @property
     def numbers_of_policies(self) -> tuple[int, ...]:
         """Of how many policies it may be asked: as many files of returns."""
@@ -150,6 +158,11 @@ class Question:
     def certifies_probability(self) -> bool:
         """Whether what is certified lies between 0 and 1."""
         return self.certified in self.risks
+
+    @property
+    def counts_tasks(self) -> bool:
+        """Whether what is certified is a number of tasks."""
+        return self.certified.startswith("num_")
 
     @property
     def given(self) -> frozenset[str]:

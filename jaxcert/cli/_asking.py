@@ -96,7 +96,13 @@ def check_listed(
         raise ValueError(f"--{word} is given; the question {question.name!r} is about {about}")
     if data.fixed_list and listed is None and not question.listed:
         a_list = typed_with({**missing, **needed, "--suite": []}, without=dropped)
+        has_list = any(each.listed and each.shortcut == question.shortcut is not None for each in QUESTIONS.values())
         a_sample = typed_with({**(missing if sampled is None else sampled), "--sampled": []})
+        if not has_list:
+            raise ValueError(
+                f"{data.path}: its tasks are a list that somebody made, and {question.name!r} asks about new "
+                f"tasks. If they were drawn at random from the tasks that new ones come from: {a_sample}"
+            )
         raise ValueError(
             f"{data.path}: its tasks are a list that somebody made. Is it the list itself that counts? {a_list}. Or "
             f"were they drawn at random from the tasks that new ones come from? {a_sample}"

@@ -24,7 +24,8 @@ _ONE_EACH = "One rollout says little of its task: of such files, the mean and th
 _BEFOREHAND = (
     "X, LOW and HIGH are yours to fill in, from what is wanted and what is possible, before a look at the returns: "
     "none is shown here, since a number that is chosen by them is not certified. LOW and HIGH are the smallest and the "
-    "largest return that can occur; delta 0.05 means confidence 0.95."
+    "largest return that can occur; delta 0.05 means confidence 0.95. --complete declares that no rollout was "
+    "cut short."
 )
 
 

@@ -57,7 +57,7 @@ class BoardOutputs(NamedTuple):
 def refuse_for_a_board(num_policies: int, **others: Any) -> None:
     """Raise ValueError for an option of two policies."""
     for name, value in others.items():
-        if value not in (None, False):
+        if value is not None and value is not False:
             raise ValueError(
                 f"--{name.replace('_', '-')} is given with {num_policies} files, of which a leaderboard is printed; "
                 "expected two files, or --threshold and the settings of these certificates alone"

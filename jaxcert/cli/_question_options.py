@@ -24,6 +24,10 @@ def check_required(require: float | None, question: Question) -> None:
         return
     if question.certifies_probability and not 0 < require < 1:
         raise ValueError(f"--require is {require:g}; expected a safety in (0, 1)")
+    if question.counts_tasks and not (require >= 1 and float(require).is_integer()):
+        raise ValueError(
+            f"--require is {require:g}; expected a number of tasks, as the question {question.name!r} counts"
+        )
     if not np.isfinite(require):
         raise ValueError(f"--require is {require:g}; expected a finite number")
 
@@ -81,7 +85,7 @@ def chosen(name: str, known: Collection[str]) -> Question:
 
 def with_options(questions: dict[str, Question]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """A decorator for a command with ``options``: what was given of the settings that few of the questions have."""
-    own = {option.name: option for question in questions.values() for option in question.options}
+    own = _by_name(questions)
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
@@ -100,9 +104,27 @@ def with_options(questions: dict[str, Question]) -> Callable[[Callable[..., None
     return decorate
 
 
+def _by_name(questions: dict[str, Question]) -> dict[str, Option]:
+    """The options by their names, which mean the same value under the same flag in every question that has them."""
+    own: dict[str, Option] = {}
+    for question in questions.values():
+        for option in question.options:
+            first = own.setdefault(option.name, option)
+            if (option.type, option.flag, option.alias) != (first.type, first.flag, first.alias):
+                raise ValueError(
+                    f"the option {option.name!r} has another type or flag in the question {question.name!r}"
+                )
+    return own
+
+
 def _parameter(option: Option, questions: dict[str, Question]) -> inspect.Parameter:
-    of = [name for name, question in questions.items() if option.name in {each.name for each in question.options}]
-    text = f"For the question {' and '.join(of)}: {option.help[0].lower()}{option.help[1:]}"
+    of: dict[str, list[str]] = {}
+    for name, question in questions.items():
+        for each in question.options:
+            if each.name == option.name:
+                of.setdefault(f"{each.help[0].lower()}{each.help[1:]}", []).append(name)
+    text = "; for ".join(f"the question {' and '.join(names)}: {words}" for words, names in of.items())
+    text = f"For {text}"
     flag = f"--{option.flag or option.name.replace('_', '-')}"
     flags = [flag, f"--{option.alias}"] if option.alias else [flag]
     if option.type is list:

@@ -118,7 +118,9 @@ def _stated(question: Question, given: dict[str, Any], returns: np.ndarray) -> d
         stated["bound"], stated["method"] = defaults(given["bound"], given["method"], returns, given["beta"])
         chosen = choose_bound(stated["bound"], METHODS[stated["method"]])
     else:
-        chosen = BOUNDS.get(given["bound"] or "betting", BETTING)
+        if is_successes(returns) and question.takes("bound") and (question.listed or question.curve is not None):
+            stated["bound"] = given["bound"] or CLOPPER_PEARSON.name  # as of arrays, for a summary of them, too
+        chosen = BOUNDS.get(stated["bound"] or "betting", BETTING)
     if question.has_support:
         stated["support"] = declared_support(chosen, returns, stated["support"])
     return stated

@@ -38,7 +38,7 @@ class SuitePlan:
         powers: in what share of cases G tasks are certified, at least, [m].
         certified: how many tasks are certified in the wanted share of cases, [m].
         num_above: how many tasks are better than B in the wanted share of cases: no certificate says more.
-        limit: how many ever more trials certify.
+        limit: how many are counted at most, however many trials there are.
 
     Example:
         >>> from jaxcert.planning import plan_suite
@@ -82,8 +82,9 @@ class SuitePlan:
             found = f"no number of trials up to {self.max_rollouts} suffices"
         return [
             f"{found}; certified: how many tasks are, in {self.power:.4g} of cases",
-            f"in so many cases {self.num_above} tasks are better than {self.threshold:g}, and ever more trials certify "
-            f"{self.limit}",
+            f"in so many cases {self.num_above} tasks are better than {self.threshold:g}, and their count certifies "
+            f"{self.limit} of them at most",
+            "certify_each_task, which names the tasks, may certify more",
         ]
 
     def __str__(self) -> str:
@@ -148,7 +149,8 @@ def plan_suite(
             61   2,440   0.94         33
            100   4,000   1.00         34
         61 trials of each task suffice; certified: how many tasks are, in 0.9 of cases
-        in so many cases 36 tasks are better than 0.8, and ever more trials certify 35
+        in so many cases 36 tasks are better than 0.8, and their count certifies 35 of them at most
+        certify_each_task, which names the tasks, may certify more
     """
     for name, value in (("delta", delta), ("power", power)):
         check_number(name, value, lambda number: 0 < number < 1, "a probability in (0, 1)")

@@ -85,6 +85,8 @@ def rows_of(certificate: Any, question: Question) -> list[dict[str, Any]]:
         'certified'
     """
     check_single(certificate)
+    if type(sampled(certificate)) is not question.certificate:
+        raise ValueError(f"certificate is {kind_of(sampled(certificate))}, which answers no question {question.name!r}")
     if not question.columns:
         raise ValueError(
             f"the question {question.name!r} has no rows: {question.unrepeated} (to_json writes any answer)"

@@ -46,7 +46,8 @@ def assumptions_of(questions: Iterable[str]) -> list[str]:
     of_lists = [question.listed for question in known] or [False]
     tasks = [_OF_SAMPLED] * (not all(of_lists)) + [_OF_LISTS] * any(of_lists)
     moments = "" if all(of_lists) else _AT_EVERY_MOMENT
-    return [*tasks, *(line.format(settled=settled, moments=moments) for line in _OF_ALL)]
+    kept = [line for line in _OF_ALL if line != _IN_SUPPORT or any(each.has_support for each in known) or not known]
+    return [*tasks, *(line.format(settled=settled, moments=moments) for line in kept)]
 
 
 def _given_beforehand(question: Question) -> list[str]:
@@ -61,10 +62,11 @@ _OF_SAMPLED = (
 )
 _OF_LISTS = "Where a statement is about a list of tasks, the list was fixed beforehand."
 _AT_EVERY_MOMENT = "; the number of tasks need not be where a statement holds at every moment of their sampling"
+_IN_SUPPORT = "Every return that is possible lies in the declared support."
 _OF_ALL = (
     "Given the tasks, all rollouts are independent: every rollout of every task had a seed of its own.",
     "The policy was fixed beforehand; neither these tasks nor these rollouts had a part in its training or selection.",
-    "Every return that is possible lies in the declared support.",
+    _IN_SUPPORT,
     "Settled before the data were seen: {settled}, and the numbers of tasks and rollouts{moments}.",
     "No task was left out, and whether a rollout is missing does not depend on its outcome.",
 )

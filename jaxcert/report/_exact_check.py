@@ -56,6 +56,7 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
     """
     document = content_of(certificate, "a certificate file")
     try:
+        _check_witnesses(document)
         if _stops(document):
             yield from check_trials.check(document, lambda data: run_exactly(returns, data["sha256"], data["dtype"]))
         else:
@@ -70,6 +71,13 @@ def _stops(document: bytes) -> bool:
     """Whether it is about tasks that stop by themselves."""
     held = json.loads(document)
     return any("rollouts" in record for record in held["certificates"])
+
+
+def _check_witnesses(document: bytes) -> None:
+    """Raise ValueError for a file of which nothing could be proven, since it was written without witnesses."""
+    rows = [row for record in json.loads(document)["certificates"] for row in record["rows"]]
+    if rows and not any("witness" in row for row in rows):
+        raise ValueError("was written without witnesses, which an exact check needs; expected --witness with --json")
 
 
 def run_exactly(

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -211,6 +212,9 @@ def of_leaderboard(document: Mapping[str, Any], files: Sequence[ReturnsFile]) ->
         if not equal(record["settings"]["delta"], share, dtype):
             stands = record["settings"]["delta"]
             yield f"certificate {place + 1}: delta is {stands}, its share of the leaderboard's is {share}"
+    for name, record in zip((entry["policy"] for entry in stated["order"]), records, strict=False):
+        if Path(name).name != record["data"]["file"]:
+            yield f"leaderboard order: the policy {name!r} is of the file {record['data']['file']!r}"
     support = support_of(records[0])
     names = [entry["policy"] for entry in stated["order"]]
     with precision(str(dtype)):
@@ -226,7 +230,7 @@ def _asked_in(records: Sequence[Mapping[str, Any]], num_policies: int) -> Board 
     if len(records) != len(known) * num_policies or not known:
         return None
     fixed = [_fixed(record) for record in records]
-    board = board_of(fixed[-1][1:] if len(known) > 1 else None, known[0].listed, num_policies)
+    board = board_of(fixed[-1][2:] if len(known) > 1 else None, known[0].listed, num_policies)
     asked = [question.name for question in board.questions for _ in range(num_policies)]
     same = all(each == fixed[place - place % num_policies] for place, each in enumerate(fixed))
     supports = {str(record["settings"].get("support")) for record in records}
@@ -236,4 +240,4 @@ def _asked_in(records: Sequence[Mapping[str, Any]], num_policies: int) -> Board 
 def _fixed(record: Mapping[str, Any]) -> list[Any]:
     """The question of a record, and what was fixed beforehand."""
     name = record["fixed_beforehand"]
-    return [record["question"], *([row[name] for row in record["rows"]] if name else [])]
+    return [record["question"], name, *([row.get(name) for row in record["rows"]] if name else [])]

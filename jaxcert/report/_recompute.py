@@ -76,7 +76,8 @@ def ask(
         arguments |= _weights(question, arguments["returns"], each, max_weight)
     if question.fixed is not None:
         arguments[question.fixed] = fixed
-    return question.function(**(arguments | dict(options)))
+    # What the data say, such as the names of their tasks, no option says otherwise.
+    return question.function(**(dict(options) | arguments))
 
 
 def _check_support(data: Returns, options: Mapping[str, Any]) -> None:

@@ -90,8 +90,14 @@ def _describe(value: Any, place: str, low: Any, high: Any, binary: bool) -> str:
     if not np.isfinite(value):
         return f"{place} is {value}; expected a finite number"
     if binary:
-        return f"{place} is {value:.9g}; Clopper-Pearson expects binary returns, 0 or 1"
-    return f"{place} is {value:.9g}, outside the support ({low:.9g}, {high:.9g})"
+        return f"{place} is {_told(value, 0, 1)}; Clopper-Pearson expects binary returns, 0 or 1"
+    return f"{place} is {_told(value, low, high)}, outside the support ({low:.9g}, {high:.9g})"
+
+
+def _told(value: float, low: float, high: float) -> str:
+    """In nine figures, or in all where these would lie between the ends."""
+    shown = f"{value:.9g}"
+    return repr(value) if low <= float(shown) <= high else shown
 
 
 def describe_index(index: Any) -> str:

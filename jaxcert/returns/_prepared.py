@@ -42,6 +42,8 @@ def to_device(x: Any, low: Any, high: Any, where: Any, *, binary: bool = False, 
         raise ValueError(f"returns have shape {shape}; expected [..., num_tasks, num_rollouts]")
     if certificate and shape[-2] == 0:
         raise ValueError(f"returns of shape {shape} hold no tasks; expected [..., num_tasks, num_rollouts]")
+    if 0 in shape[:-2]:
+        raise ValueError(f"returns of shape {shape} are an empty batch; expected at least one element in each axis")
     if not shape or 0 in shape:
         raise ValueError(f"returns of shape {shape} hold no rollouts; expected [..., num_rollouts] with at least one")
     dtype = returns_dtype(x)

@@ -20,6 +20,7 @@ def _read(content: Content) -> Rollouts:
     if empty := next((label for label, solutions in lists.items() if not solutions), None):
         raise ValueError(f"eval.{empty[:40]} has no solution; expected at least one")
     solutions = [solution for each in lists.values() for solution in each]
+    _check_labels(lists)
     base = [_passed(solution.field("base_status")) for solution in solutions]
     values = {"base": base}
     if any(solution.field("plus_status").value is not None for solution in solutions):
@@ -33,6 +34,17 @@ def _read(content: Content) -> Rollouts:
         told=f"{len(problems)} problems, {len(solutions)} solutions",
         ended=[""] * len(solutions),
     )
+
+
+def _check_labels(lists: dict[str, list[Place]]) -> None:
+    """Refuse a solution that names another problem than the one under which it stands."""
+    for label, each in lists.items():
+        for solution in each:
+            own = solution.maybe("task_id")
+            if own is not None and own.label() != label:
+                raise ValueError(
+                    f"{own.name} is {own.value!r:.60}, in the solutions of {label!r:.60}; expected the same"
+                )
 
 
 def _passed(status: Place) -> bool:

@@ -5,12 +5,14 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from jaxcert._contents import content_of, in_file
 from jaxcert.report.formats._content import Content
 from jaxcert.report.formats._found_rollouts import Read, Rollouts, arranged
 from jaxcert.report.formats._one_task import Episodes, OneTask
 from jaxcert.report.formats._registry import OF_ONE_TASK
-from jaxcert.returns._columns import Columns, NotNamedError
+from jaxcert.returns._columns import Columns, NotNamedError, as_totals
 
 PLACE = "{task}"
 _WILD = "*"
@@ -90,6 +92,7 @@ def _episodes(path: Path, content: Content) -> tuple[OneTask, Episodes]:
         found = kind.read(content)
         if not found.values[found.usual]:
             raise ValueError("has no episode; expected at least one")
+        as_totals(np.asarray(found.values[found.usual], object), found.usual)  # here, a row is one of this file
         return kind, found
 
 

@@ -51,12 +51,17 @@ def _of_kind(kind: Format, content: Content, wanted: Columns, unfinished: float 
     return arranged(kind.name, kind.read(content), wanted, unfinished, fixed_list=kind.fixed_list)
 
 
+def _above(folder: Path) -> Path:
+    """The folder that holds it, as it is named from where the command runs."""
+    return folder.parent if folder.name not in ("", "..") else folder / ".."
+
+
 def _a_file_per_task(path: Path) -> str:
     """How to read this file with other tasks: the label is in its name, if that has a part of its own."""
     own, dot, rest = path.name.partition(".")
     named = dot and "." in rest
     folder, pattern = (
-        (path.parent, f"{{task}}.{rest}") if named and own else (path.parent.parent, f"{{task}}/{path.name}")
+        (path.parent, f"{{task}}.{rest}") if named and own else (_above(path.parent), f"{{task}}/{path.name}")
     )
     return (
         f"expected a file per task in a folder, whose paths name the tasks: read_returns({str(folder)!r}, "

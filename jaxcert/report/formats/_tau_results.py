@@ -27,7 +27,8 @@ def _read_list(content: Content) -> Rollouts:
     runs = Place(content.json, "results").items()
     if not runs:
         raise ValueError("is an empty list; expected runs with task_id, trial and reward")
-    failed = sum(run.field("info").maybe("error") is not None for run in runs)
+    failed = [run for run in runs if run.field("info").maybe("error") is not None]
+    _check_lost(failed, "ended by an error")
     return Rollouts(
         columns=_COLUMNS,
         tasks=[run.field("task_id").label() for run in runs],
@@ -36,7 +37,7 @@ def _read_list(content: Content) -> Rollouts:
         told=f"{len(runs)} runs",
         ended=[""] * len(runs),
         supports=_SUPPORTS,
-        remark=f"{failed} ended by an error, with the reward 0" if failed else "",
+        remark=f"{len(failed)} ended by an error, with the reward 0" if failed else "",
     )
 
 
@@ -54,6 +55,10 @@ def _read_object(content: Content) -> Rollouts:
     reasons = [run.field("termination_reason").text() for run in runs]
     absent = _absent(whole, pairs)
     rewards = [_kept_reward(run) for run in runs]
+    _check_lost(
+        [info for run, why in zip(runs, reasons, strict=True) if why not in _BY_THEMSELVES and (info := _info(run))],
+        "of a simulation that ended early",
+    )
     early = Counter(reason for reason in reasons if reason not in (*_BY_THEMSELVES, _LOST))
     listed = ", ".join(f"{reason} ({count})" for reason, count in early.most_common())
     return Rollouts(
@@ -69,16 +74,37 @@ def _read_object(content: Content) -> Rollouts:
     )
 
 
+def _check_lost(places: list[Place], why: str) -> None:
+    """Refuse a reward where the tool gives none: it would count as a success."""
+    for place in places:
+        if _reward(place) != 0:
+            raise ValueError(f"{place.name}.reward is {_reward(place):g}, {why}; expected 0")
+
+
+def _info(run: Place) -> Place | None:
+    return run.maybe("reward_info")
+
+
 def _kept_reward(run: Place) -> float | None:
-    return None if (info := run.maybe("reward_info")) is None else _reward(info)
+    return None if (info := _info(run)) is None else _reward(info)
 
 
 def _absent(whole: Place, pairs: list[tuple[int | str, int]]) -> list[tuple[int | str, int]]:
     """The tasks and trials that were to be run and have no simulation."""
     tasks = [task.field("id").label() for task in whole.field("tasks").items()]
-    wanted, found = asked_for(tasks, whole.field("info").field("num_trials").integer(), first=0), set(pairs)
+    if len(set(tasks)) < len(tasks):
+        raise ValueError("tasks lists a task twice; expected each once")
+    number = whole.field("info").field("num_trials")
+    if number.integer() < 1:
+        raise ValueError(f"{number.name} is {number.integer()}; expected at least 1")
+    wanted, found = asked_for(tasks, number.integer(), first=0), set(pairs)
     if unknown := {task for task, _ in found} - set(tasks):
         raise ValueError(f"holds a simulation of the task {next(iter(unknown))!r:.60}, which tasks does not list")
+    if beyond := found - set(wanted):
+        task, trial = next(iter(beyond))
+        raise ValueError(
+            f"holds trial {trial} of the task {task!r:.60}; {number.name} is {number.integer()}, from 0 on"
+        )
     return [pair for pair in wanted if pair not in found]
 
 
