@@ -96,7 +96,8 @@ def check_listed(
         raise ValueError(f"--{word} is given; the question {question.name!r} is about {about}")
     if data.fixed_list and listed is None and not question.listed:
         a_list = typed_with({**missing, **needed, "--suite": []}, without=dropped)
-        has_list = any(each.listed and each.shortcut == question.shortcut is not None for each in QUESTIONS.values())
+        same = [each for each in QUESTIONS.values() if each.listed and each.shortcut == question.shortcut is not None]
+        has_list = bool(same or dropped)
         a_sample = typed_with({**(missing if sampled is None else sampled), "--sampled": []})
         if not has_list:
             raise ValueError(

@@ -20,7 +20,7 @@ from jaxcert.cli._settled import Force, check_distinct, check_new
 from jaxcert.monitoring import Monitor, MonitoredClaim, Row, claim_of_record
 from jaxcert.monitoring._claims import has_successes
 from jaxcert.monitoring._monitor_declared import check_same
-from jaxcert.report import check_figure_path, plot_evidence, read_certificate
+from jaxcert.report import check_figure_path, document_digest, plot_evidence, read_certificate
 
 _HEADER = ("number", "task", "mean_return", "against", "evidence", "change")
 
@@ -183,7 +183,10 @@ def _claim(
     if epsilon is not None:
         raise ValueError(f"--epsilon is {epsilon:g}; the certificate has its own, expected none")
     with in_file(certificate):
-        records = read_certificate(certificate)["certificates"]
+        document = read_certificate(certificate)
+        if document["digest"] != document_digest(document):
+            raise ValueError("was altered after it was written: its digest is that of another content")
+        records = document["certificates"]
         if len(records) != 1:
             raise ValueError(f"has {len(records)} certificates; expected one")
         low, high = records[0]["settings"].get("support") or (None, None)

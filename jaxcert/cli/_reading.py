@@ -32,17 +32,16 @@ def read_file(path: Path, *, strict: bool = False, unfinished: float | None = No
             raise
         expected, unread = error.__cause__.expected, error.__cause__.unread
         options = {"strict": strict, "unfinished": unfinished, **columns, **expected}
-        if expected == {"episode": None} and _has_single_rollouts(path, options):
+        if [*expected.values()] == [None] and _has_single_rollouts(path, options):
             return read_returns(path, **options)
         added = {column_option(name, value): [value or ""] for name, value in expected.items()}
-        wanted = {"strict": strict, "unfinished": unfinished, **columns, **expected}
-        if unread:
+        if unread and len(expected) == 1:
             raise ValueError(
                 f"{error}; {', '.join(map(repr, unread))} would not be read: name what numbers the trials of a task by "
                 "--episode-column, and make a file of each policy and of each group of tasks if a column tells them "
                 f"apart; otherwise: {typed_with(added)}"
             ) from error
-        if not _can_be_read(path, **wanted) or (expected.get("episode") and _holds_returns(path, wanted)):
+        if unread or not _can_be_read(path, **options) or (expected.get("episode") and _holds_returns(path, options)):
             raise ValueError(
                 f"{error}; expected {_listed(added)} with the names of such columns, of a table with one row per trial"
             ) from error

@@ -1,6 +1,7 @@
 """What can be monitored: a claim that new tasks reach a threshold, from a certificate, its file, or one's own."""
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -75,7 +76,7 @@ def claim_of(certificate: Any, *, threshold: float | None = None) -> MonitoredCl
     _check_claims(question)
     if is_difference(getattr(certificate, "quantity", "")):
         raise ValueError(_TWO)
-    return _claim(rows_of(certificate, question), float(certificate.delta), threshold)
+    return _lower_end(_claim(rows_of(certificate, question), float(certificate.delta), threshold))
 
 
 def claim_of_record(record: Mapping[str, Any], *, threshold: float | None = None) -> MonitoredClaim:
@@ -106,7 +107,13 @@ def claim_of_record(record: Mapping[str, Any], *, threshold: float | None = None
         raise ValueError(_TWO)
     found = _claim(record["rows"], record["settings"]["delta"], threshold)
     _check_words(found.words, _chosen(record["rows"], threshold), _new_tasks(record))
-    return found
+    return _lower_end(found)
+
+
+def _lower_end(claim: MonitoredClaim) -> MonitoredClaim:
+    """The claim in words of what is watched: of a probability between two numbers, that it is at least the first."""
+    words = re.sub(r"with a probability between (\S+) and \S+$", r"with probability at least \1", claim.words)
+    return claim._replace(words=words)
 
 
 def _check_words(words: str, row: Mapping[str, Any], tasks: list[tuple[str, str]]) -> None:

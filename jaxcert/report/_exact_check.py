@@ -56,7 +56,6 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
     """
     document = content_of(certificate, "a certificate file")
     try:
-        _check_witnesses(document)
         if _stops(document):
             yield from check_trials.check(document, lambda data: run_exactly(returns, data["sha256"], data["dtype"]))
         else:
@@ -64,6 +63,9 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
     except ValueError as error:
         raise ValueError(f"{certificate}: {error}") from error
     except check_certificate.WRONG as error:
+        if _is_without(document):
+            needed = "was written without witnesses, which an exact check needs; expected --witness with --json"
+            raise ValueError(f"{certificate}: {needed}") from error
         raise ValueError(f"{certificate}: has not the form of a certificate file ({error!r})") from error
 
 
@@ -73,11 +75,12 @@ def _stops(document: bytes) -> bool:
     return any("rollouts" in record for record in held["certificates"])
 
 
-def _check_witnesses(document: bytes) -> None:
-    """Raise ValueError for a file of which nothing could be proven, since it was written without witnesses."""
-    rows = [row for record in json.loads(document)["certificates"] for row in record["rows"]]
-    if rows and not any("witness" in row for row in rows):
-        raise ValueError("was written without witnesses, which an exact check needs; expected --witness with --json")
+def _is_without(document: bytes) -> bool:
+    """Whether a file holds no witness at all, as one that was written without them."""
+    try:
+        return not any("witness" in row for record in json.loads(document)["certificates"] for row in record["rows"])
+    except check_certificate.WRONG:
+        return False
 
 
 def run_exactly(

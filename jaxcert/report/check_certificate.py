@@ -36,13 +36,14 @@ class Number(str):
 FORMAT, FORMAT_VERSION = "jaxcert certificates", 5
 BELIEVED = """What remains to be believed:
 - the theorem, proven in the theory page of jaxcert;
-- that question, support, delta, levels, their shares of delta, numbers of tasks and of rollouts, or else what a log
-  declares, were settled before the data were seen: a protocol's digest, or that line, made public before, shows it;
+- that columns, question, support, delta, levels, their shares of delta, numbers of tasks and of rollouts, or what a log
+  declares, were settled before the data were seen (`jaxcert verify` derives the levels, and compares a protocol);
 - that the returns are what happened, all of it, with a policy that was fixed beforehand;
 - that rollouts are independent and, where it says "a new task", tasks are independent draws from one distribution."""
 _DECIMAL = re.compile(r"-?([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})([eE][+-]?[0-9]{1,3})?")
 _WORDS = dict(re.findall(r"(\w+)=(.)", "true=1 yes=1 pass=1 passed=1 success=1 false=0 no=0 fail=0 failed=0 failure=0"))
 _NOTE = "Each row holds for a {} fixed before the data were seen, not for one chosen after a look at the rows."
+_ADVICE = "no more than the lower end of the support: lower the safety, or sample more tasks or rollouts"
 _N, _OF = r"(-?[0-9]+(?:\.[0-9]+)?(?:e[+-][0-9]+)?)", "(?:expected return|probability of success)"
 _START, _AT_LEAST = f"With confidence {_N}: ", f"the {_OF} is at least {_N}"
 _NEW = f"{_START}on a new task from the same distribution, {_AT_LEAST} with"
@@ -96,13 +97,13 @@ def rarely(k: int, coins: dict[Fraction, int], delta: Fraction) -> bool:
 def witnessed(witness: Any, case: Case, threshold: Fraction, stated: Any = None) -> tuple[list, list, Fraction]:
     """Which tasks pass, each witness checked; the level of each, at most one that is stated; the share of delta."""
     _need(isinstance(witness, dict), "it has no witness")
-    levels, chosen, by_bets, enough = witness["levels"], int(_number(witness["chosen"])), "bets" in witness, {}
-    shares, level = [_number(each["share"]) for each in levels], levels[chosen]
-    _need(chosen >= 0 < min(shares) and sum(shares) <= case.delta, "its shares are not positive, or exceed delta")
+    levels, chosen, by_bets, enough = witness["levels"], _number(witness["chosen"]), "bets" in witness, {}
+    shares, level = [_number(each["share"]) for each in levels], levels[int(chosen)]
+    _need(chosen in range(len(levels)) and min(shares) > 0 and sum(shares) <= case.delta, "its shares do not fit")
     same = case.settings.get("betas") in (None, [each.get("beta") for each in levels]) if by_bets else case.binary
+    same = same and (not by_bets or (len({*shares}) == 1 and case.settings.get("beta") != "auto"))
     _need(same, "it has other levels than the settings, or successes of returns other than 0 and 1")
     given, sizes = witness["bets" if by_bets else "successes"], [len(task) for task in case.tasks]
-    _need(len(given) == len(sizes), f"it has {len(given)} witnesses, of {len(sizes)} tasks")
     betas = {m: _number(level["beta"] if by_bets else level["beta"][str(m)]) for m in sizes}
     one_level = not by_bets and isinstance(case.settings.get("beta"), Number)
     for m, beta in betas.items():
@@ -118,13 +119,13 @@ def witnessed(witness: Any, case: Case, threshold: Fraction, stated: Any = None)
             _need(won, f"task {i + 1}: its bet is not in [0, 1], or wins less than 1/beta")
         elif held is not None:
             _need(sum(task) == _number(held) >= enough[m], f"task {i + 1}: it has {sum(task)} successes of {enough[m]}")
-    return [held is not None for held in given], [betas[m] for m in sizes], shares[chosen]
+    return [held is not None for held in given], [betas[m] for m in sizes], shares[int(chosen)]
 
 
 def said(row: Any, case: Case, pattern: str, claims: bool) -> list[Fraction]:
     """The numbers in the sentence of a row after the confidence, which is checked; none if it claims nothing."""
-    match = re.fullmatch(rf"{pattern if claims else _NOTHING}(?: \(.*\))?", row["sentence"])  # advice in brackets
-    numbers = [_number(Number(text)) for text in match.groups() if text] if match else []
+    match = re.fullmatch(rf"{pattern if claims else _NOTHING}(?: \({_ADVICE}\))?", row["sentence"])
+    numbers = [_number(Number(text)) for text in (match.groups() if match else ()) if text]
     _need(len(numbers) > 0, "its sentence says something else than its numbers")
     _need(numbers[0] <= 1 - _number(case.settings["delta"]), "its sentence has a confidence of more than 1 - delta")
     _need(case.binary or "probability of success" not in row["sentence"], "its sentence is about returns of 0 and 1")
@@ -157,15 +158,15 @@ def share_of_new_tasks(row: Any, case: Case, proof: Callable[..., tuple[list, li
 
 def share_of_a_list(row: Any, case: Case) -> None:
     """Check a row with a number of good tasks at a threshold."""
-    good, threshold, n = int(_number(row["num_good"])), _number(row["threshold"]), len(case.tasks)
+    good, threshold, n = _number(row["num_good"]), _number(row["threshold"]), len(case.tasks)
     shown = said(row, case, _LISTED, claims=good > 0) or [0, n, threshold]
-    _need(shown[0] <= good <= n == shown[-2] and shown[-1] <= threshold, "its sentence claims more than its numbers")
+    _need(good in range(int(shown[0]), n + 1) and n == shown[-2] and shown[-1] <= threshold, "its sentence says more")
     if good > 0 and threshold > case.low:
         passed, betas, share = witnessed(row.get("witness"), case, threshold)
         k, heads = passed.count(False), sorted((ok, 1 - beta) for ok, beta in zip(passed, betas, strict=True))
         _need(_number(row["num_violations"]) == k, f"num_violations is {row['num_violations']}; of its witnesses {k}")
-        coins = Counter(head for _, head in heads[: n - good + 1])
-        _need(rarely(k, coins, share), f"{n - good} bad tasks are too few for {k} that do not pass")
+        coins = (head for _, head in heads[: n - int(good) + 1])
+        _need(rarely(k, Counter(coins), share), f"{n - good} bad tasks are too few for {k} that do not pass")
 
 
 STATEMENTS: dict[str, tuple[str, Callable[[Any, Case], None]]] = {  # what is fixed beforehand, how a row is checked
@@ -180,7 +181,7 @@ def check(document: bytes, read: Callable, statements: dict = STATEMENTS) -> Ite
     plain = {name: value for name, value in json.loads(document).items() if name != "digest"}
     digest = sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
     held = json.loads(document, **READING)
-    _need(held["format"] == FORMAT and held["format_version"] == str(FORMAT_VERSION), "it is of another format")
+    _need(held["format"] == FORMAT and _number(held["format_version"]) == FORMAT_VERSION, "it is of another format")
     _need(held["digest"] == digest, "it was altered: its digest is of another content")
     _need(all(each["rows"] for each in held["certificates"] or [{"rows": []}]), "it certifies nothing")
     for i, record in enumerate(held["certificates"]):
@@ -199,12 +200,12 @@ def _case(record: Any, read: Callable[[Any], tuple[list, str]], statements: dict
     _need(record["question"] in statements, f"the question is {record['question']!r}; expected one of {[*statements]}")
     settings, data, each = record["settings"], record["data"], statements[record["question"]][0]
     _need((record["fixed_beforehand"], record["note"]) == (each, _NOTE.format(each)), "its note is another one")
-    _need("others" not in record and "divergence" not in settings, "it is about two policies, or about other tasks")
+    odd = [settings.get("complete") not in (None, True), "divergence" in settings]
+    _need(not any([*odd, settings.get("simultaneous"), "others" in record]), "its settings are of other statements")
     tasks, digest = read(data)
     _need(data["sha256"] == digest, "the file of returns is not the one that it was made from")
-    sizes = [len(task) for task in tasks]
     stated = [*map(_number, (settings["num_tasks"], *(data["num_rollouts"][name] for name in ("min", "max", "total"))))]
-    found = [len(tasks), min(sizes), max(sizes), sum(sizes)]
+    found = [len(tasks), min(sizes := [*map(len, tasks)]), max(sizes), sum(sizes)]
     _need(stated == found, f"its numbers of tasks and rollouts are {[*map(str, stated)]}, of the returns {found}")
     low, high = _number(settings["support"][0]), settings["support"][1] and _number(settings["support"][1])
     for i, task in enumerate(task or [low] for task in tasks):
@@ -215,8 +216,8 @@ def _case(record: Any, read: Callable[[Any], tuple[list, str]], statements: dict
 
 def read_csv(content: bytes, columns: Any) -> tuple[list[list[Fraction]], str]:
     """The returns of each task, in the order in which tasks first appear, and the SHA-256 of the file."""
-    names, tasks, mark, header, rows = [columns["task"], columns["value"], columns["episode"]], {}, "", [], []
-    names, text = [name for name in names if name], content.decode("utf-8-sig")
+    names, text = [columns["task"], columns["value"], *filter(None, [columns["episode"]])], content.decode("utf-8-sig")
+    tasks, mark, header, rows = {}, "", [], []
     for mark in ",;\t":
         header, *rows = [*filter(None, csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True))] or [[]]
         if all(header.count(name) == 1 for name in names):
@@ -235,8 +236,7 @@ def main(certificate: str, returns: str, check: Any = check, read: Any = read_cs
     """Print which rows are proven; 1 if any is not. ``by``: what of the data a certificate says for the reader."""
     failed = 0
     try:
-        content = Path(returns).read_bytes()
-        for holds, words in check(Path(certificate).read_bytes(), lambda data: read(content, data[by])):
+        for holds, words in check(Path(certificate).read_bytes(), lambda x: read(Path(returns).read_bytes(), x[by])):
             print(words, file=sys.stderr if holds is None else sys.stdout)
             failed += holds is False
     except WRONG as error:

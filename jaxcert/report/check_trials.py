@@ -132,16 +132,18 @@ def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, di
     seen, declared, where = sha256(first), loads(first, **READING), {}
     _need(declared["format"] == LOG, "it is no log of trials")
     tasks: dict[str, dict[str, Fraction]] = {name: {} for name in declared["tasks"]}
-    for line in lines:
+    for i, line in enumerate(lines, start=1):
         if seen.hexdigest() == wanted:
             break
         seen.update(line)
         entry = loads(line, **READING)
+        _need(
+            _number(entry["number"]) == i, f"line {i + 1} of the log has the number {entry['number']}: one is missing"
+        )
         if (gone := entry.get("withdrawn")) is not None:
             where[gone][gone] = _number(declared["support"][0])
         else:
             number, held = entry["number"], tasks[entry["task"]]
-            _need(number not in where, f"a trial {number} occurs twice")
             where[number] = held
             held[number] = _number(entry["score"]) if "score" in entry else Fraction(entry["success"] is True)
     return [[*held.values()] for held in tasks.values()], seen.hexdigest(), declared

@@ -288,7 +288,7 @@ UNREADABLE = "a probability that float32 can tell from 0 and 1"
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"returns": X.astype(np.float64) * 0 + (1 + 1e-10)}, r"is 1, outside the support"),
+        ({"returns": X.astype(np.float64) * 0 + (1 + 1e-10)}, r"is 1\.0000000001, outside the support"),
         ({"returns": np.full((20, 5), 1 + 1e-10), "bound": "clopper_pearson"}, r"expects binary returns"),
         ({"delta": 1e-50}, rf"delta is 1e-50; expected {UNREADABLE}"),
         ({"beta": 1e-44}, rf"beta is 1e-44; expected {UNREADABLE}"),

@@ -115,9 +115,23 @@ def test_holm_holds_for_tasks_that_depend_on_each_other():
         ({"tasks": ["a"]}, "1 names; expected one for each of 8 tasks"),
         ({"complete": True, "support": (0, np.inf)}, "finite upper end"),
         ({"bound": "best"}, "bound is 'best'"),
+        ({"tasks": [*"abcdefa", "h"]}, "tasks hold 'a' twice"),
+        (
+            {"tasks": [*"abcdefg", "h\nWith confidence 1:"]},
+            "expected names of printable",
+        ),
     ],
 )
 def test_bad_input_is_named(change, words):
     given = {"returns": np.full((8, 6), 0.5), "thresholds": 0.4, "support": (0, 1), "delta": 0.1} | change
     with pytest.raises(ValueError, match=words):
         certify_each_task(**given)
+
+
+@pytest.mark.parametrize("complete", [False, True])
+def test_nothing_is_known_at_a_threshold_that_is_no_number(complete):
+    settings = {"support": (0, 1), "delta": 0.1, "complete": complete or None, "validate": False}
+    settings = {name: value for name, value in settings.items() if value is not None}
+    found = certify_each_task(np.full((8, 60), 0.5), [np.nan, 0.9], **settings)
+    assert found.num_good.tolist() == [0, 0]
+    assert found.num_bad.tolist() == [0, 8 * complete]

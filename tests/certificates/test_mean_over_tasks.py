@@ -354,3 +354,15 @@ def test_the_worst_tasks_by_one_trial_each_have_the_exact_limit_of_a_coin(alpha)
     half = trials.astype(np.float32) * 0.5
     refused = certify_cvar(half, alpha, **options, validate=False)
     assert Status(int(refused.status[0])) is Status.INVALID_INPUT
+
+
+def test_a_cap_above_one_adds_nothing_to_trials():
+    """What a trial is worth is not larger for a larger cap, whether that can be read or not."""
+    trials = np.arange(100)[:, None] < 60
+    usual = float(jaxcert.certify_mean(trials, delta=0.05).mean)
+    found = jaxcert.certify_cvar(trials, 1.0, delta=0.05, cap=[1.0, 2.0, 30.0], validate=False).mean
+    traced = jax.jit(lambda cap: jaxcert.certify_cvar(trials, 1.0, delta=0.05, cap=cap).mean)(jnp.asarray([1.0, 2.0]))
+    assert usual - 1e-5 < float(found[0]) <= usual
+    assert max(*found.tolist(), *traced.tolist()) <= usual
+    without = jaxcert.certify_cvar(trials, 1.0, delta=0.05, cap=[0.0, -1.0, np.nan], validate=False)
+    assert without.mean.tolist() == [-np.inf] * 3

@@ -281,7 +281,7 @@ def test_what_only_one_of_them_can_have_wrong():
     first = np.tile(np.arange(5) < 1, (N, 1))
     with pytest.raises(ValueError, match="task 0 has 1 rollout of returns_a that where_a lets count; empirical_bern"):
         certify_improvement(A, B, 0.0, bound="empirical_bernstein", where_a=first, **GOOD)
-    with pytest.raises(ValueError, match=r"thresholds\[1\] is nan"):
+    with pytest.raises(ValueError, match=r"margins\[1\] is nan"):
         certify_improvement(A, B, [0.0, np.nan], **GOOD)
     with pytest.raises(ValueError, match="method is 'best'"):
         certify_improvement(A, B, 0.0, method="best", **GOOD)

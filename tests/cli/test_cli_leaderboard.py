@@ -92,7 +92,14 @@ def test_successes_need_no_support(tmp_path):
 
 
 def test_what_a_leaderboard_has_not_is_refused(files, tmp_path):
-    for option in (("--plot", tmp_path / "c.png"), ("--margin", 0), ("--safety", 0.9), ("--require", 0.5)):
+    for option in (
+        ("--plot", tmp_path / "c.png"),
+        ("--unfinished", 0),
+        ("--require", 0),
+        ("--margin", 0),
+        ("--safety", 0.9),
+        ("--require", 0.5),
+    ):
         message = refused("compare", *files, *SETTINGS, *option)
         assert f"{option[0]} is given with 3 files, of which a leaderboard is printed" in message
     assert "--bound given, for certificates at thresholds; expected --threshold as well" in refused(
@@ -156,6 +163,14 @@ ALTERATIONS = {
     "another support of one policy": (
         lambda d: d["certificates"][1]["settings"].update(support=[0.0, 2.0]),
         "certificates are not of one or two questions, asked of each policy in the same way",
+    ),
+    "a policy of another name": (
+        lambda d: d["leaderboard"]["order"][0].update(policy="better.npz"),
+        "the policy 'better.npz' is of the file 'worst.npz'",
+    ),
+    "another kind of rows": (
+        lambda d: d["certificates"][4].update(fixed_beforehand="safety"),
+        "fixed_beforehand is 'safety'",
     ),
     "a larger mean": (
         lambda d: d["certificates"][1]["rows"][0].update(mean=d["certificates"][1]["rows"][0]["mean"] + 0.01),

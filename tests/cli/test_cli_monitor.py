@@ -69,6 +69,11 @@ def test_an_edited_sentence_of_a_certificate_is_no_claim(stream, tmp_path):
     assert f"{tmp_path / 'c.json'}: its sentence says 'on a new task" in told
     assert "its numbers that on a new task from the same distribution, the expected return is at least 500 with" in told
     assert not (tmp_path / "m").exists()
+    written = tmp_path / "c.json"
+    write_certificates(written, [certificate_record(found, support=(0, 1000))])
+    written.write_text(written.read_text().replace('"delta": 0.0', '"delta": 0.001'))
+    told = refused("monitor", written, "--state", tmp_path / "m", "--complete")
+    assert "was altered after it was written: its digest is that of another content" in told
 
 
 def test_words_are_refused_where_they_are_no_returns(stream, tmp_path):

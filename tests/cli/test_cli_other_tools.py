@@ -136,6 +136,47 @@ def test_unfinished_rollouts_have_no_upper_end(tmp_path):
     worked(*listed)
 
 
+def test_columns_that_tell_policies_apart_are_no_trials(tmp_path):
+    """Two agents on the same tasks are not two trials of one policy."""
+    path = tmp_path / "agents.csv"
+    rows = [f"{agent},{task},{'pass' if task % 4 else 'fail'}" for agent in "ab" for task in range(40)]
+    path.write_text("\n".join(["agent,task,success", *rows, ""]))
+    told = refused("certify", path, "--threshold", 0.5, "--delta", 0.05)
+    assert (
+        "'agent' would not be read: name what numbers the trials of a task by --episode-column, and make a file" in told
+    )
+    assert "--episode-column agent" not in told
+    for column in ("", "agent"):
+        status, _, err = command("certify", path, "--threshold", 0.5, "--delta", 0.05, "--episode-column", column)
+        assert status == 0
+        assert "rows of the same task differ in column 'agent'" in err
+    path.write_text("\n".join(["agent,task,success", *(row for row in rows if row[0] == "a"), ""]))
+    assert "40 tasks, 1 rollout each" in worked("certify", path, "--mean", "--delta", 0.05)
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        (
+            "model,instance,resolved,seed",
+            ["--task-column", "instance", "--episode-column", "seed", "--value-column", "resolved"],
+        ),
+        (
+            "prompt,try,problem,outcome",
+            ["--task-column", "problem", "--episode-column", "try", "--value-column", "outcome"],
+        ),
+    ],
+)
+def test_columns_are_guessed_by_their_names(tmp_path, header, expected):
+    path, names = tmp_path / "table.csv", header.split(",")
+    values = {"seed": "{j}", "try": "{j}", "instance": "t{i}", "problem": "t{i}", "resolved": "true", "outcome": "true"}
+    rows = [",".join(values.get(name, "m").format(i=i, j=j) for name in names) for i in range(4) for j in range(3)]
+    path.write_text("\n".join([header, *rows, ""]))
+    arguments = suggested(refused("certify", path, "--delta", 0.5, "--threshold", 0.01))
+    assert arguments[-6:] == expected
+    assert "4 tasks, 3 rollouts each" in worked(*arguments)
+
+
 def test_files_without_what_is_needed_are_told_so(tmp_path):
     """No command is offered that would be refused."""
     (tmp_path / "notes.csv").write_text("task,seed,notes\na,0,x\na,1,y\n")

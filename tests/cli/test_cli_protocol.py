@@ -68,6 +68,13 @@ def test_a_gate(file):
     assert "--require is 90" in refused(*arguments, "--require", 90)
 
 
+def test_a_gate_of_a_list_counts_tasks(file):
+    arguments = ("certify", file, *SETTINGS, "--threshold", 0.01, "--suite")
+    assert command(*arguments, "--require", 2).status == 0
+    for share in (0.5, 0, -1, 2.5):
+        assert "expected a number of tasks" in refused(*arguments, "--require", share)
+
+
 def test_nothing_is_replaced_without_force(tmp_path, file):
     for option, name in (("--json", "c.json"), ("--plot", "c.png"), ("--report", "c.html")):
         (tmp_path / name).write_text("mine")

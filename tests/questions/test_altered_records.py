@@ -6,7 +6,7 @@ import pytest
 from asked_questions import EVERY, all_answers, others_of, record, write_files
 
 from jaxcert.questions import QUESTIONS
-from jaxcert.report import certificate_document, verify, write_certificates
+from jaxcert.report import certificate_document, document_digest, verify, write_certificates
 
 
 @pytest.fixture(scope="module")
@@ -61,3 +61,16 @@ def test_no_altered_file_is_verified_or_breaks_the_verification(files, answers, 
         change(altered["certificates"][0])
         write_certificates(tmp_path / "c.json", altered["certificates"])
         assert not _is_verified(tmp_path / "c.json", files / "a.npz", others)
+
+
+def test_tasks_that_are_named_are_those_of_the_file(files, answers, tmp_path):
+    whole = certificate_document([record(answers["each_task"], "each_task", files)])
+    text = json.dumps(whole)
+    first, *_, last = whole["certificates"][0]["settings"]["tasks"]
+    other = json.loads(text)
+    other["certificates"][0]["settings"]["tasks"][0] = last
+    other["certificates"][0]["settings"]["tasks"][-1] = first
+    other["digest"] = document_digest(other)
+    path = tmp_path / "altered.json"
+    path.write_text(json.dumps(other))
+    assert "settings tasks 1 is" in str(verify(path, files / "a.npz"))

@@ -36,7 +36,10 @@ def test_an_end_of_the_support_is_needed_where_a_question_has_one(answers):
 def test_figures_of_a_new_column_are_rounded_to_the_side_that_claims_less(answers):
     found = dataclasses.replace(answers["mean"], mean=np.float32(2 / 3), cap=np.float32(2 / 3))
     question = dataclasses.replace(
-        QUESTIONS["mean"], columns={"lower": "mean", "upper": "cap"}, claims={"lower": min, "upper": max}
+        QUESTIONS["mean"],
+        columns={"lower": "mean", "upper": "cap"},
+        certified="lower",
+        claims={"lower": min, "upper": max},
     )
     assert float(np.float32(2 / 3)) == 0.6666666865348816
     assert column_texts(found, question, "lower") == ["0.6666666"]

@@ -243,6 +243,17 @@ def test_a_kind_that_nobody_knows_is_refused_everywhere(answers, tmp_path):
     ):
         with pytest.raises(ValueError, match="an Opposite, which answers no question that is known here"):
             surface(other)
+    for one in (other, answers["mean"], answers["interval"]):
+        with pytest.raises(ValueError, match="which answers no question 'safety'"):
+            rows_of(one, QUESTIONS["safety"])
+
+
+def test_an_entry_that_surfaces_would_read_wrongly_is_refused():
+    band = QUESTIONS["band"]
+    with pytest.raises(ValueError, match="question 'band': settings cap are no parameters of its function"):
+        dataclasses.replace(band, settings={**band.settings, "cap": "cap"})
+    with pytest.raises(ValueError, match="question 'band': a larger safety has to say more"):
+        dataclasses.replace(band, claims={"safety": max})
 
 
 def test_a_mean_does_not_say_which_question_it_answers(answers):

@@ -22,7 +22,9 @@ def of_records(record: dict[str, Any]) -> Iterator[tuple[str, Change]]:
     delta, n = record["settings"]["delta"], record["settings"]["num_tasks"]
     settings = {"delta": [delta / 2, 0.0, -delta, 1e-9, str(delta), None], "num_tasks": [n - 1, n + 1, 0, str(n)]}
     settings |= {"support": [[middle, high], [low, middle], [high, low], [None, high], [low], None]}
-    settings |= {"divergence": ["kl"]}
+    settings |= {"divergence": ["kl"], "simultaneous": [True], "complete": [False, "no"]}
+    if any("bets" in (row.get("witness") or {}) for row in record["rows"]):  # a level that the data chose
+        settings |= {"beta": ["auto"]}
     for name, values in settings.items():
         for value in values:
             yield f"{name}: {value}", lambda one, name=name, value=value: one["settings"].update({name: value})
@@ -56,6 +58,7 @@ def of_rows(row: dict[str, Any]) -> Iterator[tuple[str, Change]]:
         (".", ". It will never fail.") if sentence.count(".") < 2 else ("task", "task of any distribution"),
     ):
         yield f"says {new}", lambda one, old=old, new=new: one.update(sentence=sentence.replace(old, new, 1))
+    yield "says more in brackets", lambda one: one.update(sentence=f"{sentence} (and in truth it is 0.9999)")
     yield "says more", lambda one: one.update(sentence=sentence[:-1] + " and is perfect.")
     nothing = f"{sentence.partition(':')[0]}: nothing is certified about failures, of which there is none."
     yield (

@@ -34,7 +34,9 @@ def test_lerobot(tmp_path):
 
 def test_tasks_with_other_numbers_of_episodes_are_told(tmp_path):
     fewer = {name: each[:1] for name, each in LEROBOT["per_task"][0]["metrics"].items()}
-    path = written(tmp_path, edited(LEROBOT, "per_task", 0, "metrics", value=fewer))
+    few = edited(LEROBOT, "per_task", 0, "metrics", value=fewer)
+    refused(written(tmp_path, few), "overall.n_episodes is 4, per_task has 3 episodes; expected as many")
+    path = written(tmp_path, edited(few, "overall", "n_episodes", value=3))
     with pytest.warns(UserWarning, match="1 of 2 tasks have fewer than 2 rollouts"):
         data = read_returns(path)
     np.testing.assert_array_equal(data.where, [[True, False], [True, True]])
@@ -49,6 +51,8 @@ def test_tau_bench(tmp_path):
     failed = edited(TAU, 1, "info", value={"error": "no connection", "traceback": ""})
     told = "6 runs, value reward; 1 ended by an error, with the reward 0"
     assert read_returns(written(tmp_path, failed)).told == f"read as tau-bench results: {told}"
+    won = edited(failed, 1, "reward", value=1.0)
+    refused(written(tmp_path, won), "results[1].reward is 1, ended by an error; expected 0")
 
 
 def test_tau2_bench(tmp_path):
@@ -57,6 +61,18 @@ def test_tau2_bench(tmp_path):
     assert data.tasks.tolist() == ["0", "[mobile]on"]
     told = "4 simulations, value reward; 2 ended early, max_steps (2)"
     assert (data.told, data.known_support) == (f"read as tau2-bench results: {told}", (0.0, 1.0))
+    for place, value, words in (
+        (("simulations", 0, "reward_info", "reward"), 1.0, "reward is 1, of a simulation that ended early; expected 0"),
+        (("tasks", 1, "id"), "0", "tasks lists a task twice"),
+        (("info", "num_trials"), -2, "info.num_trials is -2; expected at least 1"),
+        (("info", "num_trials"), 1, "info.num_trials is 1, from 0 on"),
+    ):
+        refused(written(tmp_path, edited(TAU2, *place, value=value)), words)
+
+
+def test_a_solution_stands_under_its_own_problem(tmp_path):
+    other = edited(EVALPLUS, "eval", "HumanEval/0", 1, "task_id", value="HumanEval/1")
+    refused(written(tmp_path, other), "task_id is 'HumanEval/1', in the solutions of 'HumanEval/0'; expected the same")
 
 
 def test_simulations_that_were_lost_are_refused_or_count_as_the_worst(tmp_path):

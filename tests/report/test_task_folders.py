@@ -1,6 +1,7 @@
 """Folders with a file per task: monitors and evaluations of Stable-Baselines3, by their published fields."""
 
 import hashlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -111,6 +112,19 @@ def test_one_monitor_is_one_task(runs):
     refused(named, f"{str(runs)!r} --task-from-path '{{task}}.monitor.csv'")
 
 
+def test_one_monitor_is_refused_from_its_own_folder(runs, monkeypatch):
+    """The folder that is named is the one that holds those of the tasks, from wherever it is read."""
+    monkeypatch.chdir(runs / "a")
+    refused(Path("monitor.csv"), "read_returns('..', task='{task}/monitor.csv')")
+    assert len(read_returns("..", task=MONITORS).returns) == len(read_returns(runs, task=MONITORS).returns)
+
+
+def test_an_entry_is_named_by_its_file_and_row(tmp_path):
+    for task, returns in {"a": [1, 2], "b": [3, "nan"]}.items():
+        monitor(tmp_path / task / "monitor.csv", returns)
+    refused(tmp_path, "row 2: r is 'nan'", at=tmp_path / "b" / "monitor.csv", task=MONITORS)
+
+
 def test_what_else_a_monitor_logs_is_read_by_name(tmp_path):
     for task, solved in {"a": "True", "b": "False"}.items():
         monitor(tmp_path / task / "monitor.csv", [1, 2], columns="r,l,t,is_success", more=f",{solved}")
@@ -140,7 +154,7 @@ def test_a_monitor_that_changed_is_refused_by_its_name(runs, name):
 @pytest.mark.parametrize("value", ["nan", "inf", "", "1_0", "1,5"])
 def test_returns_that_are_no_number_are_refused(runs, value):
     monitor(runs / "b" / "monitor.csv", [1, value])
-    with pytest.raises(ValueError, match=r"row 4: r is|episode 1 has 4 entries"):
+    with pytest.raises(ValueError, match=r"b/monitor.csv: (row 2: r is|episode 1 has 4 entries)"):
         read_returns(runs, task=MONITORS)
 
 
@@ -218,7 +232,7 @@ def test_files_that_do_not_belong_together_are_refused(evaluated):
 def test_nan_and_cut_files_are_refused(evaluated):
     path = evaluated / "t1" / "evaluations.npz"
     evaluations(path, [[0, 0, 0], [1, np.nan, 2]])
-    refused(evaluated, "row 5: results is nan, expected a finite number", task=EVALUATIONS)
+    refused(evaluated, "row 2: results is nan, expected a finite number", at=path, task=EVALUATIONS)
     path.write_bytes(path.read_bytes()[:300])
     refused(evaluated, "cannot be read as a zip archive, damaged or cut short", at=path, task=EVALUATIONS)
 

@@ -67,7 +67,7 @@ def test_host_values_are_rounded_down_on_their_way_to_a_mesh(kind):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (1 + 1e-9, r"task \(1, 4\), rollout 3 is 1, outside the support"),
+        (1 + 1e-9, r"task \(1, 4\), rollout 3 is 1\.000000001, outside the support"),
         (np.nan, r"task \(1, 4\), rollout 3 is nan"),
         (2**32 + 1, r"rollout 3 is 4.2949673e\+09"),
     ],

@@ -40,7 +40,7 @@ def _check_whole(content: Content, found: int) -> None:
     """Refuse a file that lacks episodes of its own count, which it gives over all tasks."""
     overall = Place(content.json).maybe("overall")
     stated = None if overall is None else overall.maybe("n_episodes")
-    if stated is not None and stated.integer() != found:
+    if found and stated is not None and stated.integer() != found:
         raise ValueError(f"{stated.name} is {stated.integer()}, per_task has {found} episodes; expected as many")
 
 

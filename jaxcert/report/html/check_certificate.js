@@ -79,7 +79,9 @@ function witnessed(witness, theCase, threshold, stated = null) {
   const betas = theCase.settings.betas;
   const alike = (one, other) => one instanceof Written && other instanceof Written && one.text === other.text;
   const unset = betas === undefined || betas === null;
-  const ofBets = () => unset || (betas.length === levels.length && betas.every((x, i) => alike(x, levels[i].beta)));
+  const equal = shares.every((share) => same(share, shares[0])) && theCase.settings.beta !== "auto";
+  const ofList = () => unset || (betas.length === levels.length && betas.every((x, i) => alike(x, levels[i].beta)));
+  const ofBets = () => equal && ofList(); // at one level, or at several that have equal shares
   const settled = byBets ? ofBets() : theCase.binary;
   need(settled, "it has other levels than the settings, or successes of returns other than 0 and 1");
   const [given, level] = [witness[byBets ? "bets" : "successes"], levels[chosen]];
@@ -119,10 +121,12 @@ function passes(held, task, { beta, enough }, byBets, { low }, threshold, place)
   }
 }
 
+const ADVICE = "no more than the lower end of the support: lower the safety, or sample more tasks or rollouts";
+
 /** The numbers in the sentence of a row after the confidence, which is checked; none if it claims nothing. */
 function said(row, theCase, pattern, claims) {
   need(typeof row.sentence === "string", "its sentence is no text");
-  const form = `${claims ? pattern : NOTHING_SAID}(?: \\(.*\\))?`; // advice in brackets
+  const form = `${claims ? pattern : NOTHING_SAID}(?: \\(${ADVICE}\\))?`;
   const match = new RegExp(`^(?:${form})$`).exec(row.sentence);
   need(match, "its sentence says something else than its numbers");
   const [sure, ...numbers] = match.slice(1).filter(Boolean).map((text) => number(new Written(text)));

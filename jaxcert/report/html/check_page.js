@@ -28,7 +28,7 @@ function stripped(cell) {
 
 /** The returns of each task, in the order in which tasks first appear. */
 function readCsv(text, columns) {
-  need("episode" in columns, "it does not say which column has the episodes");
+  need("episode" in columns && columns.task && columns.value, "it does not say which columns were read");
   const names = [columns.task, columns.value, columns.episode].filter(Boolean);
   let mark, header, rows;
   for (mark of [",", ";", "\t"]) {
@@ -54,7 +54,8 @@ function caseOf(record, returns) {
   need(STATEMENTS.has(record.question), `the question ${record.question} is not checked`);
   const [settings, data, [each]] = [record.settings, record.data, STATEMENTS.get(record.question)];
   need(record.fixed_beforehand === each && record.note === NOTE(each), "its note is another one");
-  need(!("others" in record) && !("divergence" in settings), "it is about two policies, or about other tasks");
+  const odd = settings.simultaneous || ![undefined, null, true].includes(settings.complete);
+  need(!odd && !("others" in record) && !("divergence" in settings), "its settings are of other statements");
   need(returns.isWellFormed(), "the returns hold half a character, which has no UTF-8");
   need(data.sha256 === sha256(returns), "the returns are not those that it was made from");
   const tasks = readCsv(returns, data.columns);
@@ -100,7 +101,6 @@ const NOTES = [
   /^(These are the first [0-9]+ of [0-9]+ rows, as they were fixed beforehand\. )?Each of them holds by itself with this confidence\.$/,
   /^[0-9]+ more in the table below\.$/,
 ];
-const ADVICE = " (no more than the lower end of the support: lower the safety, or sample more tasks or rollouts)";
 const NOTHING = new RegExp(
   `^about (?:${QUANTITY} of at least [^ ]+|more than the lower end of the support|how many of these [0-9]+ tasks reach ${QUANTITY} of [^ ]+), with confidence ([^ ]+)\\.$`,
 );
@@ -116,7 +116,7 @@ function proven({ sentence }) {
 
 /** Whether a sentence says no more than what was checked, or has the one advice that the library gives. */
 function isKnown(row) {
-  return [proven(row), proven(row) + ADVICE].includes(row.sentence);
+  return [proven(row), `${proven(row)} (${ADVICE})`].includes(row.sentence);
 }
 
 /** Refuse a page whose box says other words than the rows that were proven. */
