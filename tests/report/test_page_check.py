@@ -315,13 +315,13 @@ def test_an_altered_page_is_refused_with_the_reason(tmp_path, good):
 
 @pytest.mark.slow
 def test_words_in_brackets_support_nothing(tmp_path, good):
-    """They are advice, which is not checked: only what the library advises may stand in the box."""
+    """Only what the library advises may stand there."""
     page = page_of(tmp_path, good, [0.5])
     (end,) = set(re.findall(r"with probability at least 0\.\d+\.", page.read_text()))
     more = f"{end} (the expected return is at least 0.9 with certainty)"
     in_certificate, shown = inside(end, more), altered(f"{end}</p>", f"{more}</p>")
     said = pressed(page, tmp_path, lambda text: in_certificate(shown(text)))
-    assert "words that its certificate does not hold" in said
+    assert "its sentence says something else than its numbers" in said
     sentences = [
         f"With confidence 0.95: on a new task, the expected return is at least {at}" for at in ("0.9 w", f"0.5 {more}")
     ]
