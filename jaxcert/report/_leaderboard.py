@@ -213,8 +213,9 @@ def of_leaderboard(document: Mapping[str, Any], files: Sequence[ReturnsFile]) ->
             stands = record["settings"]["delta"]
             yield f"certificate {place + 1}: delta is {stands}, its share of the leaderboard's is {share}"
     for name, record in zip((entry["policy"] for entry in stated["order"]), records, strict=False):
-        if Path(name).name != record["data"]["file"]:
-            yield f"leaderboard order: the policy {name!r} is of the file {record['data']['file']!r}"
+        file = (record["data"] or {}).get("file")
+        if Path(name).name != file:
+            yield f"leaderboard order: the policy {name!r} is of the file {file!r}"
     support = support_of(records[0])
     names = [entry["policy"] for entry in stated["order"]]
     with precision(str(dtype)):

@@ -168,6 +168,9 @@ ALTERATIONS = {
         lambda d: d["leaderboard"]["order"][0].update(policy="better.npz"),
         "the policy 'better.npz' is of the file 'worst.npz'",
     ),
+    "no data": (lambda d: d["certificates"][0].update(data=None), "the policy 'worst.npz' is of the file None"),
+    "no rows": (lambda d: d["certificates"][4].update(rows=[]), "are not of one or two questions"),
+    "no settings": (lambda d: d["certificates"][0]["settings"].pop("support"), "are not of one or two questions"),
     "another kind of rows": (
         lambda d: d["certificates"][4].update(fixed_beforehand="safety"),
         "fixed_beforehand is 'safety'",
