@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 from jaxcert.bounds._bound import Bound, Rollouts
 from jaxcert.bounds._evaluate import apply_bound
+from jaxcert.numerics._summation import count_down, count_up
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries import Summary
@@ -51,8 +52,9 @@ def clopper_pearson(
 
 
 def _successes(data: Rollouts) -> tuple[jax.Array, jax.Array, jax.Array]:
-    # The returns are 0 or 1 above an end of 0, so that their sum counts the successes; exact within the significand.
-    return data.total, jnp.maximum(data.num_rollouts, 1), data.beta
+    # The returns are 0 or 1 above an end of 0, so that their sum counts the successes.
+    m = data.x.shape[-1]
+    return count_down(data.total, m), count_up(jnp.maximum(data.num_rollouts, 1), m), data.beta
 
 
 CLOPPER_PEARSON = Bound(

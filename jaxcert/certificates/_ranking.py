@@ -23,7 +23,7 @@ from jaxcert.certificates._figures import ceil_figures, confidence
 from jaxcert.certificates._mean_certificate import OVER_TASKS, mean_over_tasks
 from jaxcert.certificates._question import Question, same
 from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import is_zero, next_down, unit_roundoff
+from jaxcert.numerics._rounding import cast, is_zero, next_down, unit_roundoff
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._prepared import Support, is_successes, probability
 
@@ -48,9 +48,10 @@ def discordant_bound(differences: jax.Array, delta: jax.Array) -> jax.Array:
 
     The differences may be rounded. With probability at least 1 - delta it is at most both; -inf for an invalid delta.
     """
-    wins, losses = (jnp.sum(x > 0.5, axis=-1, dtype=differences.dtype) for x in (differences, -differences))
+    wins, losses = (jnp.sum(x > 0.5, axis=-1, dtype=np.int32) for x in (differences, -differences))
+    counted = cast(wins, delta.dtype, "down", whole=True), cast(wins + losses, delta.dtype, "up", whole=True)
     # The first policy's share of the tasks on which exactly one of the two succeeds.
-    share = limit(wins, jnp.maximum(wins + losses, 1), delta, upper=False)
+    share = limit(counted[0], jnp.maximum(counted[1], 1), delta, upper=False)
     least = jnp.where(share >= 0.5, 0, jnp.maximum(next_down(2 * share - 1), -1))
     return jnp.where((delta > 0) & (delta < 1), least, -jnp.inf)
 

@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 import chex
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Bound, Ends, Rollouts, finish, mean_down
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._evaluate import data_of
+from jaxcert.bounds._evaluate import data_of, lower_bounds
 from jaxcert.bounds._prepare import prepare
 from jaxcert.bounds._prepare_array import task_shape
 from jaxcert.certificates._arguments import choose, default_bound
@@ -22,15 +21,16 @@ from jaxcert.certificates._question import Question, same
 from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._root import safe_root
 from jaxcert.numerics._rounding import next_down, unit_roundoff
-from jaxcert.numerics._summation import sum_error, tree_sum
+from jaxcert.numerics._summation import count_down, count_up, sum_error, tree_sum
 from jaxcert.numerics._tails import limit
+from jaxcert.returns._checks import check_sums
 from jaxcert.returns._prepared import Prepared, Support, probability
 from jaxcert.returns._sample import Paired
 from jaxcert.returns.summaries import Moments, Summary
 
-# Bets as multiples of the best one for returns that vary by as much as their mean, with the weight of each: smaller
-# variation wants larger bets. `python -m benchmarks.suites` compares them with the best single bet in hindsight.
-_BETS = ((0.5, 0.08), (1.0, 0.22), (2.0, 0.3), (4.0, 0.2), (8.0, 0.12), (16.0, 0.08))
+# Odds of the bets, as multiples of the best bet for returns that vary by as much as their mean; smaller variation wants
+# larger bets. The best bet of all loses little to the nearest of these: next to it, wealth is nearly constant.
+_ODDS = tuple(2 ** (i / 3) for i in range(-6, 18))
 # Up to which delta a binomial tail below it is at least that of unequal coins (Hoeffding 1956).
 _MOST_DELTA = 0.25
 
@@ -51,14 +51,14 @@ def certify_suite_mean(
 
     All n tasks of the list were run, with m_i rollouts each; random are the rollouts alone, all of them independent.
 
-    .. math:: P\Big[\, \frac1n \sum_i J_i \ge \sup\Big\{\mu : \sum_g w_g \prod_{i,j}
-              \Big(1 - \frac{\Lambda_g}{m_i} + \frac{\Lambda_g}{m_i} \frac{X_{ij} - a}{\mu - a}\Big) \ge
+    .. math:: P\Big[\, \frac1n \sum_i J_i \ge \sup\Big\{\mu : \sup_{0 \le \Lambda \le \min m_i} \prod_{i,j}
+              \Big(1 - \frac{\Lambda}{m_i} + \frac{\Lambda}{m_i} \frac{X_{ij} - a}{\mu - a}\Big) \ge
               \frac1\delta\Big\} \Big] \ge 1 - \delta,
 
-    one-sided, a bet on each rollout in proportion to 1 / m_i, and a mixture of such bets that n, m_i and delta
-    determine. Every task counts alike, however many rollouts it has. Successes with as many rollouts in every task
-    are counted together: by Hoeffding (1956) the Clopper-Pearson bound of all n m of them, at a delta of at most 1/4,
-    holds for unequal coins, too.
+    one-sided, a bet on each rollout in proportion to 1 / m_i, the best one in hindsight. Every task counts alike,
+    however many rollouts it has. With as many rollouts in every task it is the betting bound of all n m of them: with
+    one of each, a list says as much as a sample of tasks. Successes are then counted together: by Hoeffding (1956) the
+    Clopper-Pearson bound of all n m of them, at a delta of at most 1/4, holds for unequal coins, too.
 
     Args:
         returns: float[..., n, m] or bool, m rollouts of a fixed policy on each of the n tasks; a ``Histogram``; or two
@@ -81,29 +81,37 @@ def certify_suite_mean(
         >>> print(certify_suite_mean(passed, delta=0.05))
         With confidence 0.95: over these 40 tasks, the probability of success is at least 0.7854... on average.
 
-    Reference: Hoeffding (1956), Theorem 4; the theory page, equations (22.4) and (22.5).
+    Reference: the theory page, equations (3.12), (22.4) and (22.5); Hoeffding (1956), Theorem 4.
     """
     bound = default_bound(bound, returns)
     chosen = choose("bound", bound, _BOUNDS)
     if isinstance(returns, Moments):
         raise ValueError("returns are moments, without single returns; expected an array or a histogram")
     prepared = prepare(chosen, returns, support, where, validate, certificate=True)
-    if validate and not chosen.binary:
-        n, ends = task_shape(prepared)[-1], (prepared.low, prepared.high)
-        check_task_sums(lambda: task_averages(prepared).excess, n, *ends)
     delta = probability("delta", delta, prepared.low.dtype, "down", validate=validate, scalar=True)
-    together = chosen.binary and equal_rollouts(prepared)
-    lower = _of_successes(prepared, delta) if together else _by_bets(chosen, prepared, delta)
-    fields = _fields(lower, prepared.low)
+    if not equal_rollouts(prepared):
+        mean = _by_bets(chosen, prepared, delta, validate)
+    else:
+        mean = _of_successes(prepared, delta) if chosen.binary else _of_all_rollouts(prepared, delta, validate)
+    fields = _fields(mean, prepared.low)
     settings = {"num_tasks": task_shape(prepared)[-1], "bound": bound, "quantity": quantity_of(bound, returns)}
     return MeanCertificate(**fields, delta=delta, **settings, source=LISTED)
 
 
 @jax.jit
-def _fields(lower: jax.Array, low: jax.Array) -> dict[str, jax.Array]:
-    """From lower bounds [...] on the mean of what lies above a; -inf where input is invalid."""
-    mean, one = finish(lower, Ends(low, lower >= 0)), jnp.ones_like(low)
+def _fields(mean: jax.Array, low: jax.Array) -> dict[str, jax.Array]:
+    """From lower bounds [...] on the mean; NaN or -inf where input is invalid."""
+    mean, one = jnp.where(jnp.isnan(mean), -jnp.inf, mean), jnp.ones_like(low)
     return {"mean": mean, "alpha": one, "cap": one * jnp.inf, "status": mean_status(mean, low)}
+
+
+def _of_all_rollouts(prepared: Prepared, delta: jax.Array, validate: bool) -> jax.Array:
+    """The betting bound of all rollouts of all tasks, [...]."""
+    x, low, high, _ = prepared
+    x = x.reshape(*x.shape[:-2], -1)
+    if validate:
+        check_sums(x, None, (low, high), what="the returns of all tasks")
+    return lower_bounds(BETTING, Prepared(x, low, high, None), delta)
 
 
 @jax.jit
@@ -116,19 +124,21 @@ def _of_successes(prepared: Prepared, delta: jax.Array) -> jax.Array:
     count, trials = counts_of(*prepared)
     valid = jnp.all(count >= 0, axis=-1) & (delta > 0) & (delta < 1)
     delta = jnp.minimum(delta, _MOST_DELTA)
-    total, size = (jnp.sum(each, axis=-1) for each in (jnp.maximum(count, 0), trials))
+    total = count_down(tree_sum(jnp.maximum(count, 0)), count.shape[-1])
+    size = count_up(tree_sum(trials), count.shape[-1])
     level = jnp.broadcast_to(jnp.where(valid, delta, 0.5), total.shape)
     exact = limit(total, size, level, upper=False)
     single = quotient(level, size) * (1 - 4 * unit_roundoff(level.dtype))
-    return jnp.where(valid, jnp.where(total == 1, jnp.minimum(exact, single), exact), -jnp.inf)
+    lower = jnp.where(total == 1, jnp.minimum(exact, single), exact)
+    return finish(lower, Ends(prepared.low, valid))
 
 
 class _Bets(NamedTuple):
-    """What is bet on the rollouts of each task.
+    """What may be bet on the rollouts of each task.
 
     Attributes:
         data: the returns above a.
-        total: Lambda of each mixture component, the sum of its bets on a task, [..., bets].
+        total: Lambda of each, the sum of its bets on a task, [..., bets].
         each: the bet on a rollout, [..., bets, n].
         mean: at least the sum over tasks of their averages, [...].
     """
@@ -139,9 +149,15 @@ class _Bets(NamedTuple):
     mean: jax.Array
 
 
+def _by_bets(bound: Bound, prepared: Prepared, delta: jax.Array, validate: bool) -> jax.Array:
+    """The largest mean of which the best bet refutes all smaller ones, for any numbers of rollouts."""
+    if validate:
+        check_task_sums(lambda: task_averages(prepared).excess, task_shape(prepared)[-1], prepared.low, prepared.high)
+    return _best_bets(bound, prepared, delta)
+
+
 @functools.partial(jax.jit, static_argnums=0)
-def _by_bets(bound: Bound, prepared: Prepared, delta: jax.Array) -> jax.Array:
-    """The largest mean above a that the mixture of bets refutes all smaller ones of; -inf for invalid input."""
+def _best_bets(bound: Bound, prepared: Prepared, delta: jax.Array) -> jax.Array:
     x, low, high, where = prepared
     data: Any = data_of(bound, x, jnp.full((), 0.5, low.dtype), low, high, where)
     valid = jnp.all(data.valid, axis=-1) & ~jnp.any(data.refuted, axis=-1) & (delta > 0) & (delta < 1)
@@ -155,19 +171,18 @@ def _by_bets(bound: Bound, prepared: Prepared, delta: jax.Array) -> jax.Array:
         wealth, slope = jax.jvp(lambda mu: _log_wealth(bets, mu), (mu,), (jnp.ones_like(mu),))
         return goal - wealth, mu + jnp.where(slope < 0, (goal - wealth) / jnp.where(slope < 0, slope, -1), 0)
 
-    start = top * (1 - 0.5 * jnp.minimum(bets.total[..., 1] / jnp.min(data.num_rollouts, axis=-1), 0.9))
+    start = top * (1 - 0.5 * jnp.minimum(bets.total[..., 6] / jnp.min(data.num_rollouts, axis=-1), 0.9))
     found = safe_root(evaluate, start, safe=jnp.zeros_like(top), unsafe=top).root
-    return jnp.where(valid, jnp.where(usable, next_down(found), 0), -jnp.inf)
+    return finish(jnp.where(usable, next_down(found), 0), Ends(low, valid))
 
 
 def _bets(data: Rollouts, goal: jax.Array) -> _Bets:
     """The bets that numbers of tasks and rollouts and delta determine."""
     count = jnp.maximum(data.num_rollouts, 1)
     n, fewest = count.shape[-1], jnp.min(count, axis=-1)
-    factors = jnp.asarray([factor for factor, _ in _BETS], count.dtype)
     usual = jnp.sqrt(2 * goal / (n * fewest))
-    share = jnp.minimum(usual[..., None] * jnp.expand_dims(factors, range(usual.ndim)), 1)
-    total = fewest[..., None] * share * (1 - 4 * unit_roundoff(count.dtype))
+    odds = usual[..., None] * jnp.expand_dims(jnp.asarray(_ODDS, count.dtype), range(usual.ndim))
+    total = fewest[..., None] * (odds / (1 + odds)) * (1 - 8 * unit_roundoff(count.dtype))
     each = quotient(*(jnp.broadcast_to(part, (*total.shape, n)) for part in (total[..., None], count[..., None, :])))
     slack = sum_error(data.x.shape[-1], count.dtype) + (n + 8) * unit_roundoff(count.dtype)
     mean = jnp.sum(quotient(data.total, count), axis=-1) * (1 + slack)
@@ -175,15 +190,13 @@ def _bets(data: Rollouts, goal: jax.Array) -> _Bets:
 
 
 def _log_wealth(bets: _Bets, mu: jax.Array) -> jax.Array:
-    """At most the logarithm of the mixture at mu, [...]."""
+    """At most the logarithm of the best product at mu, [...]."""
     rows = jax.vmap(lambda total, each: _log_product(bets, mu, total, each), (-1, -2), -1)(bets.total, bets.each)
-    weights = jnp.asarray(np.log([weight for _, weight in _BETS]), mu.dtype)
-    log_wealth = jax.nn.logsumexp(rows + jnp.expand_dims(weights, range(mu.ndim)), axis=-1)
-    return log_wealth - 32 * unit_roundoff(mu.dtype) * (1 + jnp.abs(jax.lax.stop_gradient(log_wealth)))
+    return jnp.max(rows, axis=-1)
 
 
 def _log_product(bets: _Bets, mu: jax.Array, total: jax.Array, each: jax.Array) -> jax.Array:
-    """At most the logarithm of the product of one component, [...], for the exact bets Lambda / m_i.
+    """At most the logarithm of the product of one Lambda, [...], for the exact bets Lambda / m_i.
 
     z = 1 - l + l x / mu is computed as 1 + l (x / mu - 1) where that is at least 3/4, else as a sum of two terms that
     are not negative. The bet, the quotient and z are off by 24 u l (1 + x / mu) in units of z, and a logarithm by 8 u

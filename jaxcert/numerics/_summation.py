@@ -187,6 +187,21 @@ def sum_error(m: int, dtype: jnp.dtype) -> float:
     return additions * u / (1 - additions * u)
 
 
+def count_down(total: jax.Array, m: int) -> jax.Array:
+    """At most the exact sum of m whole numbers >= 0, from their ``tree_sum``: that itself, while it is exact."""
+    return jnp.where(_is_exact(total), total, total * (1 - sum_error(m, total.dtype) - 4 * unit_roundoff(total.dtype)))
+
+
+def count_up(total: jax.Array, m: int) -> jax.Array:
+    """At least the exact sum of m whole numbers >= 0, from their ``tree_sum``."""
+    return jnp.where(_is_exact(total), total, total * (1 + sum_error(m, total.dtype) + 4 * unit_roundoff(total.dtype)))
+
+
+def _is_exact(total: jax.Array) -> jax.Array:
+    """Below 2**24, or 2**53, every whole number is a float, and so was every partial sum."""
+    return total < 2 ** (jnp.finfo(total.dtype).nmant + 1)
+
+
 def _depth(m: int, parts: int) -> tuple[int, int]:
     """How many additions each term goes through when parts are added, and how many sums remain."""
     parts, size = _cut(m, parts)

@@ -80,3 +80,15 @@ def test_the_bound_counts_the_additions_of_the_program():
         counted = additions(size, many=False) * 2.0**-24
         assert additions(size, many=True) <= additions(size, many=False)
         assert _summation.sum_error(size, np.dtype("float32")) == pytest.approx(counted / (1 - counted), rel=1e-9), size
+
+
+@pytest.mark.parametrize("m", [3, 64, 1000])
+def test_counts_beyond_the_significand_are_moved_to_their_side(m):
+    """Added to a sum of more than 2**25 in float32, each of these counts is rounded up by 1."""
+    counts = np.full(m, 2**25 // m * 4 + 3, np.int64)
+    counts[0] += 2**24
+    total = _summation.tree_sum(jnp.asarray(counts, jnp.float32))
+    exact = int(np.asarray(counts, np.float32).astype(np.int64).sum())
+    assert exact * (1 - 2e-6) <= int(_summation.count_down(total, m)) <= exact <= int(_summation.count_up(total, m)) <= exact * (1 + 2e-6)
+    few = _summation.tree_sum(jnp.full(m, 2**24 // m - 1, jnp.float32))
+    assert _summation.count_down(few, m) == few == _summation.count_up(few, m) == m * (2**24 // m - 1)
