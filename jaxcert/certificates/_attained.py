@@ -17,11 +17,12 @@ from jaxcert.certificates._compiled import count_first, number_of
 from jaxcert.certificates._levels import (
     LEVELS,
     attained,
+    by_coins,
     divided_by_levels,
     enough_successes,
     numbers_for,
+    risks_at_levels,
     sums_of_shares,
-    unequal_risks,
 )
 from jaxcert.certificates._method import Derived, FromCounts, FromReturns, Method, Solution
 from jaxcert.numerics._batches import as_argument, padded_length
@@ -159,7 +160,7 @@ def _unequal(found: Successes, thresholds: jax.Array, beta: Any, delta: jax.Arra
 
 @jax.jit
 def _with_coins(count, num_rollouts, thresholds, beta, delta) -> tuple[jax.Array, Solution, jax.Array]:
-    violations, epsilon, level = unequal_risks(count, num_rollouts, thresholds, numbers_for(beta), delta)
+    violations, epsilon, level = risks_at_levels(count, num_rollouts, thresholds, numbers_for(beta), delta, by_coins)
     return least_risk(violations, epsilon, level, count.shape[-1])
 
 

@@ -21,7 +21,6 @@ from jaxcert.certificates._arguments import (
     warn_outside,
     warned,
 )
-from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certificate import Certificate, about
 from jaxcert.certificates._certify_weighted import certify_sample
 from jaxcert.certificates._compiled import certify_derived, certify_given
@@ -122,7 +121,7 @@ def certify(
     """
     if isinstance(returns, Weighted):
         settings = {"support": support, "delta": delta, "beta": beta, "bound": bound, "where": where}
-        return certify_sample(returns, thresholds, **settings, method=method or BINOMIAL.name, validate=validate)
+        return certify_sample(returns, thresholds, **settings, method=method, validate=validate)
     bound, method = defaults(bound, method, returns, beta)
     chosen = choose("method", method, METHODS)
     per_task = choose_bound(bound, chosen)

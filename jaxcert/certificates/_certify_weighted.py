@@ -21,10 +21,12 @@ from jaxcert.certificates._arguments import (
     prepare_thresholds,
     warn_outside,
 )
+from jaxcert.certificates._attained import ATTAINED, counts_of, equal_rollouts, least_risk, successes_from
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certificate import REWEIGHTED, Certificate, about
 from jaxcert.certificates._compiled import certify_derived, count_violations
-from jaxcert.certificates._level_choice import refuse_choice
+from jaxcert.certificates._level_choice import refuse_choice, usual_beta
+from jaxcert.certificates._levels import numbers_for, risks_at_levels
 from jaxcert.certificates._method import Derived, Method, Solution
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.certificates._soft import SOFT, evidence, least_evidence, shares
@@ -49,7 +51,7 @@ class WeightedCertificate(Certificate, shifts=True):
 
     ``epsilon``, ``safety`` and ``status`` are about D'. ``num_violations`` and ``num_valid`` count sampled tasks,
     without their weights; ``lower_bounds`` are -inf for a task with invalid returns or an invalid weight; with one
-    of these, ``epsilon`` is 1. Its ``method`` is "weighted_binomial" or "weighted_soft".
+    of these, ``epsilon`` is 1. Its ``method`` is "weighted_" before the name of the method.
 
     Attributes:
         max_weight: what no weight exceeds, as declared, rounded up, a scalar.
@@ -78,7 +80,7 @@ class WeightedCertificate(Certificate, shifts=True):
 
 
 # The methods that say how much a single task counts, which its weight multiplies.
-_WEIGHTED = {method.name: method for method in (BINOMIAL, SOFT)}
+_WEIGHTED = {method.name: method for method in (BINOMIAL, SOFT, ATTAINED)}
 
 
 def certify_weighted(
@@ -91,7 +93,7 @@ def certify_weighted(
     delta: chex.Numeric,
     beta: chex.Numeric | None = None,
     bound: str | None = None,
-    method: str = "binomial",
+    method: str | None = None,
     where: chex.Array | None = None,
     validate: bool = True,
 ) -> WeightedCertificate:
@@ -106,7 +108,9 @@ def certify_weighted(
 
     at most 1, over the n sampled tasks and their rollouts together (one-sided). s says how far a task is known to have
     J >= B: 1 if its lower bound at level beta is at least B and 0 otherwise ("binomial"), or min(1, beta E) with the
-    evidence E of ``certify(method="soft")``. L is the betting lower bound on the mean of numbers in [0, 1].
+    evidence E of ``certify(method="soft")``. Successes count as in ``certify(method="attained")``: s is 1 if a task has
+    enough of them, and beta the probability of so many at J = B. L is the betting lower bound on the mean of numbers in
+    [0, 1].
 
     Args:
         returns: float[..., n, m], as in ``certify``, on tasks from D; or a summary, for "binomial"; or ``paired``.
@@ -118,9 +122,10 @@ def certify_weighted(
             not enough. A scalar.
         delta: failure probability of each certificate, in (0, 1); a scalar.
         beta: failure probability of one lower bound, 0.05 by default; of "soft", the weight of the evidence, as in
-            ``certify``.
-        bound: the bound per task, as in ``certify``. Only the default for "soft".
-        method: "binomial", which counts lower bounds, or "soft", for one to five rollouts per task.
+            ``certify``; of "attained", what the level that is attained is at most: by default a few levels share delta.
+        bound: the bound per task, as in ``certify``. Only the default for "soft" and "attained".
+        method: "attained", the default for an array of bool; "binomial", the default for others, which counts lower
+            bounds; or "soft", for one to five rollouts per task.
         where: bool[..., n, m], which rollouts count, as in ``certify``.
         validate: raise for invalid values that are concrete. Otherwise, and for traced values, they count against the
             certificate: returns as in ``certify``, a task without a bound with its weight. With a single weight that
@@ -163,14 +168,16 @@ def certify_sample(
     delta: Any,
     beta: Any,
     bound: str | None,
-    method: str,
+    method: str | None,
     where: Any,
     validate: bool,
 ) -> WeightedCertificate:
     """``certify_weighted``, of a sample."""
     returns = sample.returns
-    chosen = choose("method", method, _WEIGHTED)
-    per_task = choose_bound(defaults(bound, method, returns)[0], chosen)
+    bound, method = defaults(bound, method if method is None else choose("method", method, _WEIGHTED).name, returns)
+    chosen = _WEIGHTED[method]
+    per_task = choose_bound(bound, chosen)
+    beta = usual_beta(chosen, beta)
     refuse_choice(beta, "a number, or None for the default")
     prepared = prepare(per_task, returns, support, where, validate, certificate=True)
     tasks, dtype = task_shape(prepared), prepared.low.dtype
@@ -183,6 +190,8 @@ def certify_sample(
     if derive is None:
         lower = task_bounds(per_task, prepared, beta)
         derived, size = _from_lower_bounds(lower, thresholds, weights, largest, beta, delta)
+    elif chosen is ATTAINED:
+        derived, size = _from_successes(prepared, thresholds, weights, largest, beta, delta)
     else:
         derived, size = _from_evidence(prepared, thresholds, weights, largest, beta, delta)
     return about(_as_weighted(chosen, per_task.name, derived, thresholds, beta, delta, largest, size), returns)
@@ -218,6 +227,35 @@ def _from_evidence(prepared: Prepared, thresholds, weights, largest, alpha, delt
     violations = valid.shape[-1] - jnp.sum(wealth > 1, axis=-2, dtype=jnp.int32)
     lower = jnp.where(valid & (alpha > 0), prepared.low, -jnp.inf)
     return _derived(lower, violations, epsilon), parts.effective_size
+
+
+@jax.jit
+def _from_successes(prepared: Prepared, thresholds, weights, largest, beta, delta) -> tuple[Derived, jax.Array]:
+    """From numbers of successes, at the levels that these attain."""
+    found = successes_from(counts_of(*prepared))
+    parts = parts_of_largest(jnp.broadcast_to(weights, found.lower.shape), largest)
+    count = jnp.where(parts.valid, found.num_successes, -1)
+    num_rollouts = found.num_rollouts[..., :1] if equal_rollouts(prepared) else found.num_rollouts
+
+    def solve(passed: jax.Array, level: jax.Array, share_of_delta: jax.Array) -> jax.Array:
+        worst = jnp.max(level, axis=-2)
+        above_zero = jnp.maximum(worst, float(jnp.finfo(level.dtype).tiny))
+        share = jnp.where(passed, 1, complement_down(_lost(level, worst)))
+        return weighted_epsilon(share, parts, jnp.zeros_like(delta), above_zero, share_of_delta)
+
+    violations, epsilon, level = risks_at_levels(count, num_rollouts, thresholds, numbers_for(beta), delta, solve)
+    violations, solution, level = least_risk(violations, epsilon, level, count.shape[-1])
+    epsilon = _unless_none(solution.epsilon.reshape(violations.shape), jnp.isfinite(found.lower))
+    derived = _derived(jnp.where(parts.valid, found.lower, -jnp.inf), violations, epsilon)
+    return derived._replace(levels=level if beta is None else None), parts.effective_size
+
+
+def _lost(level: jax.Array, worst: jax.Array) -> jax.Array:
+    """What a task with a level of its own loses if it does not pass, 1 / (1 - level), in units of the largest loss."""
+    tiny = float(jnp.finfo(level.dtype).tiny)
+    most = jnp.broadcast_to(complement_up(worst)[..., None, :], level.shape)
+    rest = quotient(most, jnp.maximum(complement_down(level), tiny))
+    return jnp.minimum(rest * (1 + 4 * unit_roundoff(level.dtype)), 1)
 
 
 def _unless_none(epsilon: jax.Array, valid: jax.Array) -> jax.Array:

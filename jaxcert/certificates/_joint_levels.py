@@ -10,10 +10,11 @@ from jaxcert.certificates._compiled import count_violations, number_of
 from jaxcert.certificates._levels import (
     at_the_ends,
     attained,
+    by_coins,
+    risks_at_levels,
     successes_near,
     together,
     too_few,
-    unequal_risks,
 )
 from jaxcert.certificates._method import Solution
 from jaxcert.certificates._tolerance_limits import fields_at_safeties
@@ -78,7 +79,7 @@ def risks_by_coins(
         enough, parts = families(num_rollouts)
         return at_the_ends(enough, num_rollouts[..., None], thresholds[..., None]), parts
 
-    violations, epsilon, level = unequal_risks(count, num_rollouts, thresholds, of_family, delta)
+    violations, epsilon, level = risks_at_levels(count, num_rollouts, thresholds, of_family, delta, by_coins)
     return least_risk(violations, epsilon, level, count.shape[-1])
 
 
@@ -157,7 +158,7 @@ def _reached_by_coins(found: Successes, factors: jax.Array, delta: jax.Array) ->
     """
     count, m = found.num_successes, found.num_rollouts
     enough, parts = families(m)
-    violations = too_few(count, enough)
+    violations = too_few(count[..., None] >= enough)
     k, each = violations.astype(m.dtype), delta * together(enough, parts)
 
     def levels_at(threshold: jax.Array) -> jax.Array:

@@ -145,27 +145,37 @@ def numbers_for(beta: jax.Array | None) -> Numbers:
     return choose
 
 
-def unequal_risks(
-    count: jax.Array, num_rollouts: jax.Array, thresholds: jax.Array, numbers: Numbers, delta: jax.Array
+# (which tasks pass [..., n, levels], their levels [..., n or 1, levels], shares of delta) -> risks [..., levels].
+Solve = Callable[[jax.Array, jax.Array, jax.Array], jax.Array]
+
+
+def by_coins(passed: jax.Array, level: jax.Array, share_of_delta: jax.Array) -> jax.Array:
+    """The risk of new tasks like these: a violation is at least as likely as an unequal coin of each task."""
+    coins = jnp.moveaxis(complement_down(jnp.broadcast_to(level, passed.shape)), -1, -2)
+    return coins_limit(coins, too_few(passed).astype(level.dtype), share_of_delta)
+
+
+def risks_at_levels(
+    count: jax.Array, num_rollouts: jax.Array, thresholds: jax.Array, numbers: Numbers, delta: jax.Array, solve: Solve
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Violations, risks, and the largest level of a task, each [..., t, levels].
 
     Args:
         count: successes of each task, -1 in an invalid one, [..., n].
-        num_rollouts: of each task, [..., n]; fixed beforehand, or independent of all successes.
+        num_rollouts: of each task, [..., n], or of all, [..., 1]; fixed beforehand, or independent of all successes.
         thresholds: [t].
         numbers: which c each task has.
         delta: a scalar.
+        solve: the risk at each level.
     """
 
     def at(threshold: jax.Array) -> tuple[jax.Array, ...]:
-        thresholds = jnp.broadcast_to(threshold, count.shape)
+        thresholds = jnp.broadcast_to(threshold, num_rollouts.shape)
         enough, parts = numbers(num_rollouts, thresholds)
         level = attained(enough, num_rollouts[..., None], thresholds[..., None])
-        violations = too_few(count, enough)
-        each = delta * together(enough, parts.astype(delta.dtype))
-        coins = jnp.moveaxis(complement_down(level), -1, -2)
-        return violations, coins_limit(coins, violations.astype(level.dtype), each), jnp.max(level, axis=-2)
+        passed = count[..., None] >= enough
+        risks = solve(passed, level, delta * together(enough, parts.astype(delta.dtype)))
+        return too_few(passed), risks, jnp.broadcast_to(jnp.max(level, axis=-2), risks.shape)
 
     block = max(1, _BLOCK // (count.size * 8))
     columns = jax.lax.map(at, thresholds, batch_size=block)
@@ -173,9 +183,9 @@ def unequal_risks(
     return violations, risks, levels
 
 
-def too_few(count: jax.Array, enough: jax.Array) -> jax.Array:
-    """Tasks with fewer successes than their c, [..., n] and [..., n, levels] to int32[..., levels]."""
-    return count.shape[-1] - jnp.sum(count[..., None] >= enough, axis=-2, dtype=jnp.int32)
+def too_few(passed: jax.Array) -> jax.Array:
+    """Tasks with fewer successes than their c, from bool[..., n, levels] to int32[..., levels]."""
+    return passed.shape[-2] - jnp.sum(passed, axis=-2, dtype=jnp.int32)
 
 
 def together(enough: jax.Array, parts: jax.Array) -> jax.Array:

@@ -1,5 +1,6 @@
 """Weighted tasks: exact values, equal weights beside ``certify``, weights of distributions, bad input, text."""
 
+import itertools
 from fractions import Fraction
 
 import jax
@@ -12,6 +13,7 @@ from compilations import compilations
 from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 import jaxcert
 from jaxcert import Status, certify, certify_weighted, task_weights
@@ -211,7 +213,7 @@ def test_other_invalid_values_certify_nothing(bad, method):
         ({"max_weight": 0.9}, "max_weight is 0.9; expected a finite number of at least 1"),
         ({"max_weight": np.inf}, "max_weight is inf; expected a finite number of at least 1"),
         ({"max_weight": [1.0, 2.0]}, r"max_weight has shape \(2,\); expected a scalar"),
-        ({"method": "scenario"}, "method is 'scenario'; expected one of binomial, soft"),
+        ({"method": "scenario"}, "method is 'scenario'; expected one of binomial, soft, attained"),
         ({"method": "soft", "bound": "dkw"}, "bound is 'dkw', which has no effect with method 'soft'"),
         ({"beta": "auto"}, "beta is 'auto'; expected a number, or None for the default"),
         ({"delta": 1.0}, "delta is 1; expected a probability"),
@@ -378,14 +380,6 @@ def test_densities_of_zero_and_what_does_not_fit():
 # --- text ---------------------------------------------------------------------------------------------------------
 
 
-def test_weighted_successes_are_counted_by_their_bounds_and_not_attained():
-    passed = np.random.default_rng(2).random((50, 5)) < 0.9
-    found = certify(jaxcert.weighted(passed, np.ones(50), max_weight=1.0), 0.5, delta=0.1)
-    assert (found.method, found.bound, float(found.beta)) == ("weighted_binomial", "clopper_pearson", np.float32(0.05))
-    with pytest.raises(ValueError, match="method is 'attained'; expected one of binomial, soft"):
-        certify(jaxcert.weighted(passed, np.ones(50), max_weight=1.0), 0.5, delta=0.1, method="attained")
-
-
 def test_what_it_says():
     found = certify_weighted(RETURNS, [0.3, 0.99], WEIGHTS, **GOOD)
     first, second = str(found).splitlines()
@@ -394,3 +388,48 @@ def test_what_it_says():
     )
     assert second == "With confidence 0.95: nothing is certified about an expected return of at least 0.99."
     assert repr(found).startswith("WeightedCertificate(thresholds=[0.3, 0.99], safety=[")
+
+
+# --- successes ----------------------------------------------------------------------------------------------------
+
+
+def test_successes_attain_levels_by_themselves():
+    """Clopper-Pearson bounds at 0.05 miss what 20 trials can show; with weights of 1 little is lost to ``certify``."""
+    passed, ones = np.random.default_rng(0).random((200, 20)) < 0.85, np.ones(200)
+    found = certify_weighted(passed, [0.6, 0.8], ones, max_weight=1, delta=0.05)
+    plain = certify(passed, [0.6, 0.8], delta=0.05)
+    assert found.method == "weighted_attained"
+    assert found.num_violations[0] == plain.num_violations[0]
+    assert np.all(np.asarray(plain.safety) - [1e-4, 0.06] <= found.safety)
+    assert np.all(found.safety <= np.asarray(plain.safety) + 1e-6)
+    bounds = certify_weighted(passed, [0.6, 0.8], ones, max_weight=1, delta=0.05, method="binomial")
+    assert np.all(np.asarray(bounds.safety) <= [0.6, 0])
+    assert float(certify(jaxcert.weighted(passed, ones, max_weight=1), 0.6, delta=0.05).safety[0]) == found.safety[0]
+
+
+TRIALS, OF_EACH, THRESHOLDS = 3, np.asarray([1, 3, 2, 3]), [0.15, 0.5]
+
+
+@pytest.mark.parametrize("mask", [False, True])
+@pytest.mark.parametrize("beta", [None, 0.6])
+@pytest.mark.parametrize("delta", [0.4, 0.2])
+def test_weighted_successes_fail_no_more_often_than_delta(delta, beta, mask):
+    """Exactly, over all that four tasks of two kinds can do; heavy tasks are bad, light ones are good or bad, too."""
+    n, kinds = len(OF_EACH), np.asarray([0.5, 1.5])
+    one = np.asarray(list(itertools.product([0, 1], range(TRIALS + 1))))  # the kind of a task and its successes
+    places = np.asarray(list(itertools.product(range(len(one)), repeat=n)))
+    kind, count = one[places, 0], one[places, 1]
+    num_rollouts = OF_EACH if mask else np.full(n, TRIALS)
+    where = np.broadcast_to(np.arange(TRIALS) < num_rollouts[:, None], (len(places), n, TRIALS)) if mask else None
+    settings = {"max_weight": 1.5, "delta": delta, "beta": beta, "where": where, "validate": False}
+    passed = np.arange(TRIALS) < count[..., None]
+    risks = np.asarray(certify_weighted(passed, THRESHOLDS, kinds[kind], **settings).epsilon, float)
+    worst = 0.0
+    for column, threshold in enumerate(THRESHOLDS):
+        bad, good = np.nextafter(np.float32(threshold), np.float32(0)).item(), 1.0
+        for performance in itertools.product([bad, good], repeat=2):
+            truth = np.mean(kinds * (np.asarray(performance) < threshold))
+            chances = stats.binom.pmf(count, num_rollouts, np.asarray(performance)[kind]) / 2
+            worst = max(worst, np.prod(chances, axis=1)[risks[:, column] < truth * (1 - 1e-6)].sum())
+    assert 0 < worst <= delta
+    assert np.min(risks) < 1

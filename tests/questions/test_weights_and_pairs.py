@@ -37,6 +37,18 @@ def test_a_weighted_sample_is_verified_with_the_file_of_its_weights(files, name,
     assert "several numbers for a task" in str(verify(tmp_path / "c.json", files / "a.npz", others=[files / "b.npz"]))
 
 
+@pytest.mark.parametrize("beta", [None, 0.5])
+def test_weighted_successes_are_verified_at_the_levels_that_they_attain(files, beta, tmp_path):
+    passed = np.random.default_rng(0).random((len(WEIGHTS), 8)) < 0.9
+    np.savez(tmp_path / "s.npz", returns=passed)
+    data, weights = read_returns(tmp_path / "s.npz"), read_returns(files / "w.npz")
+    found = jaxcert.certify_weighted(passed, [0.3, 0.5], weights.returns[:, 0], max_weight=1.5, delta=0.1, beta=beta)
+    held = certificate_record(found, support=(0.0, 1.0), question="weighted", data=data, others=[weights])
+    write_certificates(tmp_path / "c.json", [held])
+    assert float(found.safety[0]) > 0.2
+    assert verify(tmp_path / "c.json", tmp_path / "s.npz", others=[files / "w.npz"]).ok
+
+
 def test_missing_weights_are_refused(files, tmp_path):
     """What stands in their place is no weight."""
     data, where = read_returns(files / "a.npz"), np.arange(len(WEIGHTS))[:, None] > 0
