@@ -93,12 +93,21 @@ def _check_support(data: Returns, options: Mapping[str, Any]) -> None:
 
 
 def _check_finished(data: Returns, options: Mapping[str, Any]) -> None:
-    """Raise ValueError for unfinished rollouts where an upper end is certified, which the worst return lowers."""
-    if options.get("complete") and isinstance(data, ReturnsFile) and data.num_unfinished:
+    """Raise ValueError for unfinished rollouts that count as another return than the worst, or at an upper end."""
+    if not (isinstance(data, ReturnsFile) and data.num_unfinished):
+        return
+    if options.get("complete"):
         raise ValueError(
             f"{data.path}: {data.told}. With complete=True each return is one of a whole rollout, or an upper end is "
             "too low; expected a file in which all are finished, or a question without an upper end"
         )
+    support = data.known_support or options.get("support")
+    coins = bool(np.all((data.returns == 0) | (data.returns == 1)))
+    if support is None and not coins:
+        raise ValueError(f"{data.path}: {data.told}. Without a support nothing says which return is the worst one")
+    worst = 0.0 if support is None else float(split_support(support)[0])
+    if data.unfinished != worst:
+        raise ValueError(f"{data.path}: {data.told}; expected {worst:g}, the worst return that is possible")
 
 
 def _arguments(question: Question, data: Sequence[Returns]) -> dict[str, Any]:

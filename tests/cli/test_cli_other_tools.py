@@ -116,6 +116,7 @@ def test_unfinished_rollouts_are_counted_only_when_it_is_said(tmp_path):
     path = written(tmp_path, edited(TAU2, "simulations", 0, drop=True))
     settings = ("certify", path, "--sampled", "--support", 0, 1, "--delta", 0.5, "--threshold", 0.1)
     assert "1 of 4 rollouts unfinished (not in the file)" in refused(*settings)
+    assert "unfinished is 1; expected 0, the worst return that is possible" in refused(*settings, "--unfinished", 1)
     json_file = tmp_path / "certificate.json"
     out = worked(*settings, "--unfinished", 0, "--json", json_file)
     assert "1 of 4 rollouts unfinished (not in the file), counted as 0" in out

@@ -15,6 +15,7 @@ import inspect_logs
 import numpy as np
 import pyarrow as pa
 import pytest
+from cli_harness import command
 from inspect_logs import LOGS, NUM_EPOCHS, NUM_SAMPLES, right
 
 import jaxcert
@@ -84,7 +85,15 @@ def test_a_sample_without_a_score_is_refused_or_counted(log):
     refused(log("several"), "1 of 6 rollouts unfinished (without a score), the first of them 'q-2', 2", value="length")
     data = read_returns(log("several"), value="length", unfinished=0)
     np.testing.assert_array_equal(data.returns, [[2.0, 2.0], [2.0, 1.75], [1.75, 0.0]])
-    refused(log("several"), "at most the smallest in the file, 1.75", value="length", unfinished=1.8)
+    refused(log("several"), "expected the worst return that is possible, at most 1.75", value="length", unfinished=1.8)
+
+
+def test_what_counts_is_the_end_of_the_declared_support(log):
+    asked = ("certify", log("several"), "--sampled", "--mean", "--value-column", "length", "--delta", 0.5)
+    status, _, err = command(*asked, "--support", -1, 3, "--unfinished", 0)
+    assert status == 2
+    assert "counted as 0; expected -1, the worst return that is possible" in err
+    assert command(*asked, "--support", -1, 3, "--unfinished", -1)[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -102,7 +111,8 @@ def test_samples_that_did_not_end_by_themselves_are_refused_or_counted(log, name
     if not stopped:
         assert data.told.endswith(f"; 2 of 6 rollouts unfinished ({why}), counted as 0")
         np.testing.assert_array_equal(data.returns[[0, 2]], RIGHT[[0, 2]])
-    refused(log(name), "unfinished is -1; expected 0 among successes", unfinished=-1)
+    refused(log(name), "unfinished is 1; expected 0", unfinished=1)
+    refused(log(name), "unfinished is -1; expected 0, the worst return that is possible", unfinished=-1)
 
 
 def test_a_score_that_was_edited_is_read_as_it_is_now(log):

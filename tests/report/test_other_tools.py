@@ -214,11 +214,13 @@ def test_names_are_those_of_the_tool(tmp_path, name):
 
 
 def test_what_unfinished_rollouts_count_as_is_the_worst_return(tmp_path):
+    """Whatever the finished ones returned: here all of them succeeded."""
     path = written(tmp_path, edited(TAU2, "simulations", 0, drop=True))
-    for wrong in (0.5, float("nan"), float("inf")):
-        refused(path, f"unfinished is {wrong:g}; expected the worst return", unfinished=wrong)
-    data = read_returns(path, unfinished=-1)
-    assert dict(zip(data.tasks, data.returns.tolist(), strict=True)) == {"[mobile]on": [0, 1], "0": [1, -1]}
+    won = edited(TAU2, "simulations", value=[x for x in TAU2["simulations"] if x["reward_info"]["reward"] == 1])
+    for wrong in (1.0, 0.5, -1.0, float("nan"), float("inf")):
+        message = f"unfinished is {wrong:g}; expected 0, the worst return that is possible"
+        refused(path, message, unfinished=wrong)
+        refused(written(tmp_path, won, "won.json"), message, unfinished=wrong)
     np.savez(tmp_path / "own.npz", returns=np.ones((2, 2)))
     refused(tmp_path / "own.npz", "unfinished is 0; expected None", unfinished=0)
 

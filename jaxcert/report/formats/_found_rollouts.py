@@ -110,13 +110,13 @@ def arranged(name: str, found: Rollouts, wanted: Columns, unfinished: float | No
     count = sum(map(bool, ended))
     if (count or found.stopped) and unfinished is None:
         raise ValueError(_refusal(found, ended))
-    totals = _totals(values, ended, columns.value, unfinished)
+    support = found.supports.get(columns.value)
+    totals = _totals(values, ended, columns.value, unfinished, support)
     episodes = None if columns.episode is None else _objects(found.episodes)
     returns = arrange(columns, _objects(found.tasks), episodes, totals)
     counted = [f"{_unfinished(ended)}, counted as {unfinished:g}"] if count else []
     notes = [*filter(None, [found.stopped]), *counted, *filter(None, [found.remark])]
     words = "; ".join([f"read as {name}: {found.told}, value {columns.value}", *notes])
-    support = found.supports.get(columns.value)
     return Read(returns, columns, found.columns, words, fixed_list, support, count)
 
 
@@ -154,7 +154,7 @@ def _refusal(found: Rollouts, ended: list[str]) -> str:
     told = [*filter(None, [found.stopped]), *([_unfinished(ended) + place] if any(ended) else [])]
     return (
         f"{'; '.join(told)}; without them the rest may look better than it is: expected every rollout finished, or "
-        "`unfinished` (--unfinished), the return that each of them counts as, the worst one"
+        "`unfinished` (--unfinished), the return that each of them counts as: the worst one possible"
     )
 
 
@@ -167,20 +167,34 @@ def _reasons(ended: list[str]) -> str:
     return ", ".join(why if len(counts) == 1 else f"{why} ({count})" for why, count in counts.items())
 
 
-def _totals(values: list[Any], ended: list[str], name: str, unfinished: float | None) -> np.ndarray:
+def _totals(
+    values: list[Any], ended: list[str], name: str, unfinished: float | None, support: tuple[float, float] | None
+) -> np.ndarray:
     """The value of each rollout, bool or float64; where it is not finished, the one that stands for it."""
     done = np.asarray([not why for why in ended], bool)
     found = as_totals(_objects([value for value, why in zip(values, ended, strict=True) if not why]), name)
     if done.all() or unfinished is None:
         return found
-    if not math.isfinite(unfinished) or (found.size and unfinished > found.min()):
-        lowest = f", at most the smallest in the file, {float(found.min()):g}" if found.size else ""
-        raise ValueError(f"unfinished is {unfinished:g}; expected the worst return{lowest}")
-    if found.dtype == bool and unfinished != 0:
-        raise ValueError(f"unfinished is {unfinished:g}; expected 0 among successes, which is a failure")
+    _check_worst(unfinished, found, support)
     totals = np.full(len(values), False if found.dtype == bool and found.size else float(unfinished))
     totals[done] = found
     return totals
+
+
+def _check_worst(unfinished: float, found: np.ndarray, support: tuple[float, float] | None) -> None:
+    """Raise ValueError for a return that is not the worst one possible, as far as the file alone tells.
+
+    What the finished rollouts returned says nothing of what is possible: if all of them succeeded, one that is lost
+    may still have failed. The end of a declared support is compared where there is one.
+    """
+    known = support[0] if support else 0.0 if found.dtype == bool and found.size else None
+    if known is not None and unfinished != known:
+        raise ValueError(f"unfinished is {unfinished:g}; expected {known:g}, the worst return that is possible")
+    coins = bool(found.size and np.all((found == 0) | (found == 1)))
+    most = min(0.0 if coins else np.inf, *found.tolist()) if found.size else np.inf
+    if not math.isfinite(unfinished) or unfinished > most:
+        lowest = f", at most {most:g}" if math.isfinite(most) else ""
+        raise ValueError(f"unfinished is {unfinished:g}; expected the worst return that is possible{lowest}")
 
 
 def _objects(entries: list[Any]) -> np.ndarray:
