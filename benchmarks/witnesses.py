@@ -95,7 +95,7 @@ def made(kind: Kind, dtype: str, seed: int, folder: Path) -> Made:
         fixed = _fixed(rng, kind, data.returns, low, high)
         delta, options = float(rng.choice([0.001, 0.01, 0.05, 0.1])), {**_spelled(kind, data.returns), **mask}
         found = kind.function(data.returns, fixed, support=support, delta=delta, **options)
-        record = certificate_record(found, support=support, data=data, question=kind.question, witness=True)
+        record = certificate_record(found, support=support, data=data, witness=True)
     write_certificates(folder / "c.json", [record])
     return Made(folder / "c.json", path, [str(each.message) for each in caught if "no witness" in str(each.message)])
 

@@ -14,6 +14,7 @@ from jaxcert.bounds._padding import padded_tasks
 from jaxcert.certificates import Certificate, Status, confidence, floor_figures, floor_to
 from jaxcert.certificates._arguments import prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._certificate import fields_of
 from jaxcert.certificates._compiled import certify_given
 from jaxcert.numerics._rounding import cast, compute_dtype
 from jaxcert.returns._prepared import Prepared, probability
@@ -101,6 +102,8 @@ class PlugInEstimate(Certificate):
         on a new task from the same distribution, it would be at least 0.8 with probability at least 0.9772.
     """
 
+    question: str = dataclasses.field(default="", kw_only=True, metadata={"static": True})
+
     @property
     def _apart(self) -> str:
         return "no certificate"
@@ -160,8 +163,7 @@ def certify_plug_in(
     delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
     thresholds = prepare_thresholds(thresholds, dtype, validate)
     found = certify_given("plug_in", BINOMIAL, padded_tasks(_averages(prepared)), thresholds, no_failure(dtype), delta)
-    fields = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
-    return PlugInEstimate(**{**fields, "status": _without_claim(found.status)})
+    return PlugInEstimate(**{**fields_of(found), "status": _without_claim(found.status)})
 
 
 @jax.jit

@@ -14,6 +14,7 @@ from jaxcert.certificates._attained import ATTAINED, counted, equal_rollouts
 from jaxcert.certificates._band import BandCertificate, check_smallest
 from jaxcert.certificates._band_levels import local_level
 from jaxcert.certificates._binomial import upper_risk
+from jaxcert.certificates._certificate import fields_of
 from jaxcert.certificates._compiled import certify_derived
 from jaxcert.certificates._joint_levels import NUM_NUMBERS, risks_by_coins, risks_everywhere
 from jaxcert.certificates._method import Derived, Solution
@@ -56,9 +57,8 @@ def certify_successes(
         m = jnp.asarray(prepared.returns.shape[-1], dtype)
     derived = Derived(found.lower, *_risks(found.num_successes, m, thresholds, delta, level, num_smallest))
     single = certify_derived(CLOPPER_PEARSON.name, ATTAINED_LEVELS, derived, thresholds, None, level)
-    fields = {field.name: getattr(single, field.name) for field in dataclasses.fields(single)}
     return BandCertificate(
-        **(fields | {"delta": delta, "simultaneous": True}),
+        **(fields_of(single) | {"delta": delta, "simultaneous": True}),
         level=level,
         low=prepared.low,
         num_smallest=num_smallest,

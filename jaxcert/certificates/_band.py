@@ -52,6 +52,7 @@ class BandCertificate(Certificate, shifts=True):
     num_smallest: int | None = dataclasses.field(metadata={"static": True})
     num_successes: jax.Array | None = dataclasses.field(default=None, metadata=along("task"))
     num_rollouts: jax.Array | None = dataclasses.field(default=None, metadata=along("task", optional=True))
+    question: str = dataclasses.field(default="band", kw_only=True, metadata={"static": True})
 
 
 def level_of(band: Band, delta: Any, num_tasks: int, num_smallest: int | None, dtype: np.dtype) -> jax.Array:
@@ -93,7 +94,7 @@ def certify_at_level(
     """From lower bounds [..., n] and thresholds [t], or their own steps, to a certificate [..., t]."""
     wanted = _steps(lower) if thresholds is None else thresholds
     found = certify_given(bound, band.method, padded_tasks(lower), wanted, beta, level)
-    fields = {"epsilon": found.epsilon, "safety": found.safety, "status": found.status}
+    fields: dict[str, Any] = {"epsilon": found.epsilon, "safety": found.safety, "status": found.status}
     if num_smallest is not None:
         fields = _only_smallest(found.num_violations, found.epsilon, found.status, num_smallest=num_smallest)
     return BandCertificate(

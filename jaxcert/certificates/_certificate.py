@@ -80,6 +80,7 @@ class Certificate(ByThreshold):
         simultaneous: whether delta is the failure probability of all thresholds together (static).
         quantity: what the thresholds are thresholds of, in words (static): the expected return, the probability of
             success, or the difference of two policies.
+        question: which of ``jaxcert.questions`` it answers, by name (static).
 
     Example:
         >>> import jax.numpy as jnp
@@ -103,6 +104,7 @@ class Certificate(ByThreshold):
     method: str = dataclasses.field(metadata={"static": True})
     simultaneous: bool = dataclasses.field(default=False, kw_only=True, metadata={"static": True})
     quantity: str = dataclasses.field(default=EXPECTED_RETURN, kw_only=True, metadata={"static": True})
+    question: str = dataclasses.field(default="safety", kw_only=True, metadata={"static": True})
 
     _shifts: ClassVar[bool] = True
 
@@ -226,6 +228,12 @@ def quantity_of(bound: str, returns: Any = None) -> str:
 def difference_of(returns_a: Any, returns_b: Any) -> str:
     """What a comparison of two policies is about, in words."""
     return DIFFERENCE_OF_SUCCESSES if is_successes(returns_a) and is_successes(returns_b) else DIFFERENCE
+
+
+def fields_of(certificate: Certificate) -> dict[str, Any]:
+    """What a certificate holds, for one of another kind, which answers another question."""
+    names = {field.name for field in dataclasses.fields(certificate)} - {"question"}
+    return {name: getattr(certificate, name) for name in names}
 
 
 Certified = TypeVar("Certified", bound=Certificate)

@@ -1,5 +1,6 @@
 """From returns, or from lower bounds, to certificates at given thresholds."""
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -202,7 +203,8 @@ def certify_lower_bounds(
 def curve_of_counts(certificate: Certificate, lower_bounds: chex.Array, thresholds: chex.Array) -> Certificate:
     """The certificate of other lower bounds [n] and thresholds by the same settings."""
     settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "method": certificate.method}
-    return certify_lower_bounds(lower_bounds, thresholds, **settings)
+    found = certify_lower_bounds(lower_bounds, thresholds, **settings)
+    return dataclasses.replace(found, question=certificate.question) if type(certificate) is Certificate else found
 
 
 SAFETY = Question(

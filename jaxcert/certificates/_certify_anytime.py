@@ -54,6 +54,7 @@ class AnytimeCertificate(Certificate, shifts=True):
 
     history: jax.Array = dataclasses.field(metadata=along("task", "threshold"))
     prior: jax.Array = dataclasses.field(metadata=along("parameter"))
+    question: str = dataclasses.field(default="anytime", kw_only=True, metadata={"static": True})
 
     def first_reached(self, safety: chex.Numeric) -> jax.Array:
         """The number of tasks after which a safety was certified; 0 if it was not.

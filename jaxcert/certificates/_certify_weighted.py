@@ -23,7 +23,7 @@ from jaxcert.certificates._arguments import (
 )
 from jaxcert.certificates._attained import ATTAINED, counts_of, equal_rollouts, least_risk, successes_from
 from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.certificates._certificate import REWEIGHTED, Certificate, about
+from jaxcert.certificates._certificate import REWEIGHTED, Certificate, about, fields_of
 from jaxcert.certificates._compiled import certify_derived, count_violations
 from jaxcert.certificates._level_choice import refuse_choice, usual_beta
 from jaxcert.certificates._levels import numbers_for, risks_at_levels
@@ -69,6 +69,7 @@ class WeightedCertificate(Certificate, shifts=True):
 
     max_weight: jax.Array
     effective_size: jax.Array
+    question: str = dataclasses.field(default="weighted", kw_only=True, metadata={"static": True})
 
     @property
     def _apart(self) -> str:
@@ -199,8 +200,7 @@ def certify_sample(
 
 def _as_weighted(method: Method, bound: str, derived: Derived, thresholds, beta, delta, largest, size) -> Any:
     plain = certify_derived(bound, method, derived, thresholds, beta, delta)
-    fields = {field.name: getattr(plain, field.name) for field in dataclasses.fields(plain)}
-    fields["method"] = f"weighted_{method.name}"
+    fields = {**fields_of(plain), "method": f"weighted_{method.name}"}
     return WeightedCertificate(**fields, max_weight=largest, effective_size=size)
 
 

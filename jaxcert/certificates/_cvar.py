@@ -96,7 +96,12 @@ def certify_cvar(
     delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
     alpha, cap = _shares(alpha, dtype, validate), _caps(cap, prepared, validate)
     common_shape(alpha=alpha, cap=cap)
-    settings = {"num_tasks": tasks[-1], "bound": chosen.name, "quantity": quantity_of(chosen.name, sample)}
+    settings = {
+        "num_tasks": tasks[-1],
+        "bound": chosen.name,
+        "quantity": quantity_of(chosen.name, sample),
+        "question": "cvar",
+    }
     if of_weights is not None:
         weights, largest = prepare_weights(of_weights, tasks, dtype, validate)
         fields = _cvar_of_weighted(chosen, prepared, weights, largest, alpha, cap, delta)

@@ -12,7 +12,7 @@ from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._pairs import check_pairs, paired_differences, prepare_both
 from jaxcert.certificates._arguments import choose, choose_bound, prepare_thresholds, warn_outside, warned
 from jaxcert.certificates._both_policies import of_each, side_by_side
-from jaxcert.certificates._certificate import Certificate, difference_of
+from jaxcert.certificates._certificate import Certificate, difference_of, fields_of
 from jaxcert.certificates._certify import certify_prepared, curve_of_counts
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._question import COUNTED, Option, Question, same
@@ -41,6 +41,8 @@ class ImprovementCertificate(Certificate, shifts=True):
         With confidence 0.99: on a new task from the same distribution,
         the expected return of policy A minus that of policy B is at least 0.2 with probability at least 0.9760.
     """
+
+    question: str = dataclasses.field(default="improvement", kw_only=True, metadata={"static": True})
 
 
 def certify_improvement(
@@ -133,8 +135,7 @@ def _chosen(method: str, bound: str) -> tuple[Method, Bound]:
 
 
 def _as_improvement(found: Certificate, quantity: str) -> ImprovementCertificate:
-    fields = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
-    return ImprovementCertificate(**{**fields, "quantity": quantity})
+    return ImprovementCertificate(**{**fields_of(found), "quantity": quantity})
 
 
 def _curve(

@@ -18,7 +18,7 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose, default_bound, prepare_levels, prepare_thresholds, warn_outside
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.certificates._certificate import Certificate, Status, about, with_article
+from jaxcert.certificates._certificate import Certificate, Status, about, fields_of, with_article
 from jaxcert.certificates._compiled import bad_levels, certify_given, count_violations
 from jaxcert.certificates._figures import ceil_to, floor_figures, floor_to
 from jaxcert.certificates._headline import Headline, in_hundred, nothing, reach
@@ -69,6 +69,7 @@ class IntervalCertificate(Certificate):
     num_below: jax.Array = dataclasses.field(metadata=along("threshold"))
     upper_bounds: jax.Array = dataclasses.field(metadata=along("task"))
     beta_upper: jax.Array
+    question: str = dataclasses.field(default="interval", kw_only=True, metadata={"static": True})
 
     _decimals: ClassVar = {**Certificate._decimals, "thresholds": lambda value: _shown(value)}
 
@@ -202,9 +203,8 @@ def interval_between(
     count, tasks = _as_floats(below, half, n=upper.shape[-1])
     share = limit(count, tasks, half, upper=False)
     sides = _upper_side(found.status, share, thresholds, beta_upper, delta)
-    fields = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
-    fields |= {"delta": delta, "num_below": below, "upper_bounds": upper, "beta_upper": beta_upper, **sides}
-    return IntervalCertificate(**fields)
+    fields = {"delta": delta, "num_below": below, "upper_bounds": upper, "beta_upper": beta_upper, **sides}
+    return IntervalCertificate(**(fields_of(found) | fields))
 
 
 @jax.jit

@@ -75,7 +75,12 @@ def certify_mean(
     chosen, prepared = prepare_averages(bound, sample, support, where, validate, weighted=of_weights is not None)
     tasks, dtype = task_shape(prepared), prepared.low.dtype
     delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
-    settings = {"num_tasks": tasks[-1], "bound": chosen.name, "quantity": quantity_of(chosen.name, sample)}
+    settings = {
+        "num_tasks": tasks[-1],
+        "bound": chosen.name,
+        "quantity": quantity_of(chosen.name, sample),
+        "question": "mean",
+    }
     if of_weights is not None:
         weights, largest = prepare_weights(of_weights, tasks, dtype, validate)
         fields = _mean_of_weighted(chosen, prepared, weights, largest, delta)

@@ -49,6 +49,7 @@ class MeanCertificate(Plain):
         quantity: what the mean is of, in words (static).
         source: "sampled", "reweighted" for the tasks of other weights, or "listed" for the mean over a fixed list
             (static).
+        question: which of ``jaxcert.questions`` it answers, by name (static).
         max_weight: of weights, what none of them exceeds, as declared, rounded up, a scalar; None without weights.
 
     Example:
@@ -67,6 +68,7 @@ class MeanCertificate(Plain):
     num_tasks: int = dataclasses.field(metadata={"static": True})
     bound: str = dataclasses.field(metadata={"static": True})
     quantity: str = dataclasses.field(metadata={"static": True})
+    question: str = dataclasses.field(metadata={"static": True})
     source: str = dataclasses.field(default=SAMPLED, metadata={"static": True})
     max_weight: jax.Array | None = None
 

@@ -75,7 +75,8 @@ def certify_mean_difference(
         check_differences(both)
     fields, n = _mean_difference(chosen, both, delta), both.a.returns.shape[-2]
     quantity = difference_of(returns_a, returns_b)
-    return MeanCertificate(**fields, delta=delta, num_tasks=n, bound=bound, quantity=quantity)
+    settings = {"num_tasks": n, "bound": bound, "quantity": quantity, "question": "mean_difference"}
+    return MeanCertificate(**fields, delta=delta, **settings)
 
 
 @functools.partial(jax.jit, static_argnums=0)

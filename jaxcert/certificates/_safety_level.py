@@ -196,7 +196,7 @@ def certify_safety_level(
     wanted = as_row("safety", probability("safety", safety, dtype, "up", validate=validate))
     rounded = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
     settings = {"num_tasks": n, "bound": bound, "method": method, "simultaneous": simultaneous}
-    settings["quantity"] = quantity_of(bound)
+    settings |= {"quantity": quantity_of(bound), "question": "safety_level"}
     if chosen is ATTAINED and beta is None:
         few = equal_rollouts(prepared) and prepared.returns.shape[-1] <= FEW
         if not (simultaneous or few):

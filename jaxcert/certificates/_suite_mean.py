@@ -95,7 +95,7 @@ def certify_suite_mean(
         mean = _of_successes(prepared, delta) if chosen.binary else _of_all_rollouts(prepared, delta, validate)
     fields = _fields(mean, prepared.low)
     settings = {"num_tasks": task_shape(prepared)[-1], "bound": bound, "quantity": quantity_of(bound, returns)}
-    return MeanCertificate(**fields, delta=delta, **settings, source=LISTED)
+    return MeanCertificate(**fields, delta=delta, **settings, question="suite_mean", source=LISTED)
 
 
 @jax.jit

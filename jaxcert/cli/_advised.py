@@ -35,8 +35,7 @@ def advice_of(
     for name, certificate in certificates.items():
         question = QUESTIONS[name]
         if question.advised:
-            each: Any = question.each
-            found[name] = advise(certificate, support=settings["support"], fixed=each, **known)
+            found[name] = advise(certificate, support=settings["support"], **known)
     return found
 
 
@@ -74,7 +73,7 @@ def print_advice(
     for name, entries in advice.items():
         certificate, question = certificates[name], QUESTIONS[name]
         fixed: Any = question.each
-        missing = misses(certificate, safety=wanted, fixed=fixed)
+        missing = misses(certificate, safety=wanted)
         values = getattr(certificate, question.columns[fixed])
         for value, entry, missed in zip(values.tolist(), entries, missing.tolist(), strict=False):
             if entry is not None or missed:

@@ -19,8 +19,7 @@ from jaxcert.cli._reading import column_option
 from jaxcert.cli._settled import Writing, check_distinct, check_new, check_witness
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice
-from jaxcert.questions import QUESTIONS
-from jaxcert.questions._answers import of_type
+from jaxcert.questions import QUESTIONS, question_of
 from jaxcert.report import (
     Protocol,
     ReturnsFile,
@@ -135,7 +134,7 @@ def write_outputs(wanted: Outputs, found: Found) -> None:
 def _records(found: Found, *, witness: bool) -> list[dict[str, Any]]:
     same: dict[str, Any] = {"support": found.settings.get("support"), "data": found.data, "witness": witness}
     return [
-        certificate_record(certificate, question=name, advice=found.advice.get(name), **same)
+        certificate_record(certificate, advice=found.advice.get(name), **same)
         for name, certificate in found.certificates.items()
     ]
 
@@ -143,25 +142,22 @@ def _records(found: Found, *, witness: bool) -> list[dict[str, Any]]:
 def _axes(title: str, found: Found, size: tuple[float, float] | None) -> Any:
     """The curve, with the requested points."""
     certificates = list(found.certificates.values())
-    curve, question = _curve(found)
+    curve = _curve(found)
     shown = certificates if found.asked else []
     points = [pair for c in shown for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
     heading = f"{title}, {curve.num_tasks} tasks"
     with drawing(None, size) as ax:
         curves = {_tables.way(curve): curve}
-        return plot_certificates(curves, points=points, title=heading, question=question.name, ax=ax)
+        return plot_certificates(curves, points=points, title=heading, ax=ax)
 
 
-def _curve(found: Found) -> tuple[Any, Question]:
-    """All steps of the answer, if it has a curve of lower bounds or can be asked at more thresholds; else its rows.
-
-    With it the question that the curve answers: another one than was asked, where it is asked at thresholds.
-    """
-    (name, certificate), *_ = found.certificates.items()
-    question, again = QUESTIONS[name], _at_thresholds(certificate)
-    if found.asked and question.curve is not None and (counts_bounds(certificate) or again):
-        return every_step(found.data, certificate, found.settings), again or question
-    return certificate, question
+def _curve(found: Found) -> Any:
+    """All steps of the answer, if it has a curve of lower bounds or can be asked at more thresholds; else its rows."""
+    certificate, *_ = found.certificates.values()
+    has_steps = counts_bounds(certificate) or _at_thresholds(certificate)
+    if found.asked and question_of(certificate).curve is not None and has_steps:
+        return every_step(found.data, certificate, found.settings)
+    return certificate
 
 
 def every_step(data: ReturnsFile, certificate: Certificate, settings: Mapping[str, Any]) -> Certificate:
@@ -178,14 +174,17 @@ def _at_thresholds(certificate: Certificate) -> Question | None:
 
     None, too, where its own options are not known here, and for soft counts, whose lower bounds are no steps.
     """
-    method, question = METHODS.get(certificate.method), of_type(certificate)[0]
+    method, question = METHODS.get(certificate.method), question_of(certificate)
+    if question.finds_threshold:
+        others = (each for each in QUESTIONS.values() if each.certificate is question.certificate)
+        question = next(each for each in others if not each.finds_threshold)
     chooses = method is not None and method.from_returns is not None and method.from_returns.chooses
     return question if not question.options and (certificate.beta.ndim or chooses) else None
 
 
 def _write_page(path: Path, title: str | None, found: Found, json: Path | None, *, replace: bool) -> None:
-    ((name, first),) = found.certificates.items()
-    page: dict[str, Any] = {"returns": found.data.returns, "where": found.data.where, "question": name}
+    (first,) = found.certificates.values()
+    page: dict[str, Any] = {"returns": found.data.returns, "where": found.data.where}
     page |= {"support": found.settings.get("support"), "wanted": found.wanted}
     page["protocol"] = None if found.protocol is None else found.protocol.digest
     page |= {"facts": returns_facts(found.data.path), "date": datetime.date.today().isoformat()}

@@ -210,12 +210,11 @@ def _write_outputs_of_two(wanted: PairOutputs, found: Comparison) -> None:
     written = Writing()
     if wanted.json:
         facts = {"support": found.settings["support"], "data": found.data[0], "others": found.data[1:]}
-        name = found.question.name
-        record = certificate_record(found.answer, question=name, advice=found.advice.get(name), **facts)
+        record = certificate_record(found.answer, advice=found.advice.get(found.question.name), **facts)
         written.attempt(write_certificates, wanted.json, [record], replace=wanted.force)
     if wanted.plot:
         with drawing(None) as ax:
-            drawn = {"title": wanted.title or ", ".join(found.policies), "question": found.question.name, "ax": ax}
+            drawn = {"title": wanted.title or ", ".join(found.policies), "ax": ax}
             written.attempt(write_plot, wanted.plot, plot_certificates(found.answer, **drawn), replace=wanted.force)
     if wanted.report:
         written.attempt(_write_page, wanted.report, wanted, found)
@@ -225,7 +224,7 @@ def _write_outputs_of_two(wanted: PairOutputs, found: Comparison) -> None:
 def _write_page(path: Path, wanted: PairOutputs, found: Comparison) -> None:
     a, b = align_tasks(*found.data)
     page: dict[str, Any] = {"returns": a.returns, "where": a.where, "data": a, "against": b}
-    page |= {"policies": found.policies, "question": found.question.name, "support": found.settings["support"]}
+    page |= {"policies": found.policies, "support": found.settings["support"]}
     page |= {"title": wanted.title or " against ".join(found.policies), "date": datetime.date.today().isoformat()}
     origins = zip("AB", (returns_facts(each.path) for each in found.data), strict=True)
     page["facts"] = {f"{name} of {of}": value for of, facts in origins for name, value in facts.items()}

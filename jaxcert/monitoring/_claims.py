@@ -19,7 +19,7 @@ from jaxcert.certificates._divergence import DIVERGENCES
 from jaxcert.certificates._figures import ceil_figures, ceil_to, floor_figures, floor_to
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
-from jaxcert.questions._answers import of_type, rows_of
+from jaxcert.questions._answers import question_of, rows_of
 
 _TWO = "the certificate is about the difference of two policies; expected one about one policy"
 
@@ -71,8 +71,7 @@ def claim_of(certificate: Any, *, threshold: float | None = None) -> MonitoredCl
         on a new task from the same distribution, the expected return is at least 500 with probability at least 0.9249
     """
     certificate = getattr(certificate, "certificate", certificate)  # of an adaptive run
-    answered = of_type(certificate)
-    question = next(filter(_is_monitored, answered), answered[0])
+    question = question_of(certificate)
     _check_claims(question)
     if is_difference(getattr(certificate, "quantity", "")):
         raise ValueError(_TWO)

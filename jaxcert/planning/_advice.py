@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import chex
 import numpy as np
@@ -17,8 +17,8 @@ from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import COUNTING, METHODS, counts_bounds
 from jaxcert.planning._advice_on_bounds import Advice, Setting, advice_on, impossible, with_free_beta
 from jaxcert.planning._highest_safety import advice_before, advice_on_level, advice_on_most, advice_on_successes
-from jaxcert.questions import QUESTIONS
-from jaxcert.questions._answers import of_type, sampled
+from jaxcert.questions import QUESTIONS, question_of
+from jaxcert.questions._answers import sampled
 from jaxcert.returns._prepared import Support
 
 
@@ -28,7 +28,6 @@ def advise(
     support: Support,
     num_rollouts: int | None = None,
     safety: float | None = None,
-    fixed: Literal["threshold", "safety"] = "threshold",
     limit: int | None = None,
 ) -> tuple[Advice | None, ...]:
     """Why a certificate says nothing, or less than wanted, and what would help.
@@ -42,9 +41,8 @@ def advise(
         support: (a, b), as it was declared.
         num_rollouts: m, the most rollouts that a task has (of either policy); without it, nothing is said about
             rollouts.
-        safety: the wanted safety at each threshold; by default, any above 0.
-        fixed: ``"safety"`` for a certificate of ``certify_safety_level``, which says nothing where its threshold is the
-            lower end of the support; the wanted safety is the certificate's.
+        safety: the wanted safety at each threshold; by default, any above 0. For ``certify_safety_level``, which says
+            nothing where its threshold is the lower end of the support, it is the certificate's.
         limit: the most thresholds to explain, the first ones that miss; by default all. Each may take a second.
 
     Returns:
@@ -67,51 +65,40 @@ def advise(
     """
     if sampled(certificate) is not certificate:
         raise ValueError("certificate is one of a shift; expected the one of the sampled tasks, and a larger safety")
-    answered = _advised(certificate)
+    question = _advised(certificate)
     if not is_concrete(certificate.safety):
         raise ValueError("certificate is traced; expected one with values, outside of jit and vmap")
     check_single(certificate)
-    if fixed not in {"threshold", *(each.each for each in answered)}:
-        raise ValueError(f"fixed is {fixed!r} of {kind_of(certificate)}, of which thresholds were fixed: 'threshold'")
     if limit is not None:
         check_count("limit", limit)
     wanted = _wanted(safety)
-    finds = _finds_thresholds(certificate, fixed)
-    explain = _explanation(certificate, support, num_rollouts, wanted, finds=finds)
+    explain = _explanation(certificate, support, num_rollouts, wanted, finds=question.finds_threshold)
     if explain is None:
         return (None,) * len(certificate)
-    missed = np.flatnonzero(misses(certificate, safety=safety, fixed=fixed)).tolist()
+    missed = np.flatnonzero(misses(certificate, safety=safety)).tolist()
     found = {place: explain(place) for place in missed[:limit]}
     size = len(certificate) if len(found) == len(missed) else max(found) + 1
     return tuple(found.get(place) for place in range(size))
 
 
-def _advised(certificate: Any) -> list[Question]:
-    """The questions that it may answer, or ValueError if there is no advice on them."""
-    answered = of_type(certificate)
-    if not any(question.advised for question in answered):
-        names = " or ".join(repr(question.name) for question in answered)
+def _advised(certificate: Any) -> Question:
+    """The question that it answers, or ValueError if there is no advice on it."""
+    question = question_of(certificate)
+    if not question.advised:
         known = ", ".join(name for name, question in QUESTIONS.items() if question.advised)
         raise ValueError(
-            f"certificate is {kind_of(certificate)}; on {names} there is no advice; expected one of {known}"
+            f"certificate is {kind_of(certificate)}; on {question.name!r} there is no advice; expected one of {known}"
         )
-    return answered
+    return question
 
 
-def misses(
-    certificate: Certificate, *, safety: float | None = None, fixed: Literal["threshold", "safety"] = "threshold"
-) -> np.ndarray:
+def misses(certificate: Certificate, *, safety: float | None = None) -> np.ndarray:
     """Where less is certified than wanted, of which ``advise`` says why; arguments as there."""
     achieved, code = np.asarray(certificate.safety, np.float64), np.asarray(certificate.status)
-    if _finds_thresholds(certificate, fixed):
+    if question_of(certificate).finds_threshold:
         return code == Status.VACUOUS
     wanted = _wanted(safety)
     return (achieved < wanted if wanted > 0 else achieved <= 0) & (code != Status.INVALID_INPUT)
-
-
-def _finds_thresholds(certificate: Certificate, fixed: str) -> bool:
-    """Whether thresholds were found for what was fixed."""
-    return any(question.finds_threshold for question in of_type(certificate) if question.each == fixed)
 
 
 def _explanation(
@@ -143,8 +130,7 @@ def _explanation(
 def _setting(certificate: Certificate, support: tuple[float, float], num_rollouts: int | None) -> Setting:
     """What the certified end of the certificate was computed with."""
     low, high = support
-    question, *_ = of_type(certificate)
-    difference = is_difference(certificate.quantity)
+    question, difference = question_of(certificate), is_difference(certificate.quantity)
     return Setting(
         COUNTING[certificate.method],
         certificate.num_tasks,

@@ -10,54 +10,32 @@ import numpy as np
 from jaxcert._validation import kind_of
 from jaxcert.certificates import ShiftCertificate, Status, ceil_figures, floor_figures, floor_to, sentence
 from jaxcert.certificates._batch_axes import check_single
-from jaxcert.certificates._certificate import LISTED, is_difference
+from jaxcert.certificates._certificate import is_difference
 from jaxcert.certificates._figures import ceil_to, level_figures
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import METHODS
 from jaxcert.questions._registry import QUESTIONS
 
 
-def question_of(certificate: Any, name: str | None = None, *, each: str | None = None) -> Question:
-    """The question that a certificate answers.
-
-    Args:
-        certificate: the answer; after a shift, the one about the sampled tasks counts.
-        name: of the question, needed where several have answers of this type, as means have.
-        each: what was fixed beforehand, in a word, which may tell them apart, too.
-
-    Returns:
-        The question.
+def question_of(certificate: Any) -> Question:
+    """The question that a certificate answers; after a shift, the one about the sampled tasks counts.
 
     Raises:
-        ValueError: for an answer to none that is known, to another one, or to several.
+        ValueError: for an answer to none that is known; a subclass may mean another thing.
 
     Example:
         >>> import jaxcert
         >>> found = jaxcert.certify(jaxcert.sample_returns("cheetah"), 500.0, support=(0, 1000), delta=0.01)
-        >>> question_of(found, each="threshold").name
+        >>> question_of(found).name
         'safety'
     """
-    answered = of_type(certificate)
-    if name is not None:
-        if name not in {question.name for question in answered}:
-            known = ", ".join(question.name for question in answered)
-            raise ValueError(f"certificate is {kind_of(sampled(certificate))}, which answers {known}; not {name!r}")
-        return QUESTIONS[name]
-    chosen = [question for question in answered if each in (None, question.each)] or answered
-    if len(chosen) > 1:
-        names = ", ".join(question.name for question in chosen)
-        raise ValueError(f"certificate is {kind_of(sampled(certificate))}; expected question=, one of {names}")
-    return chosen[0]
-
-
-def of_type(certificate: Any) -> list[Question]:
-    """The questions whose answers have this type, or ValueError if there is none; a subclass may mean another thing."""
     answer = sampled(certificate)
-    listed = getattr(answer, "source", None) == LISTED
-    found = [each for each in QUESTIONS.values() if each.certificate is type(answer) and each.listed == listed]
-    if not found:
+    of_its_type = {name: each for name, each in QUESTIONS.items() if each.certificate is type(answer)}
+    names = list(of_its_type)
+    name = getattr(answer, "question", names[0] if len(names) == 1 else None)
+    if name not in of_its_type:
         raise ValueError(f"certificate is {kind_of(answer)}, which answers no question that is known here")
-    return found
+    return of_its_type[name]
 
 
 def sampled(certificate: Any) -> Any:

@@ -72,7 +72,7 @@ def _apart_from_rows(record: Mapping[str, Any]) -> dict[str, Any]:
 def _record(record: Mapping[str, Any], found: Any, data: Sequence[ReturnsFile] = ()) -> dict[str, Any]:
     support = support_of(record) if QUESTIONS[record["question"]].has_support else None
     files = {"data": data[0], "others": data[1:]} if data else {}
-    return certificate_record(found, support=support, question=record["question"], **files)
+    return certificate_record(found, support=support, **files)
 
 
 def _of_rows(

@@ -11,7 +11,7 @@ from jaxcert._validation import kind_of
 from jaxcert.certificates import Certificate, Status
 from jaxcert.certificates._batch_axes import check_single
 from jaxcert.certificates._registry import counts_bounds
-from jaxcert.questions._answers import of_type, sampled
+from jaxcert.questions._answers import question_of, sampled
 
 
 def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Certificate:
@@ -74,7 +74,7 @@ def at_bounds(certificate: Certificate, lower_bounds: Any, levels: np.ndarray) -
 
 def curve_of(certificate: Any) -> Callable[[Any, Any, np.ndarray], Any] | None:
     """How the answers of this type are computed at other thresholds; None if they have no curve."""
-    return of_type(certificate)[0].curve
+    return question_of(certificate).curve
 
 
 def thinned(values: np.ndarray, most: int | None) -> np.ndarray:

@@ -178,7 +178,7 @@ def linked(order: np.ndarray) -> np.ndarray:
 def leaderboard_document(found: Leaderboard) -> dict[str, Any]:
     """A document of certificates: of every policy by question, and how they hold together with the order."""
     records = [
-        certificate_record(found.answers[i][asked.name], question=asked.name, data=each, support=_support(asked, found))
+        certificate_record(found.answers[i][asked.name], data=each, support=_support(asked, found))
         for asked in found.board.questions
         for i, each in enumerate(found.data)
     ]

@@ -65,7 +65,7 @@ def _of_settings(record: Mapping[str, Any], locked: Protocol, data: ReturnsFile)
         with warnings.catch_warnings(), precision(dtype):
             warnings.simplefilter("ignore")
             answer = by_protocol(locked, data, dtype)
-            again = certificate_record(answer, support=locked.support, data=data, question=locked.asked)
+            again = certificate_record(answer, support=locked.support, data=data)
     except (ValueError, OverflowError) as error:
         yield f"cannot be computed from these returns: {error}"
         return

@@ -38,8 +38,6 @@ def certificate_record(
     support: tuple[float, float] | None = None,
     data: ReturnsFile | None = None,
     others: Sequence[ReturnsFile] = (),
-    question: str | None = None,
-    fixed: str | None = None,
     advice: Sequence[Advice | None] | None = None,
     witness: bool = False,
 ) -> dict[str, Any]:
@@ -54,8 +52,6 @@ def certificate_record(
         data: the file that the returns were read from.
         others: the files of the other policies, in the order of the function's arguments; at last, for weighted tasks,
             the file of the weights, with one number for each task, without which nothing is verified.
-        question: which question is answered, by its name; needed for means, which answer several.
-        fixed: in place of it, what was fixed before the data were seen, "threshold" or "safety".
         advice: of `jaxcert.planning.advise`, for the rows; each has an entry `advice` then, None where there is none.
             If it is shorter (`limit`), the other rows have no such entry.
         witness: whether each row gets an entry `witness` with what proves it in exact arithmetic (`check_exactly`),
@@ -67,7 +63,7 @@ def certificate_record(
         have an entry `sampled`: what is certified of the sampled tasks.
 
     Raises:
-        ValueError: the certificate is a batch, answers no question that is known or several, or has no rows, as a
+        ValueError: the certificate is a batch no question that is known, or has no rows, as a
             ranking; without a support where one is needed; it is about another number of policies than the question or
             the files. Some of several safety levels that hold together, if delta was divided among all. With
             ``witness``: for an answer that has no such proof, or without ``data``.
@@ -83,7 +79,7 @@ def certificate_record(
         >>> certificate_record(certificate, support=(0.0, 1.0))["rows"][0]["num_violations"]
         0
     """
-    asked = question_of(certificate, question, each=fixed or "threshold")
+    asked = question_of(certificate)
     if asked.has_support and support is None:
         raise ValueError(f"support is not given; the question {asked.name!r} needs (a, b)")
     if support is not None and not asked.has_support:
@@ -145,7 +141,7 @@ def _check_sample(
     """Raise ValueError unless the answer is about as many policies as the question and the files."""
     num_policies = 2 if is_difference(getattr(certificate, "quantity", "")) else 1
     if num_policies not in question.numbers_of_policies:
-        instead = "certify_improvement and certify_mean_difference have records, or fixed='safety' for a level"
+        instead = "certify_improvement and certify_mean_difference have records"
         count = "two policies" if num_policies > 1 else "one policy"
         raise ValueError(f"certificate is about {count}, the question {question.name!r} is not ({instead})")
     num_weights = int(getattr(certificate, "max_weight", None) is not None)

@@ -11,7 +11,7 @@ from jaxcert.bounds._bound import usable
 from jaxcert.bounds._padding import Tasks, padded_tasks
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.certificates._certificate import PROBABILITY_OF_SUCCESS, Certificate
+from jaxcert.certificates._certificate import PROBABILITY_OF_SUCCESS, Certificate, fields_of
 from jaxcert.certificates._compiled import certify_derived, certify_given
 from jaxcert.certificates._soft import SOFT, soft_count
 from jaxcert.numerics._elementary import quotient
@@ -208,13 +208,13 @@ class SequentialCertificate(Certificate, shifts=True):
     """
 
     num_rollouts_used: jax.Array = dataclasses.field(metadata=along("task", "threshold"))
+    question: str = dataclasses.field(default="sequential", kw_only=True, metadata={"static": True})
 
 
 def certificate_of(state: SequentialState, delta: jax.Array) -> SequentialCertificate:
     """The certificate at this moment, for a delta of the state's type."""
     found = certify_given("sequential", BINOMIAL, padded_tasks(state.lower_bounds), state.thresholds, state.beta, delta)
-    fields = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
-    return SequentialCertificate(**fields, num_rollouts_used=state.num_rollouts_used)
+    return SequentialCertificate(**fields_of(found), num_rollouts_used=state.num_rollouts_used)
 
 
 def about_successes(found: SequentialCertificate, successes: bool) -> SequentialCertificate:
@@ -233,5 +233,4 @@ def soft_certificate(state: SequentialState, delta: jax.Array) -> SequentialCert
     wealth = jnp.where(state.valid[..., None], wealth, 0)
     derived = soft_count(wealth, Tasks(state.valid, state.valid.shape[-1]), state.low, state.beta, delta)
     found = certify_derived("sequential", SOFT, derived, state.thresholds, state.beta, delta)
-    fields = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
-    return SequentialCertificate(**fields, num_rollouts_used=state.num_rollouts_used)
+    return SequentialCertificate(**fields_of(found), num_rollouts_used=state.num_rollouts_used)

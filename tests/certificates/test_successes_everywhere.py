@@ -143,8 +143,8 @@ def test_advice_beyond_what_successes_can_show():
     (advice,) = advise(never, support=(0, 1), num_rollouts=10, safety=0.5)
     assert "can certify nothing" in str(advice)
     few = certify_safety_level(X[:4], 0.9, **DELTA)
-    assert misses(few, fixed="safety").tolist() == [True]
-    (advice,) = advise(few, support=(0, 1), num_rollouts=10, fixed="safety")
+    assert misses(few).tolist() == [True]
+    (advice,) = advise(few, support=(0, 1), num_rollouts=10)
     assert advice is not None
     assert advice.tasks_needed == 42
 
@@ -152,11 +152,11 @@ def test_advice_beyond_what_successes_can_show():
 # --- files --------------------------------------------------------------------------------------------------------
 
 RECORDED = {
-    "levels": (certify, "threshold", [0.0, 0.5, 0.8], {}),
-    "given level": (certify, "threshold", [0.5, 0.8], {"beta": 0.1}),
-    "safety": (certify_safety_level, "safety", [0.5, 0.8], {}),
-    "safety at a level": (certify_safety_level, "safety", [0.5, 0.8], {"beta": 0.1}),
-    "simultaneous": (certify_safety_level, "safety", [0.5, 0.8], {"simultaneous": True}),
+    "levels": (certify, [0.0, 0.5, 0.8], {}),
+    "given level": (certify, [0.5, 0.8], {"beta": 0.1}),
+    "safety": (certify_safety_level, [0.5, 0.8], {}),
+    "safety at a level": (certify_safety_level, [0.5, 0.8], {"beta": 0.1}),
+    "simultaneous": (certify_safety_level, [0.5, 0.8], {"simultaneous": True}),
 }
 
 
@@ -171,10 +171,10 @@ def _file(folder, masked: bool):
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("name", RECORDED)
 def test_a_record_is_verified_and_alterations_are_found(tmp_path, name, masked):
-    call, fixed, asked, options = RECORDED[name]
+    call, asked, options = RECORDED[name]
     data = _file(tmp_path, masked)
     found = call(data.returns, asked, support=(0, 1), where=data.where, method="attained", **DELTA, **options)
-    record = certificate_record(found, support=(0, 1), data=data, fixed=fixed)
+    record = certificate_record(found, support=(0, 1), data=data)
     write_certificates(tmp_path / "c.json", [record])
     assert verify(tmp_path / "c.json", tmp_path / "r.npz").differences == ()
     assert record["references"]["attained"] == "jaxcert, theory page, section 12"

@@ -87,7 +87,7 @@ def test_words_are_refused_where_they_are_no_returns(stream, tmp_path):
 
 def test_a_certificate_of_means_is_refused(stream, tmp_path):
     found = jaxcert.certify_mean(jaxcert.sample_returns("cheetah"), support=(0, 1000), delta=0.01)
-    write_certificates(tmp_path / "c.json", [certificate_record(found, support=(0, 1000), question="mean")])
+    write_certificates(tmp_path / "c.json", [certificate_record(found, support=(0, 1000))])
     stream("")
     message = refused("monitor", tmp_path / "c.json", "--state", tmp_path / "m", "--complete")
     assert "the question 'mean'" in message

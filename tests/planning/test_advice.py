@@ -48,7 +48,7 @@ def test_of_an_interval_each_end_has_half_of_delta():
         lower = certify_lower_bounds(np.full(n, 200.0), 150.0, delta=0.005, beta=0.05)
         assert (lower.safety[0] >= 0.9) == enough
     with pytest.raises(ValueError, match="fixed is 'safety' of an IntervalCertificate, of which thresholds were fixed"):
-        advise(found, support=SUPPORT, fixed="safety")
+        advise(found, support=SUPPORT)
 
 
 @pytest.mark.filterwarnings("ignore:.*no policy reaches that:UserWarning")
@@ -141,7 +141,7 @@ def test_nothing_is_said_where_nothing_is_wrong():
 def test_a_safety_level_needs_as_many_tasks_as_it_says(safety, delta):
     """Its beta is free, so that fewer suffice than at 0.05."""
     settings = {"support": SUPPORT, "delta": delta}
-    [advice] = advise(certify_safety_level(best(8, 30), safety, **settings), support=SUPPORT, fixed="safety")
+    [advice] = advise(certify_safety_level(best(8, 30), safety, **settings), support=SUPPORT)
     assert advice is not None
     n = advice.tasks_needed
     assert n is not None
@@ -152,7 +152,7 @@ def test_a_safety_level_needs_as_many_tasks_as_it_says(safety, delta):
 
 def test_a_safety_level_at_a_beta_of_the_user():
     settings = {"support": SUPPORT, "delta": 0.01, "beta": 0.3}
-    [advice] = advise(certify_safety_level(best(20, 30), 0.9, **settings), support=SUPPORT, fixed="safety")
+    [advice] = advise(certify_safety_level(best(20, 30), 0.9, **settings), support=SUPPORT)
     assert advice is not None
     n = advice.tasks_needed
     assert n is not None

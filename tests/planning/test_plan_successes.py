@@ -136,7 +136,7 @@ def test_before_the_trials():
 
 def test_too_few_tasks_for_a_safety_of_successes():
     found = certify_safety_level(np.ones((3, 4), bool), 0.9, delta=0.05)
-    [advice] = advise(found, support=(0, 1), num_rollouts=4, fixed="safety")
+    [advice] = advise(found, support=(0, 1), num_rollouts=4)
     n = advice.tasks_needed
     for size, enough in ((n, True), (n - 1, False)):
         assert (certify_safety_level(np.ones((size, 4), bool), 0.9, delta=0.05).thresholds[0] > 0) == enough
@@ -149,7 +149,7 @@ def test_the_most_that_few_rollouts_certify_is_that_of_their_own_levels(beta):
     def level(safety: float):
         return certify_safety_level(np.ones((3, 4), bool), safety, delta=0.05, beta=beta)
 
-    [advice] = advise(level(0.9), support=(0, 1), num_rollouts=4, fixed="safety")
+    [advice] = advise(level(0.9), support=(0, 1), num_rollouts=4)
     assert [float(level(advice.max_safety + step).thresholds[0]) > 0 for step in (-1e-3, 1e-3)] == [True, False]
 
 

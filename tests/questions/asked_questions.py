@@ -57,7 +57,7 @@ def record(found, name: str, files=None) -> dict:
     support = (0.0, 1.0) if question.has_support else None
     data = [] if files is None else [read_returns(path) for path in (files / "a.npz", *others_of(question, files))]
     first, *others = data or [None]
-    return certificate_record(found, support=support, question=name, data=first, others=others)
+    return certificate_record(found, support=support, data=first, others=others)
 
 
 HEAD = "format_version = 1\ndelta = 0.1\nnum_tasks = 9\nnum_rollouts = 5"

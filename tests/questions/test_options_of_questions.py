@@ -27,7 +27,7 @@ def answers():
 
 def test_an_end_of_the_support_is_needed_where_a_question_has_one(answers):
     with pytest.raises(ValueError, match="question 'mean' needs"):
-        certificate_record(answers["mean"], question="mean")
+        certificate_record(answers["mean"])
     assert "support" not in certificate_record(answers["episode"])["settings"]
     with pytest.raises(ValueError, match="question 'episode' has none"):
         certificate_record(answers["episode"], support=(0.0, 1.0))

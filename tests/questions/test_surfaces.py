@@ -23,7 +23,6 @@ from jaxcert.certificates import Certificate, confidence
 from jaxcert.certificates._headline import headline
 from jaxcert.planning import advise
 from jaxcert.questions import QUESTIONS, question_of, rows_of
-from jaxcert.questions._answers import of_type
 from jaxcert.report import (
     Protocol,
     certificate_record,
@@ -53,7 +52,7 @@ def test_an_answer_has_the_type_and_the_fields_that_are_described(answers, name)
     question, found = QUESTIONS[name], answers[name]
     assert type(found) is question.certificate
     assert question.name == name
-    assert question_of(found, name) is question
+    assert question_of(found) is question
     held = {field.name for field in dataclasses.fields(found)}
     assert set(question.columns.values()) <= held
     assert set(question.settings.values()) <= held
@@ -139,7 +138,7 @@ def test_a_protocol_is_kept_or_refused(files, name, tmp_path):
 @EVERY
 def test_a_page_shows_it_or_refuses(files, answers, name, tmp_path):
     question, support = QUESTIONS[name], (0.0, 1.0) if QUESTIONS[name].has_support else None
-    page = {"returns": A, "support": support, "question": name}
+    page = {"returns": A, "support": support}
     if not question.columns or "weights" in question.inputs:
         with pytest.raises(ValueError, match="a page shows what one policy or two do"):
             write_report(tmp_path / "c.html", answers[name], **page)
@@ -164,7 +163,7 @@ def test_a_page_shows_it_or_refuses(files, answers, name, tmp_path):
 @EVERY
 def test_a_plot_draws_it_or_refuses(answers, name):
     if QUESTIONS[name].has_curve:
-        axes = plot_certificates(answers[name], question=name)
+        axes = plot_certificates(answers[name])
         assert len(axes.lines[0].get_xdata()) == len(answers[name]) + 1
         found = QUESTIONS[name].finds_threshold
         assert [label.startswith("certified") for label in (axes.get_xlabel(), axes.get_ylabel())] == [found, not found]
@@ -175,7 +174,7 @@ def test_a_plot_draws_it_or_refuses(answers, name):
 
 @EVERY
 def test_a_curve_or_words_that_there_is_none(answers, name):
-    if of_type(answers[name])[0].curve is None:
+    if QUESTIONS[name].curve is None:
         with pytest.raises(ValueError, match="which has no curve"):
             step_curve(answers[name])
     else:
@@ -184,7 +183,7 @@ def test_a_curve_or_words_that_there_is_none(answers, name):
 
 @EVERY
 def test_advice_or_words_that_none_is_known(answers, name):
-    if any(question.advised for question in of_type(answers[name])):
+    if QUESTIONS[name].advised:
         assert len(advise(answers[name], support=(0.0, 1.0), num_rollouts=20)) == len(answers[name])
     else:
         known = "safety, safety_level, interval, sequential, improvement"
@@ -254,17 +253,6 @@ def test_an_entry_that_surfaces_would_read_wrongly_is_refused():
         dataclasses.replace(band, settings={**band.settings, "cap": "cap"})
     with pytest.raises(ValueError, match="question 'band': a larger safety has to say more"):
         dataclasses.replace(band, claims={"safety": max})
-
-
-def test_a_mean_does_not_say_which_question_it_answers(answers):
-    with pytest.raises(ValueError, match="expected question=, one of mean, cvar, mean_difference"):
-        certificate_record(answers["mean"], support=(0.0, 1.0))
-    with pytest.raises(ValueError, match="answers mean, cvar, mean_difference; not 'safety'"):
-        certificate_record(answers["mean"], support=(0.0, 1.0), question="safety")
-    with pytest.raises(ValueError, match="has 2 rows; the question 'mean' has one"):
-        certificate_record(answers["cvar"], support=(0.0, 1.0), question="mean")
-    with pytest.raises(ValueError, match="no row for each alpha"):
-        certificate_record(answers["mean"], support=(0.0, 1.0), question="cvar")
 
 
 def test_every_public_certificate_function_is_a_question_or_a_step(answers):

@@ -199,7 +199,7 @@ def test_tasks_that_miss_are_named_the_worst_first_with_their_averages(tmp_path)
 
 def test_a_long_table_is_headed_by_what_was_fixed(tmp_path):
     level = jaxcert.certify_safety_level(RETURNS, np.linspace(0.1, 0.9, 20), **SETTINGS)
-    text = write(tmp_path, level, question="safety_level").read_text()
+    text = write(tmp_path, level).read_text()
     assert "<h2>Safety by safety</h2>" in text
     assert 'aria-label="what is certified, by safety"' in text
     assert "Threshold by threshold" not in text
@@ -212,9 +212,9 @@ def test_it_says_why_a_larger_safety_is_not_certified(tmp_path, certificate):
         (why,) = advise(certificate[0], safety=step, **known)
         assert f"<strong>Why not a safety of {step:g} at threshold 0.25:</strong> {why}.</li>" in text
     level = jaxcert.certify_safety_level(RETURNS, [0.999], **SETTINGS)
-    assert "Why not more at safety 0.9990:" in write(tmp_path, level, question="safety_level").read_text()
+    assert "Why not more at safety 0.9990:" in write(tmp_path, level).read_text()
     mean = jaxcert.certify_mean(RETURNS, **SETTINGS)
-    assert "cannot show" not in write(tmp_path, mean, question="mean").read_text()
+    assert "cannot show" not in write(tmp_path, mean).read_text()
     with pytest.raises(ValueError, match=r"wanted is 1\.5; expected"):
         write(tmp_path, certificate, wanted=1.5)
 
@@ -244,7 +244,7 @@ def test_a_single_point_has_no_legend_and_lower_bounds_have_their_level(tmp_path
 
 def test_a_curve_of_a_safety_level_says_that_the_safety_was_fixed(tmp_path):
     soft = jaxcert.certify(RETURNS, [0.25, 0.5], **SETTINGS, method="soft")  # has no other curve on its page
-    text = write(tmp_path, soft, question="safety_level").read_text()
+    text = write(tmp_path, dataclasses.replace(soft, question="safety_level")).read_text()
     assert "Each point holds for a safety fixed beforehand" in text
     assert "each safety by itself" in text
     assert "threshold by itself" not in text

@@ -94,7 +94,7 @@ def test_a_page_of_two_policies_on_a_list_says_what_its_trials_can_show(tmp_path
 
 def test_a_page_of_a_list_or_a_mean_says_nothing_of_sampling_or_of_bounds_that_it_has_not(tmp_path, certificate):
     mean = jaxcert.certify_suite_mean(RETURNS, **SETTINGS)
-    text = write(tmp_path, mean, question="suite_mean").read_text()
+    text = write(tmp_path, mean).read_text()
     assert "every moment of their sampling" not in text
     assert '<th scope="row">bound</th>' in text
     assert "bound of a task" not in text

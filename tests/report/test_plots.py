@@ -57,14 +57,11 @@ def test_title_alone_states_the_confidence():
 def test_the_axis_that_was_fixed_beforehand_is_named_as_such():
     """Thresholds that were found for a safety were not fixed; the certificates are of one type."""
     found = jaxcert.certify_safety_level(RETURNS, [0.5, 0.8], support=(0, 1), delta=0.1)
-    axes = plot_certificates({"A": found, "B": found}, question="safety_level")
+    axes = plot_certificates({"A": found, "B": found})
     assert axes.get_xlabel() == "certified threshold B"
     assert axes.get_ylabel() == "safety 1−ε, each fixed beforehand"
     together = jaxcert.certify_safety_level(RETURNS, [0.5, 0.8], support=(0, 1), delta=0.1, simultaneous=True)
-    assert plot_certificates(together, question="safety_level").get_ylabel() == "safety 1−ε, all at once"
-    band = jaxcert.certify_band(RETURNS, [0.5], support=(0, 1), delta=0.1)
-    with pytest.raises(ValueError, match="a BandCertificate, which answers band; not 'safety_level'"):
-        plot_certificates({"A": found, "B": band}, question="safety_level")
+    assert plot_certificates(together).get_ylabel() == "safety 1−ε, all at once"
 
 
 def test_a_curve_without_any_width_is_a_point():

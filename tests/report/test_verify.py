@@ -36,10 +36,10 @@ def saved(folder: Path, returns=RETURNS, dtype="float32") -> Path:
     return folder / "returns.npz"
 
 
-def recorded(folder: Path, certify=jaxcert.certify, fixed="threshold", asked=LEVELS, **options) -> Path:
+def recorded(folder: Path, certify=jaxcert.certify, asked=LEVELS, **options) -> Path:
     data = read_returns(saved(folder))
     found = certify(data.returns, asked, **SETTINGS, **options)
-    record = certificate_record(found, support=(0, 1), data=data, fixed=fixed)
+    record = certificate_record(found, support=(0, 1), data=data)
     write_certificates(folder / "c.json", [record], protocol=LOCKED.digest)
     return folder / "c.json"
 
@@ -66,10 +66,9 @@ KINDS = {
     "hoeffding": {"bound": "hoeffding", "beta": 0.1},
     "band": {"certify": jaxcert.certify_band},
     "smallest": {"certify": jaxcert.certify_band, "num_smallest": 8},
-    "safety": {"certify": jaxcert.certify_safety_level, "fixed": "safety", "asked": [0.5, 0.8]},
+    "safety": {"certify": jaxcert.certify_safety_level, "asked": [0.5, 0.8]},
     "simultaneous": {
         "certify": jaxcert.certify_safety_level,
-        "fixed": "safety",
         "asked": [0.5, 0.8],
         "simultaneous": True,
     },
@@ -97,13 +96,10 @@ def test_successes_at_all_thresholds_are_verified(tmp_path, masked):
     data, options = read_returns(tmp_path / "returns.npz"), {**SETTINGS, "where": mask.get("where")}
     band = jaxcert.certify_band(data.returns, [0.3, 0.7], kind="attained_levels", **options)
     levels = jaxcert.certify_safety_level(data.returns, [0.3, 0.6], method="attained", simultaneous=True, **options)
-    records = [
-        certificate_record(found, support=(0, 1), data=data, fixed=fixed)
-        for fixed, found in {"threshold": band, "safety": levels}.items()
-    ]
+    records = [certificate_record(found, support=(0, 1), data=data) for found in (band, levels)]
     assert all(record["rows"][0]["safety"] > 0 for record in records)
     # Both levels hold in one event, so that one of them is as good alone.
-    records.append(certificate_record(levels[0], support=(0, 1), data=data, fixed="safety"))
+    records.append(certificate_record(levels[0], support=(0, 1), data=data))
     write_certificates(tmp_path / "c.json", records)
     assert verify(tmp_path / "c.json", tmp_path / "returns.npz").differences == ()
 
@@ -197,7 +193,7 @@ def test_the_document_claims_nothing_else(tmp_path, change, reason):
     ("options", "reason"),
     [
         ({"beta": 0.25}, "settings beta is 0.25, the protocol gives 0.05"),
-        ({"certify": jaxcert.certify_safety_level, "fixed": "safety", "asked": [0.3]}, "the protocol says none"),
+        ({"certify": jaxcert.certify_safety_level, "asked": [0.3]}, "the protocol says none"),
         ({"certify": jaxcert.certify_band}, "method is equal_local_levels, the protocol says binomial"),
         ({"certify": shifted}, "settings divergence is 'kl', the protocol gives None"),
         ({"asked": LEVELS[:2]}, "thresholds is 0.25, 0.5, the protocol says 0.25, 0.5, 0.99"),

@@ -37,12 +37,12 @@ def next_to(value):
 
 def of_worst(files):
     found = jaxcert.certify_cvar(files[0].returns, [0.25, 0.5], cap=0.65, **SETTINGS)
-    return certificate_record(found, data=files[0], question="cvar", **QUESTION)
+    return certificate_record(found, data=files[0], **QUESTION)
 
 
 def of_level(files):
     found = jaxcert.certify_safety_level(files[0].returns, [0.25, 0.5], **SETTINGS)
-    return certificate_record(found, data=files[0], question="safety_level", **QUESTION)
+    return certificate_record(found, data=files[0], **QUESTION)
 
 
 def of_interval(files):
@@ -84,8 +84,8 @@ def records_of_means(files):
     mean = jaxcert.certify_mean(a.returns, **SETTINGS)
     difference = jaxcert.certify_mean_difference(a.returns, b.returns, **SETTINGS)
     return {
-        "mean": certificate_record(mean, data=a, question="mean", **QUESTION),
-        "mean_difference": certificate_record(difference, data=a, others=[b], question="mean_difference", **QUESTION),
+        "mean": certificate_record(mean, data=a, **QUESTION),
+        "mean_difference": certificate_record(difference, data=a, others=[b], **QUESTION),
     }
 
 
@@ -123,7 +123,7 @@ def test_what_cannot_be_read_is_told_what_the_certificate_is_made_from(tmp_path)
     (tmp_path / "r.csv").write_text("\n".join(["world,seed,score", *rows, ""]))
     columns = {"task": "world", "episode": "seed", "value": "score"}
     data = read_returns(tmp_path / "r.csv", **columns)
-    record = certificate_record(jaxcert.certify_mean(data.returns, **SETTINGS), data=data, question="mean", **QUESTION)
+    record = certificate_record(jaxcert.certify_mean(data.returns, **SETTINGS), data=data, **QUESTION)
     write_certificates(tmp_path / "c.json", [record])
     (tmp_path / "folder").mkdir()
     made = "c.json is made from the file r.csv (task from 'world', episode from 'seed', value from 'score')"
@@ -136,7 +136,7 @@ def test_what_cannot_be_read_is_told_what_the_certificate_is_made_from(tmp_path)
         verify(tmp_path / "c.json", tmp_path / "r.csv", task="maze")
     np.savez(tmp_path / "a.npz", returns=RETURNS)
     of_arrays = certificate_record(
-        jaxcert.certify_mean(RETURNS, **SETTINGS), data=read_returns(tmp_path / "a.npz"), question="mean", **QUESTION
+        jaxcert.certify_mean(RETURNS, **SETTINGS), data=read_returns(tmp_path / "a.npz"), **QUESTION
     )
     write_certificates(tmp_path / "c.json", [of_arrays])
     with pytest.raises(ValueError, match=r"is made from the file a.npz \(arrays without columns\)"):

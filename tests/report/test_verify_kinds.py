@@ -23,14 +23,14 @@ SHIFTS = [
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", [name for name in KINDS if name != "shift"])
 def test_every_kind_after_every_shift(tmp_path, name, dtype):
-    options = {"certify": jaxcert.certify, "fixed": "threshold", "asked": LEVELS, **KINDS[name]}
-    certify, fixed, asked = (options.pop(key) for key in ("certify", "fixed", "asked"))
+    options = {"certify": jaxcert.certify, "asked": LEVELS, **KINDS[name]}
+    certify, asked = (options.pop(key) for key in ("certify", "asked"))
     data = read_returns(saved(tmp_path, dtype=dtype))
     with x64_context(dtype == "float64"):
         sampled = certify(data.returns, asked, **SETTINGS, **options)
         shifts = SHIFTS if dtype == "float32" else SHIFTS[-1:]
         found = [sampled if shift is None else jaxcert.certify_shift(sampled, **shift) for shift in shifts]
-        records = [certificate_record(each, support=(0, 1), data=data, fixed=fixed) for each in found]
+        records = [certificate_record(each, support=(0, 1), data=data) for each in found]
     write_certificates(tmp_path / "c.json", records)
     verified = verify(tmp_path / "c.json", tmp_path / "returns.npz")
     assert verified.differences == ()
@@ -65,7 +65,7 @@ def test_a_part_of_levels_that_hold_together_has_no_record_of_other_thresholds()
     """They follow from the division of delta among all of them, which a record of a part does not hold."""
     safeties, settings = [0.3, 0.5, 0.6, 0.7, 0.8], {"simultaneous": True, "support": (0, 1), "delta": 0.1}
     levels = jaxcert.certify_safety_level(RETURNS, safeties, **settings)
-    assert len(certificate_record(levels, support=(0, 1), fixed="safety")["rows"]) == 5
+    assert len(certificate_record(levels, support=(0, 1))["rows"]) == 5
     refused = []
     for place, safety in enumerate(safeties):
         part = levels[place]
@@ -73,7 +73,7 @@ def test_a_part_of_levels_that_hold_together_has_no_record_of_other_thresholds()
         refused.append(float(alone.thresholds[0]) != float(part.thresholds[0]))
         if refused[-1]:
             with pytest.raises(ValueError, match="some of several safety levels that hold together"):
-                certificate_record(part, support=(0, 1), fixed="safety")
+                certificate_record(part, support=(0, 1))
         else:
-            assert certificate_record(part, support=(0, 1), fixed="safety")["rows"]
+            assert certificate_record(part, support=(0, 1))["rows"]
     assert any(refused)

@@ -21,7 +21,7 @@ def of_safeties(folder, returns, support):
     np.savez(folder / "returns.npz", returns=returns.astype(np.float32))
     data = read_returns(folder / "returns.npz")
     found = jaxcert.certify_safety_level(data.returns, [0.5, 0.8], support=support, delta=0.05)
-    record = certificate_record(found, support=support, data=data, fixed="safety")
+    record = certificate_record(found, support=support, data=data)
     write_certificates(folder / "c.json", [record])
     return [row["threshold"] for row in record["rows"]]
 
@@ -66,7 +66,7 @@ def of_two(folder, question, support, **options):
     data = [read_returns(folder / f"{name}.npz") for name in "ab"]
     fixed = {"safety_level": [0.5], "mean_difference": None}[question]
     found = ask(QUESTIONS[question], data, fixed, {"support": support, "delta": 0.05, **options})
-    return certificate_record(found, support=support, data=data[0], others=data[1:], question=question)
+    return certificate_record(found, support=support, data=data[0], others=data[1:])
 
 
 @pytest.mark.parametrize("support", [(0.0, 1000.0), (-500.0, 500.0), (5000.0, 5010.0)])

@@ -183,9 +183,8 @@ def test_returns_beyond_the_support_as_written_have_none(tmp_path):
 def test_what_has_no_witness_is_refused_in_words(files, ask, words):
     returns, _ = files
     found = ask(returns.returns)
-    fixed = "safety" if "levels" in words else None
     with pytest.raises(ValueError, match=words):
-        record(found, returns, fixed=fixed)
+        record(found, returns)
 
 
 def test_two_policies_and_certificates_without_a_file_are_refused(files):

@@ -55,7 +55,7 @@ def check_of(
     table, read = _table(data)
     if read is not data and max(map(len, table.splitlines())) > _MOST_DIGITS:
         return f"some returns have more than {_MOST_DIGITS} decimals"
-    asked: dict[str, Any] = {"support": support, "data": read, "question": question.name}
+    asked: dict[str, Any] = {"support": support, "data": read}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", UserWarning)  # of a row that is not proven

@@ -43,7 +43,6 @@ def write_report(
     *,
     returns: chex.Array,
     support: tuple[float, float] | None = None,
-    question: str | None = None,
     where: chex.Array | None = None,
     tasks: Sequence[Any] | None = None,
     wanted: float | None = None,
@@ -74,7 +73,6 @@ def write_report(
             batch it is one element, `certificate[0, 7]`, with its returns, `returns[0, 7]`.
         returns: float[n, m], from which it was computed; of two policies those of A.
         support: (a, b), as declared; None for a question that needs none.
-        question: its name, needed where several have answers of this type, as means have.
         where: bool[n, m], which rollouts count; all by default.
         tasks: the names of the tasks, [n]; by default the labels in the file, or their places, from 0.
         wanted: a safety, of which the page says why it is not certified; by default the next of a few usual ones.
@@ -112,7 +110,7 @@ def write_report(
         True
     """
     check_suffix(path, [".html"])
-    asked = question_of(certificate, question, each="threshold")
+    asked = question_of(certificate)
     check_policies(certificate, asked, against)
     rows = [row["sentence"] for row in rows_of(certificate, asked)]
     if wanted is not None:

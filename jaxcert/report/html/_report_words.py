@@ -74,7 +74,7 @@ def reasons_of(
         return [(f"all tasks at {each} {at}", why) for at, why in zip(fixed, whys, strict=False) if why]
     for i in range(min(num_rows, MOST_HEADLINES)):
         step = None if question.finds_threshold else _next(float(certificate.safety[i]), wanted)
-        known = {"support": sample.support, "num_rollouts": sample.num_rollouts, "fixed": each}
+        known = {"support": sample.support, "num_rollouts": sample.num_rollouts}
         (why,) = advise(certificate[i], safety=step, **known)
         if why is not None:
             found.append((f"{'more' if step is None else f'a safety of {step:g}'} at {each} {fixed[i]}", str(why)))

@@ -11,7 +11,6 @@ from jaxcert.baselines import PlugInEstimate
 from jaxcert.certificates import Certificate, confidence
 from jaxcert.certificates._question import Question
 from jaxcert.questions import question_of
-from jaxcert.questions._answers import of_type
 from jaxcert.report.plots._axes import GREY, as_point, drawing, dress, name, styles
 from jaxcert.report.plots._seed_spread import (
     Quantiles,
@@ -36,7 +35,6 @@ def plot_certificates(
     band: str = "",
     quantiles: Quantiles = (0, 1),
     title: str = "",
-    question: str | None = None,
     ax: Any = None,
 ) -> Any:
     r"""Draw the certified safety of one or several certificates as step curves.
@@ -54,8 +52,6 @@ def plot_certificates(
             the band shows how the certificates vary; it is no confidence band, and the median is no certificate.
         quantiles: lower and upper end of the band, shares of the batch; by default from the least to the largest.
         title: text before the confidence in the title, such as the name of the task distribution.
-        question: the name of the one that all of them answer. It says which axis was fixed beforehand: by default the
-            thresholds; for "safety_level", whose certificates are of the same type, the safety.
         ax: axes of matplotlib to draw in; by default the axes of a new figure, for one column of a paper.
 
     Returns:
@@ -63,7 +59,7 @@ def plot_certificates(
 
     Raises:
         ValueError: no certificate, one of no share of tasks (a mean, say), or certificates with different delta; one
-            that answers no question that is known, or not the one that is named; a batch without `band`, or over
+            that answers no question that is known; a batch without `band`, or over
             several axes.
         ImportError: matplotlib is missing (`pip install 'jaxcert[plot]'`).
 
@@ -84,7 +80,7 @@ def plot_certificates(
     band = singular(band)
     claim = _claim(named, band)
     check_quantiles(quantiles, band or "seed")
-    asked = [question_of(one, question, each="threshold") for one in named.values() if _holds(one)]
+    asked = [question_of(one) for one in named.values() if _holds(one)]
     left = min([float(certificate.thresholds.min()) for certificate in named.values()] + [x for x, _ in points])
     with drawing(ax) as ax:
         ax.margins(x=0.02)
@@ -122,7 +118,7 @@ def _claim(certificates: Mapping[str, Certificate], band: str) -> str:
     if not certificates:
         raise ValueError("certificates is empty, expected at least one to draw")
     for certificate in certificates.values():
-        if _holds(certificate) and not of_type(certificate)[0].has_curve:
+        if _holds(certificate) and not question_of(certificate).has_curve:
             raise ValueError(f"certificates hold {kind_of(certificate)}; expected certificates of a share of new tasks")
     if band and not any(certificate.batch_shape for certificate in certificates.values()):
         raise ValueError(f"band is {band!r}; expected a batch of certificates to draw the spread of")
