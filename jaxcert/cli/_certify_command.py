@@ -14,9 +14,11 @@ from jaxcert.cli._certify_run import Source, Wish, certify_returns
 from jaxcert.cli._options import (
     EpisodeColumn,
     Quiet,
+    Report,
     Size,
     Strict,
     TaskColumn,
+    TasksInReport,
     Title,
     ValueColumn,
     Witness,
@@ -109,9 +111,8 @@ def certify_file(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw certified safety there (.png, .svg, .pdf).")
     ] = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a page to read, print and send (.html).")
-    ] = None,
+    report: Report = None,
+    tasks_in_report: TasksInReport = False,
     require: Annotated[
         float | None,
         typer.Option(
@@ -134,5 +135,5 @@ def certify_file(
     columns, folder = (task_column, episode_column, value_column), FolderOptions(num_bins, across, processes)
     source = Source(file, folder, columns, unfinished, strict)
     wish = Wish(settings, listed, {"mean": mean, "each-task": each_task}, wanted, require)
-    outputs = Outputs(json, plot, report, title, plot_size, force, witness)
+    outputs = Outputs(json, plot, report, title, plot_size, force, witness, tasks_in_report)
     certify_returns(source, wish, protocol, outputs, quiet=quiet)

@@ -29,13 +29,13 @@ from jaxcert.report import (
     document_text,
     plot_certificates,
     read_returns,
-    returns_facts,
     step_curve,
     write_certificates,
     write_report,
 )
 from jaxcert.report._curve import thinned
 from jaxcert.report._recompute import ask
+from jaxcert.report.html._report_tables import shown_facts
 from jaxcert.report.plots._axes import drawing
 
 # Points of a curve: more take a record of megabytes, and no eye tells them apart.
@@ -53,6 +53,7 @@ class Outputs(NamedTuple):
         size: of the plot, in inches.
         force: whether to replace files that exist.
         witness: whether the record has witnesses.
+        names: whether the page names single tasks by their labels.
     """
 
     json: Path | None
@@ -62,6 +63,7 @@ class Outputs(NamedTuple):
     size: tuple[float, float] | None
     force: bool
     witness: bool
+    names: bool
 
     @property
     def to_stdout(self) -> bool:
@@ -127,7 +129,7 @@ def write_outputs(wanted: Outputs, found: Found) -> None:
             written.attempt(write_certificates, wanted.json, records, protocol=digest, replace=wanted.force)
     if wanted.report:
         json = None if wanted.to_stdout else wanted.json
-        written.attempt(_write_page, wanted.report, wanted.title, found, json, replace=wanted.force)
+        written.attempt(_write_page, wanted.report, wanted, found, json)
     written.check()
 
 
@@ -182,16 +184,17 @@ def _at_thresholds(certificate: Certificate) -> Question | None:
     return question if not question.options and (certificate.beta.ndim or chooses) else None
 
 
-def _write_page(path: Path, title: str | None, found: Found, json: Path | None, *, replace: bool) -> None:
+def _write_page(path: Path, wanted: Outputs, found: Found, json: Path | None) -> None:
     (first,) = found.certificates.values()
     page: dict[str, Any] = {"returns": found.data.returns, "where": found.data.where}
     page |= {"support": found.settings.get("support"), "wanted": found.wanted}
     page["protocol"] = None if found.protocol is None else found.protocol.digest
-    page |= {"facts": returns_facts(found.data.path), "date": datetime.date.today().isoformat()}
+    page["tasks"] = found.data.tasks if wanted.names else None
+    page |= {"facts": shown_facts(found.data.path), "date": datetime.date.today().isoformat()}
     if json is not None:
         page["verify_command"] = verify_command(json, [found.data.path.name], found.columns, found.protocol_file)
-    page |= {"is_curve": not found.asked, "replace": replace}
-    write_report(path, first, title=title, data=found.data, findings=found.findings, **page)
+    page |= {"is_curve": not found.asked, "replace": wanted.force}
+    write_report(path, first, title=wanted.title, data=found.data, findings=found.findings, **page)
 
 
 def verify_command(

@@ -17,8 +17,10 @@ from jaxcert.cli._compared_several import BoardOutputs, print_leaderboard, refus
 from jaxcert.cli._options import (
     EpisodeColumn,
     Quiet,
+    Report,
     Strict,
     TaskColumn,
+    TasksInReport,
     Title,
     ValueColumn,
     columns_of,
@@ -89,9 +91,8 @@ def compare_files(
     unfinished: Unfinished = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a certificate file there.")] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw certified safety by margin there.")] = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a page to read, print and send (.html).")
-    ] = None,
+    report: Report = None,
+    tasks_in_report: TasksInReport = False,
     title: Title = None,
     require: Annotated[
         float | None,
@@ -121,7 +122,7 @@ def compare_files(
     asked = asked_of_two(question, given, options, _ASKED, listed=listed, words=words)
     numbers = fixed_numbers(asked, given, options)
     check_required(require, asked)
-    wanted = PairOutputs(json, plot, report, title, force)
+    wanted = PairOutputs(json, plot, report, title, force, tasks_in_report)
     found = compared(
         files,
         asked,

@@ -34,11 +34,11 @@ from jaxcert.report import (
     certificate_record,
     check_figure_path,
     plot_certificates,
-    returns_facts,
     write_certificates,
     write_report,
 )
 from jaxcert.report._recompute import ask
+from jaxcert.report.html._report_tables import shown_facts
 from jaxcert.report.plots._axes import drawing
 from jaxcert.returns._columns import Columns
 from jaxcert.returns._prepared import is_successes
@@ -110,13 +110,16 @@ def _by_numbers(given: Mapping[str, Any], options: Mapping[str, Any], known: Map
 
 
 class PairOutputs(NamedTuple):
-    """Which files are wanted: record, plot and page; their title, and whether files that exist are replaced."""
+    """Which files are wanted: record, plot and page; their title, whether files that exist are replaced, and whether
+    the page names single tasks.
+    """
 
     json: Path | None
     plot: Path | None
     report: Path | None
     title: str | None
     force: bool
+    names: bool
 
     def check(self, files: Sequence[Path], question: Question) -> None:
         """Raise beforehand for files that could not be written, or exist and may not be replaced."""
@@ -226,7 +229,8 @@ def _write_page(path: Path, wanted: PairOutputs, found: Comparison) -> None:
     page: dict[str, Any] = {"returns": a.returns, "where": a.where, "data": a, "against": b}
     page |= {"policies": found.policies, "support": found.settings["support"]}
     page |= {"title": wanted.title or " against ".join(found.policies), "date": datetime.date.today().isoformat()}
-    origins = zip("AB", (returns_facts(each.path) for each in found.data), strict=True)
+    page["tasks"] = a.tasks if wanted.names else None
+    origins = zip("AB", (shown_facts(each.path) for each in found.data), strict=True)
     page["facts"] = {f"{name} of {of}": value for of, facts in origins for name, value in facts.items()}
     if wanted.json:
         page["verify_command"] = verify_command(wanted.json, found.policies, found.columns)

@@ -18,10 +18,11 @@ from jaxcert.cli._asking import check_listed
 from jaxcert.cli._certify_outputs import verify_command
 from jaxcert.cli._reading import read_file, told
 from jaxcert.cli._settled import Writing, check_distinct, check_new, completed, has_zeros_and_ones, missing_examples
-from jaxcert.report import ReturnsFile, document_text, returns_facts
+from jaxcert.report import ReturnsFile, document_text
 from jaxcert.report._leaderboard import Board, Leaderboard, leaderboard_document, names_of, order_of
 from jaxcert.report._recompute import ask
 from jaxcert.report.html import write_leaderboard
+from jaxcert.report.html._report_tables import shown_facts
 from jaxcert.returns import align_tasks
 from jaxcert.returns._columns import Columns
 from jaxcert.returns._rows import how_many
@@ -132,7 +133,7 @@ def _write(wanted: BoardOutputs, found: Leaderboard, columns: Mapping[str, str |
         written.attempt(write_whole, wanted.json, content, replace=wanted.force)
     if wanted.report:
         page: dict[str, Any] = {"title": wanted.title, "date": datetime.date.today().isoformat()}
-        page["facts"] = [returns_facts(each.path) for each in found.data]
+        page["facts"] = [shown_facts(each.path) for each in found.data]
         if wanted.json:
             page["verify_command"] = verify_command(wanted.json, found.names, columns)
         written.attempt(write_leaderboard, wanted.report, found, replace=wanted.force, **page)

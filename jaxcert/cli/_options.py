@@ -123,6 +123,17 @@ def level(text: str) -> float | str:
         raise typer.BadParameter(f"{text!r} is not a number, or {AUTO!r}.") from None
 
 
+Report = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write a page to read, print and send (.html): what is certified, settings and figures. It has none of "
+        "the returns and no labels of tasks.",
+    ),
+]
+TasksInReport = Annotated[
+    bool, typer.Option("--tasks-in-report", help="Name single tasks on the page by their labels in the file.")
+]
 Title = Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the plot, before the confidence.")]
 Size = Annotated[
     tuple[float, float] | None,

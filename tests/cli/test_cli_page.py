@@ -1,5 +1,6 @@
 """The page of the command line: where the returns come from, and the command that checks it."""
 
+import hashlib
 import html
 import re
 import shlex
@@ -8,7 +9,8 @@ import numpy as np
 import pytest
 from cli_harness import command
 
-from jaxcert.report import write_returns
+import jaxcert
+from jaxcert.report import read_returns, write_report, write_returns
 
 RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
 SETTINGS = ("--support", 0, 1, "--delta", 0.05, "--threshold", 0.5)
@@ -26,12 +28,66 @@ def command_shown(text: str) -> list[str]:
 
 @pytest.mark.parametrize("suffix", [".npz", ".parquet"])
 def test_what_the_file_says_of_its_origin(tmp_path, suffix):
-    facts = {"policy": "<mine>", "environment": "cheetah", "seed": 12345}
+    facts = {"environment": "<cheetah>", "seed": 12345, "operator": "jane", "host": "lab-7"}
     write_returns(tmp_path / f"r{suffix}", RETURNS, facts=facts)
     text = page(tmp_path, tmp_path / f"r{suffix}")
-    for name, value in (("policy", "&lt;mine&gt;"), ("environment", "cheetah"), ("seed", "12345")):
+    for name, value in (("environment", "&lt;cheetah&gt;"), ("seed", "12345")):
         assert f'<th scope="row">{name}</th><td>{value}</td>' in text
+    assert "jane" not in text
+    assert "lab-7" not in text
     assert re.search(r"for new tasks, \d{4}-\d\d-\d\d<", text)
+
+
+ASKED = {
+    "certify": [
+        ("--sampled", "--threshold", 0.5),
+        ("--suite", "--threshold", 0.5),
+        ("--suite", "--threshold", 0.3, "--each-task"),
+        ("--sampled", "--mean"),
+    ],
+    "compare": [("--sampled", "--mean"), ("--suite", "--each-task", "--support", 0, 1, "--threshold", 0)],
+}
+
+
+@pytest.fixture(scope="module")
+def private(tmp_path_factory):
+    """Trials of two policies, in a table that holds more than is to be sent."""
+    folder, rng = tmp_path_factory.mktemp("secret_folder"), np.random.default_rng(0)
+    for name, share in (("a", 0.9), ("b", 0.4)):
+        rows = [
+            f"secret{i},{j},{'pass' if rng.random() < share else 'fail'},Secret Doe,secret@example.org,/home/secret/{j}"
+            for i in range(30)
+            for j in range(5)
+        ]
+        (folder / f"{name}.csv").write_text("\n".join(["task,trial,success,name,email,path", *rows, ""]))
+    return folder
+
+
+@pytest.mark.parametrize(("verb", "asked"), [(verb, each) for verb, asked in ASKED.items() for each in asked])
+def test_a_page_holds_no_returns_no_other_columns_and_names_only_on_request(private, tmp_path, verb, asked):
+    files = [private / "a.csv", private / "b.csv"][: 2 if verb == "compare" else 1]
+    for names in ((), ("--tasks-in-report",)):
+        path = tmp_path / f"{len(names)}.html"
+        status, _, err = command(verb, *files, *asked, "--delta", 0.1, "--report", path, *names)
+        assert status == 0, err
+        text = path.read_text().replace(*("secret", "") if names else ("", ""))
+        assert "secret" not in text.lower()
+        assert "pass" not in re.sub(r"which\s+passes", "", text)
+        assert hashlib.sha256(files[0].read_bytes()).hexdigest() in text
+        assert "<script" not in text
+
+
+def test_a_page_that_is_there_stays_in_python_too(private, tmp_path):
+    data = read_returns(private / "a.csv")
+    found = jaxcert.certify(data.returns, 0.5, delta=0.1)
+    page = {"returns": data.returns, "support": (0, 1), "data": data}
+    write_report(tmp_path / "c.html", found, **page)
+    before = (tmp_path / "c.html").read_text()
+    with pytest.raises(FileExistsError, match="exists, and is not replaced; expected another name, or replace=True"):
+        write_report(tmp_path / "c.html", found, **page, title="another")
+    assert (tmp_path / "c.html").read_text() == before
+    write_report(tmp_path / "c.html", found, **page, title="another", replace=True)
+    assert "another" in (tmp_path / "c.html").read_text()
 
 
 def test_what_others_keep_under_that_name_is_no_fact(tmp_path):
@@ -55,7 +111,7 @@ def test_the_command_shown_verifies(tmp_path, monkeypatch):
     status, out, err = command(*arguments)
     assert (status, err) == (0, "")
     assert out == "verified: 1 certificate, 1 statement\n"
-    assert "jaxcert verify" not in page(tmp_path, "./-a b.csv", *options[:-3], "--force")
+    assert "<pre>jaxcert verify" not in page(tmp_path, "./-a b.csv", *options[:-3], "--force")
 
 
 def test_a_command_names_no_column_that_is_as_usual(tmp_path):

@@ -30,7 +30,6 @@ from jaxcert.report import check_certificate, check_exactly, check_trials, run_r
 from jaxcert.report._exact_check import run_exactly
 from jaxcert.report._witnesses import check_witnessed
 from jaxcert.report.check_certificate import Number
-from jaxcert.report.html._report_check import check_of
 from jaxcert.rollouts import Trials, load_adaptive
 from jaxcert.sequential import init
 from jaxcert.sequential._rule import calibrated_goals
@@ -438,7 +437,6 @@ def test_returns_alone_have_no_witness_and_no_page_that_checks_itself():
     question = QUESTIONS["sequential"]
     with pytest.raises(ValueError, match="'sequential' has no witnesses; expected run_record, with the log"):
         check_witnessed(question)
-    assert check_of(None, question, None, None, 1) == "its tasks stop by themselves, and what proves it is their log"
 
 
 def test_verify_says_what_reads_the_witnesses(cases):

@@ -45,7 +45,9 @@ def certificate():
 
 
 def write(folder, certificate, **options):
-    write_report(folder / "report.html", certificate, **{"returns": RETURNS, "support": (0, 1), **options})
+    write_report(
+        folder / "report.html", certificate, **{"returns": RETURNS, "support": (0, 1), "replace": True, **options}
+    )
     return folder / "report.html"
 
 

@@ -21,7 +21,9 @@ def from_array(returns):
 
 
 def write(folder, certificate, **options):
-    write_report(folder / "report.html", certificate, **{"returns": RETURNS, "support": (0, 1), **options})
+    write_report(
+        folder / "report.html", certificate, **{"returns": RETURNS, "support": (0, 1), "replace": True, **options}
+    )
     return folder / "report.html"
 
 

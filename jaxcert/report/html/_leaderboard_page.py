@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-from jaxcert._files import check_suffix, write_whole
+from jaxcert._files import check_absent, check_suffix, write_whole
 from jaxcert._version import __version__
 from jaxcert.certificates import ceil_figures, confidence
 from jaxcert.report._document import assumptions_of
@@ -25,7 +25,7 @@ def write_leaderboard(
     facts: Sequence[Mapping[str, Any]] | None = None,
     date: str | None = None,
     verify_command: str | None = None,
-    replace: bool = True,
+    replace: bool = False,
 ) -> None:
     """Write a leaderboard as one page of HTML, which needs no other file and no network.
 
@@ -33,17 +33,18 @@ def write_leaderboard(
         path: the file, `.html`.
         found: what is certified.
         title: heading of the page; by default the names of the policies.
-        facts: what is known of the origin of each policy's returns, as of `returns_facts`.
+        facts: what is to be shown of the origin of each policy's returns.
         date: of the certificates, as it is to be shown.
         verify_command: what to type to compute the certificates again.
-        replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
+        replace: whether to replace a file that exists.
 
     Raises:
-        FileExistsError: with `replace=False`, for a file that exists.
+        FileExistsError: for a file that exists, unless it is to be replaced.
         ValueError: another suffix, or no file can be written there.
         ImportError: without jinja2 (`pip install 'jaxcert[cli]'`).
     """
     check_suffix(path, [".html"])
+    check_absent(path, replace=replace)
     columns, board = found.table, found.board
     origins = [_origin(each, one) for each, one in zip(found.data, facts or [{}] * len(found.data), strict=True)]
     page = template("leaderboard.html.j2").render(

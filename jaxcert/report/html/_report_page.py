@@ -1,12 +1,13 @@
 """The page: what it shows, and the file."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
 import chex
 
-from jaxcert._files import check_suffix, write_whole
+from jaxcert._files import check_absent, check_suffix, write_whole
 from jaxcert._validation import check_open_unit
 from jaxcert._version import __version__
 from jaxcert.certificates import confidence
@@ -15,8 +16,7 @@ from jaxcert.diagnostics import Finding
 from jaxcert.questions import question_of, rows_of
 from jaxcert.report._document import assumptions_of
 from jaxcert.report._readers import ReturnsFile
-from jaxcert.report.html._report_check import check_of
-from jaxcert.report.html._report_sample import Sample, check_policies, sample_of
+from jaxcert.report.html._report_sample import Sample, check_policies, names_of, sample_of
 from jaxcert.report.html._report_tables import (
     TOGETHER,
     alone,
@@ -34,7 +34,6 @@ from jaxcert.report.html._templates import template
 from jaxcert.returns import Returns
 
 _MOST_SENTENCES = 5
-_NO_CHECK = "a certificate of two policies has no witnesses"
 
 
 def write_report(
@@ -56,9 +55,12 @@ def write_report(
     date: str | None = None,
     verify_command: str | None = None,
     is_curve: bool = False,
-    replace: bool = True,
+    replace: bool = False,
 ) -> None:
-    """Write a certificate as one page of HTML, which needs no other file and no network.
+    """Write a certificate as one page of HTML, to read, print and send, which needs no other file and no network.
+
+    It holds what is certified, settings and figures. It has no single return, no name of a task that is not given
+    here, and of a file its name and its SHA-256.
 
     The page has the statement as a headline and in full, the curve of certified safety and the bounds of all tasks
     where the certificate counts them, the tasks that are not shown to reach the threshold by name, why no more is
@@ -74,7 +76,8 @@ def write_report(
         returns: float[n, m], from which it was computed; of two policies those of A.
         support: (a, b), as declared; None for a question that needs none.
         where: bool[n, m], which rollouts count; all by default.
-        tasks: the names of the tasks, [n]; by default the labels in the file, or their places, from 0.
+        tasks: the names of the tasks, [n], to be shown where single tasks are, such as `data.tasks`; by default their
+            places, from 0.
         wanted: a safety, of which the page says why it is not certified; by default the next of a few usual ones.
         title: heading of the page, such as the name of policy and tasks; by default the name of the file. The window is
             called by it and the headline.
@@ -84,15 +87,15 @@ def write_report(
         policies: what A and B are called; by default by the names of their files.
         findings: of `jaxcert.diagnostics.diagnose`; None if it was not called.
         protocol: the digest of the protocol that was locked beforehand.
-        facts: what is known of the origin of the returns, such as policy and seed: of `returns_facts`, or your own.
+        facts: what is to be shown of the origin of the returns, such as policy and seed.
         date: of the certificate, as it is to be shown.
         verify_command: what to type to compute the certificate again, such as `jaxcert verify out.json returns.npz`.
         is_curve: whether the thresholds come from the data, as in `step_curve`. Then the page has no sentence for any
             of them, unless all hold together: a threshold that is chosen after a look at the curve is not certified.
-        replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
+        replace: whether to replace a file that exists.
 
     Raises:
-        FileExistsError: with `replace=False`, for a file that exists.
+        FileExistsError: for a file that exists, unless it is to be replaced.
         ValueError: a batch of certificates, one of another kind (a ranking, of other tasks), of two policies without
             the returns or the names of both, returns of other tasks, another number of names, a safety outside (0, 1),
             another suffix, or no file can be written there.
@@ -110,14 +113,15 @@ def write_report(
         True
     """
     check_suffix(path, [".html"])
+    check_absent(path, replace=replace)
     asked = question_of(certificate)
     check_policies(certificate, asked, against)
+    if asked.takes("tasks"):  # whose sentences name them
+        certificate = dataclasses.replace(certificate, tasks=names_of(tasks, certificate.num_tasks))
     rows = [row["sentence"] for row in rows_of(certificate, asked)]
     if wanted is not None:
         check_open_unit("wanted", wanted)
-    named = getattr(certificate, "tasks", None) if data is None else data.tasks
-    called = named if tasks is None else tasks
-    sample = sample_of(certificate.num_tasks, returns, where, support, called, against, policies, data)
+    sample = sample_of(certificate.num_tasks, returns, where, support, tasks, against, policies, data)
     locked = {} if protocol is None else {"protocol, locked beforehand": protocol}
     fixed = 0 if is_curve and not _holds_together(certificate) else len(rows)
     page = template("report.html.j2").render(
@@ -129,7 +133,7 @@ def write_report(
         settings=settings_table(certificate, asked, sample, [data, against]) | locked,
         facts=facts_table(facts or {}),
         verify_command=verify_command,
-        check=_NO_CHECK if against is not None else check_of(certificate, asked, support, data, fixed),
+        has_witness=asked.witness is not None and against is None,
         findings=findings,
     )
     write_whole(path, page.encode("utf-8", "backslashreplace"), replace=replace)

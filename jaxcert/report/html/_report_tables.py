@@ -4,6 +4,7 @@ import contextlib
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from jaxcert.certificates._registry import COUNTING, METHODS, counts_bounds
 from jaxcert.questions._answers import texts_of
 from jaxcert.report._curve import step_curve, thinned
 from jaxcert.report._readers import ReturnsFile
+from jaxcert.report._returns import returns_facts
 from jaxcert.report.html._report_sample import Sample
 from jaxcert.report.plots import plot_bounds, plot_certificates
 from jaxcert.report.plots._axes import COLOURS, GREY, GRID, place_legend
@@ -139,6 +141,8 @@ def _svg(ax: Any) -> str:
 _MOST_ROWS, _ENDS = 1000, 10
 _LONGEST_FACT = 300
 _FACTS = {"policy_sha256": "policy, SHA-256", "deterministic": "deterministic policy", "num_tasks": "tasks"}
+# What a page may show of the facts that a file holds, which may be any.
+_SHOWN = (*_FACTS, "environment", "num_rollouts", "episode_length", "precision", "versions", "seed")
 
 
 def certified_table(certificate: Any, question: Question) -> list[dict[str, str]]:
@@ -201,6 +205,11 @@ def _setting(value: Any) -> str:
 
 def _level(beta: Any) -> str:
     return "" if beta is None else AUTO if beta.ndim else level_figures(beta)
+
+
+def shown_facts(path: Path) -> dict[str, Any]:
+    """What a page may show of the origin of a file's returns."""
+    return {name: value for name, value in returns_facts(path).items() if name in _SHOWN}
 
 
 def facts_table(facts: Mapping[str, Any]) -> dict[str, str]:
