@@ -18,8 +18,8 @@ from jaxcert.certificates._certificate import (
 from jaxcert.certificates._divergence import DIVERGENCES
 from jaxcert.certificates._figures import ceil_figures, ceil_to, floor_figures, floor_to
 from jaxcert.certificates._question import Question
-from jaxcert.questions import QUESTIONS
-from jaxcert.questions._answers import question_of, rows_of
+from jaxcert.questions import QUESTIONS, question_of
+from jaxcert.questions._answers import rows_of, sampled
 
 _TWO = "the certificate is about the difference of two policies; expected one about one policy"
 
@@ -30,7 +30,8 @@ class MonitoredClaim(NamedTuple):
     Attributes:
         threshold: B.
         epsilon: the risk that is claimed, in (0, 1).
-        delta: failure probability of the claim; 0 for one that is not from data.
+        delta: failure probability of the claim, whichever of several thresholds was chosen; 0 for one that is not from
+            data.
         words: the claim, as the certificate says it; by default in plain words.
     """
 
@@ -51,6 +52,10 @@ def claim_of(certificate: Any, *, threshold: float | None = None) -> MonitoredCl
 
     A certificate of weighted tasks, or of a shift, is monitored by the risk that it claims for those tasks, and an
     adaptive run by its certificate.
+
+    Whoever chooses one of several thresholds has seen what is certified of each, and that any of them fails is more
+    likely than that a single one does: t thresholds that hold each by itself fail with probability at most t delta.
+    Thresholds that hold together (``certify_band``, simultaneous safety levels) may be chosen at no cost.
 
     Args:
         certificate: of one policy, at thresholds or safety levels; or an adaptive run.
@@ -75,7 +80,8 @@ def claim_of(certificate: Any, *, threshold: float | None = None) -> MonitoredCl
     _check_claims(question)
     if is_difference(getattr(certificate, "quantity", "")):
         raise ValueError(_TWO)
-    return _lower_end(_claim(rows_of(certificate, question), float(certificate.delta), threshold))
+    together = sampled(certificate).simultaneous
+    return _lower_end(_claim(rows_of(certificate, question), float(certificate.delta), threshold, together=together))
 
 
 def claim_of_record(record: Mapping[str, Any], *, threshold: float | None = None) -> MonitoredClaim:
@@ -104,7 +110,8 @@ def claim_of_record(record: Mapping[str, Any], *, threshold: float | None = None
     _check_claims(QUESTIONS[name])
     if record.get("others"):
         raise ValueError(_TWO)
-    found = _claim(record["rows"], record["settings"]["delta"], threshold)
+    together = record["settings"].get("simultaneous") is True
+    found = _claim(record["rows"], record["settings"]["delta"], threshold, together=together)
     _check_words(found.words, _chosen(record["rows"], threshold), _new_tasks(record))
     return _lower_end(found)
 
@@ -166,8 +173,15 @@ def _is_monitored(question: Question) -> bool:
     return not question.listed and question.risk_of == "task" and {"threshold", "epsilon"} <= set(question.columns)
 
 
-def _claim(rows: list[Any], delta: float, threshold: float | None) -> MonitoredClaim:
+def _claim(rows: list[Any], delta: float, threshold: float | None, *, together: bool) -> MonitoredClaim:
+    """The claim of the row that was chosen; ``together``: whether all rows hold with probability 1 - delta."""
     row = _chosen(rows, threshold)
+    any_fails = delta if together else len(rows) * delta
+    if not any_fails < 1:
+        raise ValueError(
+            f"{len(rows)} thresholds that hold each by itself at delta {ceil_figures(delta)} leave no confidence in "
+            "one that was chosen among them; expected a certificate of one threshold, or a band"
+        )
     if not 0 < row["epsilon"] < 1:
         shown = floor_figures(row["threshold"])
         raise ValueError(
@@ -175,7 +189,7 @@ def _claim(rows: list[Any], delta: float, threshold: float | None) -> MonitoredC
             "a claim about no task, or about all, is not monitored"
         )
     words = row["sentence"].split(": ", 1)[-1].split(" (")[0].rstrip(".")
-    return MonitoredClaim(row["threshold"], row["epsilon"], delta, words)
+    return MonitoredClaim(row["threshold"], row["epsilon"], any_fails, words)
 
 
 def _chosen(rows: list[Any], threshold: float | None) -> Mapping[str, Any]:

@@ -19,13 +19,47 @@ def test_the_claim_of_a_certificate_is_that_of_its_record():
     found = jaxcert.certify(RETURNS, [200.0, 300.0], **SETTINGS)
     for threshold, epsilon in zip([200.0, 300.0], np.asarray(found.epsilon, np.float64).tolist(), strict=True):
         claim = claim_of(found, threshold=threshold)
-        assert (claim.threshold, claim.epsilon, claim.delta) == (threshold, epsilon, float(found.delta))
+        assert (claim.threshold, claim.epsilon, claim.delta) == (threshold, epsilon, 2 * float(found.delta))
         assert claim.words in found._sentence([200.0, 300.0].index(threshold))
         assert claim_of_record(certificate_record(found, support=(0, 1000)), threshold=threshold) == claim
     with pytest.raises(ValueError, match="has 2 thresholds; expected threshold, one of 200, 300"):
         claim_of(found)
     with pytest.raises(ValueError, match="threshold is 250; expected one of the certificate's, 200, 300"):
         claim_of(found, threshold=250)
+
+
+def test_a_threshold_that_is_chosen_after_a_look_costs_delta_for_each():
+    """By simulation: of five rows, each wrong in 10 % of samples at most, the boldest is wrong far more often."""
+    rng, thresholds, n, delta = np.random.default_rng(0), np.linspace(0.1, 0.9, 5), 40, 0.1
+    performances = rng.random((4000, n))
+    k = np.sum(performances[..., None] < thresholds, axis=1)
+    risks = np.asarray(jaxcert.binomial_epsilon(np.arange(n + 1), n, 0.0, delta))[k]
+    boldest = np.argmax(thresholds - risks, axis=1)  # true risks are the thresholds
+    wrong = np.mean(np.take_along_axis(risks, boldest[:, None], axis=1)[:, 0] < thresholds[boldest])
+    found = jaxcert.certify(
+        performances[0][:, None].astype(np.float32), thresholds, support=(0, 1), delta=delta, beta=0.5
+    )
+    assert delta * 1.5 < wrong <= claim_of(found, threshold=0.1).delta == pytest.approx(5 * delta)
+
+
+def test_thresholds_that_hold_together_may_be_chosen_at_no_cost():
+    levels = {"simultaneous": True, **SETTINGS}
+    for found in (
+        jaxcert.certify_band(RETURNS, [200.0, 300.0], **SETTINGS),
+        jaxcert.certify_band(RETURNS > 300, [0.2, 0.4], delta=0.05),
+        jaxcert.certify_safety_level(RETURNS, [0.3, 0.5], **levels),
+    ):
+        one = float(found.thresholds[0])
+        claim = claim_of(found, threshold=one)
+        assert claim.delta == float(found.delta)
+        assert (
+            claim_of_record(certificate_record(found, support=(0, 1) if one < 1 else (0, 1000)), threshold=one) == claim
+        )
+    each = jaxcert.certify_safety_level(RETURNS, [0.3, 0.5], **SETTINGS)
+    assert claim_of(each, threshold=float(each.thresholds[0])).delta == 2 * float(each.delta)
+    many = jaxcert.certify(RETURNS, np.linspace(100.0, 300.0, 30), **SETTINGS)
+    with pytest.raises(ValueError, match="30 thresholds that hold each by itself at delta 0"):
+        claim_of(many, threshold=100)
 
 
 def test_shifted_and_weighted_certificates_are_monitored_by_what_they_claim():
