@@ -51,8 +51,9 @@ _LISTED = rf"{_START}on (?:at least ([0-9]+) of these|all of these) ([0-9]+) tas
 _NOTHING = rf"{_START}nothing is certified about (?:how many of these [0-9]+ tasks have )?an? {_OF} of at least {_N}\."
 _COLUMNS = {"threshold", "safety", "epsilon", "num_violations", "num_valid", "safety_upper", "num_below", "num_good"}
 _COLUMNS |= {"beta", "status", "sentence", "witness", "advice"}
-Case = namedtuple("Case", "tasks low high delta settings binary")  # the returns of each task, a, b or None, ...
-WRONG = ValueError, LookupError, TypeError, AttributeError, ArithmeticError, OSError, csv.Error
+# The returns of each task, a, b or None, the part of delta that a side of a row has, all of it, ...
+Case = namedtuple("Case", "tasks low high delta whole settings binary")
+WRONG = ValueError, LookupError, TypeError, AttributeError, ArithmeticError, OSError, csv.Error, RecursionError
 READING: Any = dict.fromkeys(("parse_float", "parse_int", "parse_constant"), Number)
 READING |= {"object_pairs_hook": lambda held: _need(len(dict(held)) == len(held), "a name twice") or dict(held)}
 
@@ -127,7 +128,7 @@ def said(row: Any, case: Case, pattern: str, claims: bool) -> list[Fraction]:
     match = re.fullmatch(rf"{pattern if claims else _NOTHING}(?: \({_ADVICE}\))?", row["sentence"])
     numbers = [_number(Number(text)) for text in (match.groups() if match else ()) if text]
     _need(len(numbers) > 0, "its sentence says something else than its numbers")
-    _need(numbers[0] <= 1 - _number(case.settings["delta"]), "its sentence has a confidence of more than 1 - delta")
+    _need(0 <= numbers[0] <= 1 - case.whole, "its sentence has a confidence that is not from 0 to 1 - delta")
     _need(case.binary or "probability of success" not in row["sentence"], "its sentence is about returns of 0 and 1")
     return numbers[1:] if claims else []
 
@@ -136,6 +137,7 @@ def share_of_new_tasks(row: Any, case: Case, proof: Callable[..., tuple[list, li
     """Check a row with a safety at a threshold, and the upper end if it has one: P[J < B] and P[J >= B] are at most."""
     safety, epsilon, threshold = (_number(row[name]) for name in ("safety", "epsilon", "threshold"))
     upper = _number(row["safety_upper"]) if "safety_upper" in row else Fraction(1)
+    _need(min(safety, epsilon, upper) >= 0 and max(safety, epsilon, upper) <= 1, "it has what is no probability")
     _need(abs(safety + epsilon - 1) < Fraction(1, 2**20), "safety is not 1 - epsilon")
     end = rf" a probability between {_N} and {_N}\." if "safety_upper" in row else rf" probability at least {_N}\."
     shown = said(row, case, _NEW + end, claims=safety > 0 or upper < 1) or [threshold, safety]
@@ -143,6 +145,7 @@ def share_of_new_tasks(row: Any, case: Case, proof: Callable[..., tuple[list, li
     beta = case.settings["beta"] if isinstance(case.settings.get("beta"), Number) else row["beta"]
     sides = [("num_violations", row.get("witness"), case, min(epsilon, 1 - safety), threshold, beta)]
     if upper < 1:
+        _need(case.settings.get("complete") is True, "it has an upper end, and whole rollouts were not declared")
         above, ends = _number(row["witness"]["upper"]["threshold"]), case.low + case.high
         _need(above <= min(shown[0], threshold) and above < case.high, "its upper end is of a larger threshold")
         mirror = case._replace(tasks=[[ends - x for x in task] for task in case.tasks])
@@ -208,10 +211,12 @@ def _case(record: Any, read: Callable[[Any], tuple[list, str]], statements: dict
     found = [len(tasks), min(sizes := [*map(len, tasks)]), max(sizes), sum(sizes)]
     _need(stated == found, f"its numbers of tasks and rollouts are {[*map(str, stated)]}, of the returns {found}")
     low, high = _number(settings["support"][0]), settings["support"][1] and _number(settings["support"][1])
+    delta = _number(settings["delta"])
+    _need(0 < delta < 1 and (high is None or low < high), "its delta is no probability, or its support is empty")
     for i, task in enumerate(task or [low] for task in tasks):
         _need(low <= min(task) and (high is None or max(task) <= high), f"task {i + 1} has a return beyond the support")
     binary = (low, high) == (0, 1) and all(x in (0, 1) for task in tasks for x in task)
-    return Case(tasks, low, high, _number(settings["delta"]), settings, binary)
+    return Case(tasks, low, high, delta, delta, settings, binary)
 
 
 def read_csv(content: bytes, columns: Any) -> tuple[list[list[Fraction]], str]:

@@ -25,7 +25,7 @@ from fractions import Fraction
 from functools import partial
 from hashlib import sha256
 from itertools import accumulate
-from json import loads
+from json import dumps, loads
 from math import lcm, prod
 from typing import Any
 
@@ -126,17 +126,27 @@ def check(document: bytes, read: Callable) -> Iterator[tuple[bool | None, str]]:
     yield from check_with(document, returns, {"sequential": ("threshold", partial(share_at_declared, rule))})
 
 
+def chained(line: bytes, before: str, number: int) -> str:
+    """The hash of an entry and of all before it, which the entry holds."""
+    entry = loads(line)
+    held, plain = entry["chain"], {name: value for name, value in entry.items() if name != "chain"}
+    _need(held == sha256((before + dumps(plain)).encode()).hexdigest(), f"line {number} of the log has another hash")
+    return held
+
+
 def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, dict[str, Any]]:
     """The returns of each task, up to the line with which a log has that SHA-256; it; and what was declared."""
     first, *lines = (content.removesuffix(b"\n") + b"\n").splitlines(keepends=True)
-    seen, declared, where = sha256(first), loads(first, **READING), {}
+    seen, declared, where, chain = sha256(first), loads(first, **READING), {}, chained(first, "", 1)
+    names = declared["tasks"]
     _need(declared["format"] == LOG, "it is no log of trials")
-    tasks: dict[str, dict[str, Fraction]] = {name: {} for name in declared["tasks"]}
+    _need(len({name.strip() for name in names}) == len(names), "labels of tasks are equal, or differ in blanks alone")
+    tasks: dict[str, dict[str, Fraction]] = {name: {} for name in names}
     for i, line in enumerate(lines, start=1):
         if seen.hexdigest() == wanted:
             break
         seen.update(line)
-        entry = loads(line, **READING)
+        entry, chain = loads(line, **READING), chained(line, chain, i + 1)
         _need(
             _number(entry["number"]) == i, f"line {i + 1} of the log has the number {entry['number']}: one is missing"
         )
