@@ -41,7 +41,8 @@ def read_file(path: Path, *, strict: bool = False, unfinished: float | None = No
                 "--episode-column, and make a file of each policy and of each group of tasks if a column tells them "
                 f"apart; otherwise: {typed_with(added)}"
             ) from error
-        if unread or not _can_be_read(path, **options) or (expected.get("episode") and _holds_returns(path, options)):
+        is_known = all(value for name, value in expected.items() if name != "episode")
+        if unread or not (is_known and _can_be_read(path, **options)) or _may_leave_out(path, options, expected):
             raise ValueError(
                 f"{error}; expected {_listed(added)} with the names of such columns, of a table with one row per trial"
             ) from error
@@ -56,6 +57,11 @@ def _has_single_rollouts(path: Path, options: dict[str, Any]) -> bool:
             return read_returns(path, **options).most_rollouts == 1
         except ValueError:
             return False
+
+
+def _may_leave_out(path: Path, options: dict[str, Any], expected: dict[str, str | None]) -> bool:
+    """Whether returns may have been guessed to be what tells the rollouts of a task apart."""
+    return bool(expected.get("episode")) and _holds_returns(path, options)
 
 
 def _can_be_read(path: Path, **options: Any) -> bool:

@@ -12,8 +12,9 @@ import numpy as np
 
 from jaxcert._archive import damage_told, read_arrays, whole_array
 from jaxcert._extras import import_extra
-from jaxcert.returns._columns import Columns, tells_apart
+from jaxcert.returns._columns import Columns
 from jaxcert.returns._frames import arrange_table, check_names
+from jaxcert.returns._pooled import is_looked_at
 from jaxcert.returns._rows import Returns
 
 
@@ -173,7 +174,7 @@ def read_parquet(content: bytes, wanted: Columns) -> tuple[Returns, list[str]]:
         file = parquet.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
         names = file.schema_arrow.names
         columns = check_names(names, wanted)
-        table = file.read(columns=[name for name in names if name in columns or tells_apart(name)])
+        table = file.read(columns=[name for name in names if name in columns or is_looked_at(name)])
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"cannot be read as Parquet, damaged or cut short ({error})") from error
     return arrange_table(table, columns), names

@@ -16,6 +16,7 @@ from jaxcert.report._episodes import read_csv, read_npy, read_npz, read_parquet,
 from jaxcert.report.formats import FORMATS, Read, read_content, read_folder
 from jaxcert.returns import Returns
 from jaxcert.returns._columns import Columns
+from jaxcert.returns._pooled import strictly
 from jaxcert.returns._rows import check_missing
 
 _ARRAYS = {".npz": read_npz, ".npy": read_npy}
@@ -183,7 +184,8 @@ def _of_file(path: Path, columns: Columns, unfinished: float | None, strict: boo
                 f"unfinished is {unfinished}; expected None: arrays and tables mark no rollout as unfinished"
             )
         text = unpacked(content) if kind == ".csv.gz" else content
-        found, names = _read(kind, text, columns)
+        with strictly(strict):
+            found, names = _read(kind, text, columns)
     if kind.startswith(".csv") and not text.endswith((b"\n", b"\r")):
         if strict:
             raise ValueError(f"{path}: {_MAYBE_CUT}; expected a line ending")

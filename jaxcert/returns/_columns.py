@@ -4,7 +4,7 @@ import decimal
 import functools
 import numbers
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,42 +61,30 @@ _OTHER_NAMES = ("task",), ("episode", "trial", "rollout", "attempt"), ("return",
 # Words in the names of columns, by what such a column may be, where the usual names are missing.
 _WORDS_OF = {
     "task": "task problem question instance env environment scenario case maze map world level item puzzle goal",
-    "episode": "episode trial rollout attempt run seed try epoch repeat repetition rep sample iteration round",
+    "episode": "episode trial rollout attempt run seed try repeat repetition rep sample",
     "value": "return score success successes passed pass reward solved resolved correct result outcome performance",
 }
 _LIKE = {part: frozenset(words.split()) for part, words in _WORDS_OF.items()}
-# A task has rows of each of several policies, or groups have tasks of the same names.
-_APART = frozenset(
-    ("agent", "model", "policy", "method", "algorithm", "algo", "checkpoint", "baseline", "variant", "config", "prompt")
-    + ("suite", "group", "split", "domain", "category", "benchmark", "dataset")
-)
 
 
 def _words(name: Any) -> set[str]:
     return set(re.findall("[a-z]+", str(name).lower()))
 
 
-def tells_apart(name: Any) -> bool:
-    """Whether a column of that name may tell policies or groups of tasks apart."""
-    return bool(_words(name) & _APART)
-
-
-def guessed(names: Sequence[Any], columns: Columns) -> dict[str, str | None]:
+def guessed(names: Sequence[Any], columns: Columns, is_other: Callable[[Any], bool]) -> dict[str, str | None]:
     """For each missing column one of the table that may be meant, by its name; None where no episodes are.
 
-    The rows of a task would be of several policies, if what tells these apart were taken for its trials.
+    ``is_other``: which columns are none of these, by their names.
     """
-    left = [str(name) for name in names if name not in columns]
+    left = [str(name) for name in names if name not in columns and not is_other(name)]
     parts = [part for part, name in columns._asdict().items() if name is not None and name not in names]
     found: dict[str, str | None] = dict.fromkeys(parts)
     for part in parts:
         found[part] = next((name for name in left if _words(name) & _LIKE[part]), None)
         left = [name for name in left if name != found[part]]
     for part in parts:
-        others = [name for name in left if not tells_apart(name)]
-        if found[part] is None and part != "episode" and others:
-            found[part] = others[0]
-            left.remove(others[0])
+        if found[part] is None and part != "episode" and left:
+            found[part] = left.pop(0)
     return found
 
 

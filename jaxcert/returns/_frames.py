@@ -2,14 +2,14 @@
 
 import dataclasses
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from jaxcert.returns._columns import Columns, NotNamedError, guessed, in_double, tells_apart
+from jaxcert.returns._columns import Columns, NotNamedError, guessed, in_double
+from jaxcert.returns._pooled import check_no_curve, check_one_policy, is_looked_at, strictly
 from jaxcert.returns._rows import Returns, arrange, check_missing, padded
 from jaxcert.returns._sample import refuse_summary
 
@@ -168,10 +168,12 @@ def from_frame(
     Raises:
         ValueError: a column is missing or occurs twice, or several could be meant; there are no rows; an entry is
             empty, not a number or not finite, or no word like the first one; a pair of task and episode occurs twice;
-            with ``strict``, rollouts are missing.
+            the columns are those of a learning curve; rows of the same task differ in a column that tells policies or
+            conditions apart by its name. With ``strict`` for what is warned of.
 
     Warns:
-        UserWarning: without ``strict``, some tasks have fewer rollouts than others.
+        UserWarning: without ``strict``, some tasks have fewer rollouts than others, or each task has every word of a
+            column equally often, as those of policies or conditions that are pooled.
 
     Example:
         >>> import pandas
@@ -180,7 +182,8 @@ def from_frame(
         array([[ True, False],
                [ True,  True]])
     """
-    found = arrange_table(frame, Columns(task, episode, value))
+    with strictly(strict):
+        found = arrange_table(frame, Columns(task, episode, value))
     check_missing(found, strict=strict)
     return found
 
@@ -191,25 +194,9 @@ def arrange_table(table: Any, wanted: Columns) -> Returns:
     task, episode, value = (None if name is None else _column(table[name]) for name in names)
     assert task is not None
     assert value is not None
-    _warn_of_policies(table, names, task)
+    every = getattr(table, "column_names", table.columns)
+    check_one_policy(names, every, task, lambda name: _column(table[name]))
     return arrange(names, task, episode, value)
-
-
-def _warn_of_policies(table: Any, names: Columns, task: np.ndarray) -> None:
-    """Warn of a column that may tell policies apart, if rows of a task differ in it: they become one policy here."""
-    for name in [
-        name for name in getattr(table, "column_names", table.columns) if name not in (names.task, names.value)
-    ]:
-        if not tells_apart(name):
-            continue
-        rows = set(zip(task.tolist(), _column(table[name]).tolist(), strict=True))
-        if len(rows) > len({label for label, _ in rows}):
-            warnings.warn(
-                f"rows of the same task differ in column {name!r}: if it tells policies or groups of tasks apart, all "
-                "of them are taken for one policy here; expected a table of each",
-                UserWarning,
-                stacklevel=4,
-            )
 
 
 def _column(series: Any) -> np.ndarray:
@@ -243,6 +230,7 @@ def check_names(names: list[Any], columns: Columns, hint: str = "") -> Columns:
     missing = [name for name in wanted if name not in names]
     twice = [name for name in wanted if names.count(name) > 1]
     found = ", ".join(repr(name)[:42] for name in names[:12]) + (", ..." if len(names) > 12 else "")
+    check_no_curve(names, columns, missing)
     if missing and _is_wide(names, columns):
         raise ValueError(
             f"has no column {', '.join(missing)}; found {found}, which look like a column for each trial; "
@@ -251,7 +239,7 @@ def check_names(names: list[Any], columns: Columns, hint: str = "") -> Columns:
         )
     if missing:
         message = f"has no column {', '.join(missing)}; found {found or 'none'}{hint}"
-        example = guessed(names, columns)
+        example = guessed(names, columns, is_looked_at)
         meant = {*columns, *example.values()}
         unread = [str(name) for name in names if str(name) not in meant] if example.get("episode", "") is None else []
         raise NotNamedError(message, example, unread)
