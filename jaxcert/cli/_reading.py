@@ -41,7 +41,7 @@ def read_file(path: Path, *, strict: bool = False, unfinished: float | None = No
                 "--episode-column, and make a file of each policy and of each group of tasks if a column tells them "
                 f"apart; otherwise: {typed_with(added)}"
             ) from error
-        is_known = all(value for name, value in expected.items() if name != "episode")
+        is_known = all(expected.get(name, name) for name in ("task", "value"))
         if unread or not (is_known and _can_be_read(path, **options)) or _may_leave_out(path, options, expected):
             raise ValueError(
                 f"{error}; expected {_listed(added)} with the names of such columns, of a table with one row per trial"
