@@ -10,4 +10,9 @@ def import_extra(module: str, extra: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
-        raise ImportError(f"{package} is needed for this: pip install 'jaxcert[{extra}]'") from error
+        raise ImportError(f"{package} is needed for this: {installing(extra)}") from error
+
+
+def installing(extra: str) -> str:
+    """What installs an extra, in a checkout: no release is on an index yet."""
+    return f"pip install '.[{extra}]' in the checkout of jaxcert"

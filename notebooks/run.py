@@ -24,8 +24,8 @@ NOTEBOOKS = (
 # What a notebook imports beyond the extra "notebooks", and what to install for it.
 NEEDS = {
     "gymnasium": ("gymnasium", "gymnasium"),
-    "brax_training": ("brax", "jaxcert[brax,notebooks]"),
-    "from_plan_to_report": ("jsonschema_rs", "jaxcert[cli,notebooks]"),
+    "brax_training": ("brax", ".[brax,notebooks]"),
+    "from_plan_to_report": ("jsonschema_rs", ".[cli,notebooks]"),
 }
 _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 _LONGEST_CELL = 600  # seconds

@@ -262,3 +262,13 @@ def test_commands_of_robots_run():
                 pytest.skip(f"no drawing here: {outcome.err}")
             assert outcome.status == 0, outcome.err
     assert {path.name for path in Path.cwd().iterdir()} == {"returns.parquet", "video.mp4"}
+
+
+def test_nothing_is_installed_by_name():
+    """No release is on an index: what is said to be installed is a checkout, or a file that was made in one."""
+    places = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "notebooks").glob("*.ipynb")]
+    places += [*(ROOT / "jaxcert").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py"), ROOT / "notebooks" / "run.py"]
+    by_name = re.compile(r"pip install [\\\"'`-]*(?:-[a-z]+ )*[\\\"']*jaxcert")
+    assert [str(path) for path in places if by_name.search(path.read_text())] == []
+    in_code = [path.name for path in (ROOT / "jaxcert").rglob("*.py") if "pip install" in path.read_text()]
+    assert in_code == ["_extras.py"]

@@ -60,7 +60,7 @@ def test_begins_with_a_title_and_what_to_install(name):
     title, _, paragraph, *_ = notebook.cells[0].source.split("\n", 3)
     assert title.startswith("# ")
     assert paragraph
-    _, package = NEEDS.get(name, ("jaxcert", "jaxcert[notebooks]"))
+    _, package = NEEDS.get(name, ("jaxcert", ".[notebooks]"))
     first = code(notebook)[0].source.split("\n")[0]
     assert first.startswith("# pip install ")
     assert package in first
@@ -107,8 +107,8 @@ def test_runs_again(name, tmp_path):
 
 
 def test_what_is_missing_is_said(monkeypatch):
-    monkeypatch.setitem(NEEDS, "quickstart", ("no_such_module", "jaxcert[none]"))
-    assert missing("quickstart") == "no_such_module is missing: pip install 'jaxcert[none]'"
+    monkeypatch.setitem(NEEDS, "quickstart", ("no_such_module", ".[none]"))
+    assert missing("quickstart") == "no_such_module is missing: pip install '.[none]'"
     assert missing("bridge_world") is None
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from benchmarks.paper.experiment import Experiment, write
 from benchmarks.paper.experiments import EXPERIMENTS
+from jaxcert._extras import installing
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -43,7 +44,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _run(experiment: Experiment, out: Path, *, full: bool) -> str:
     if experiment.needs is not None and importlib.util.find_spec(experiment.needs[0]) is None:
-        return f"skipped: needs pip install 'jaxcert[{experiment.needs[1]}]'"
+        return f"skipped: needs {installing(experiment.needs[1])}"
     begin = time.perf_counter()
     found = experiment.run(full)
     found = found._replace(lines=list(found.lines))

@@ -28,7 +28,7 @@ class Monitor:
         path: a file of ``Monitor.start``.
 
     Raises:
-        ImportError: without filelock (``pip install 'jaxcert[io]'``).
+        ImportError: without filelock (extra ``io``).
         OSError: if the file cannot be read.
         ValueError: for anything else than such a file: a line that is damaged, altered, inserted or missing before
             others. Lines that are missing at the end are not found.
@@ -92,7 +92,7 @@ class Monitor:
 
         Raises:
             FileExistsError: for a file that exists.
-            ImportError: without filelock (``pip install 'jaxcert[io]'``).
+            ImportError: without filelock (extra ``io``).
             ValueError: as ``init``, or if no file can be written there.
         """
         declared = declare(

@@ -41,7 +41,7 @@ def read_certificate(path: str | PathLike[str]) -> dict[str, Any]:
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: it is no certificate file, one of another version, or cut short; the message names the place.
-        ImportError: without jsonschema-rs (`pip install 'jaxcert[cli]'`).
+        ImportError: without jsonschema-rs (extra `cli`).
 
     Example:
         >>> import pathlib, tempfile

@@ -215,7 +215,7 @@ class Protocol:
         Raises:
             FileExistsError: there is a file of that name.
             ValueError: no file can be written there.
-            ImportError: without tomli-w (`pip install 'jaxcert[cli]'`).
+            ImportError: without tomli-w (extra `cli`).
         """
         text = import_extra("tomli_w", "cli").dumps({"format_version": _FORMAT_VERSION, **self._entries()})
         write_new(path, text.encode("utf-8"))

@@ -144,7 +144,7 @@ def read_returns(
             alone; with `strict`, rollouts are missing or the file may be cut short; rollouts are unfinished, or
             `unfinished` is larger than another return or for a file that marks none; a file holds one task. Each
             message names the file, the place and what was expected.
-        ImportError: a `.parquet`, `.csv`, `.csv.gz` or `.eval` file without pyarrow (`pip install 'jaxcert[io]'`).
+        ImportError: a `.parquet`, `.csv`, `.csv.gz` or `.eval` file without pyarrow (extra `io`).
 
     Warns:
         UserWarning: without `strict`, some tasks have fewer rollouts than others, or a CSV file may be cut short.

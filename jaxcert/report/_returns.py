@@ -45,7 +45,7 @@ def write_returns(
         FileExistsError: with `replace=False`, for a file that exists.
         ValueError: another suffix, shapes that do not fit, a parameter with a name that means something else in these
             files (such as `returns` or `task_id`), or no file can be written there.
-        ImportError: a `.parquet` file without pyarrow (`pip install 'jaxcert[io]'`).
+        ImportError: a `.parquet` file without pyarrow (extra `io`).
 
     Example:
         >>> import pathlib, tempfile

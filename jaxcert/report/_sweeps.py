@@ -28,7 +28,7 @@ def write_sweep(path: str | PathLike[str], result: SweepResult, *, replace: bool
     Raises:
         FileExistsError: with `replace=False`, for a file that exists.
         ValueError: another suffix, or no file can be written there.
-        ImportError: without pyarrow (`pip install 'jaxcert[io]'`).
+        ImportError: without pyarrow (extra `io`).
 
     Example:
         >>> import pathlib, tempfile

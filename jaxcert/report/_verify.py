@@ -86,7 +86,7 @@ def verify(
         FileNotFoundError: a file is missing.
         ValueError: a file cannot be read, or the certificate is of rollouts that stopped by themselves, or of another
             number of policies.
-        ImportError: without jsonschema-rs (`pip install 'jaxcert[cli]'`).
+        ImportError: without jsonschema-rs (extra `cli`).
 
     Example:
         >>> import pathlib, tempfile

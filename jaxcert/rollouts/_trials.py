@@ -42,7 +42,7 @@ class Trials:
         path: a log of ``Trials.start``.
 
     Raises:
-        ImportError: without filelock (``pip install 'jaxcert[io]'``).
+        ImportError: without filelock (extra ``io``).
         OSError: if the file cannot be read.
         ValueError: for anything else than such a log: a line that is damaged, altered, inserted or missing before
             others. Lines that are missing at the end are not found.
@@ -108,7 +108,7 @@ class Trials:
 
         Raises:
             FileExistsError: for a file that exists.
-            ImportError: without filelock (``pip install 'jaxcert[io]'``).
+            ImportError: without filelock (extra ``io``).
             ValueError: for what cannot be declared, as a threshold at which no task passes within ``max_trials``; or if
                 no file can be written there.
         """

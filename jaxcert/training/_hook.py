@@ -71,7 +71,7 @@ class CertificationHook:
         checkpoints: all checkpoints so far.
 
     Raises:
-        ImportError: for a log without filelock (``pip install 'jaxcert[io]'``).
+        ImportError: for a log without filelock (extra ``io``).
         ValueError: for thresholds, safeties or settings that ``certify`` would refuse, that do not go together, or that
             so few tasks cannot reach; for a damaged log.
 

@@ -50,7 +50,7 @@ def test_experiments_are_listed_and_chosen(capsys, tmp_path, monkeypatch):
     main(["--only", "world", "--only", "other", "--full", "--out", str(tmp_path / "out")])
     shown = capsys.readouterr().out
     assert "== world: shows this\na line\n" in shown
-    assert "== other: that\nskipped: needs pip install 'jaxcert[brax]'" in shown
+    assert "== other: that\nskipped: needs pip install '.[brax]'" in shown
     assert sizes == [True]
     assert (tmp_path / "out" / "world.txt").read_text() == "a line\n"
     assert read(tmp_path / "out" / "world.csv") == [{"x": "0.333333", "name": "a, b"}]

@@ -266,10 +266,10 @@ def test_a_checkpoint_of_another_environment_is_refused(trained, tmp_path):
 def test_a_missing_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "brax.training.agents.ppo.train", None)
     outcome = command("train", "pendulum", "--out", tmp_path / "t")
-    assert outcome == (1, "", "error: brax is needed for this: pip install 'jaxcert[brax]'\n")
+    assert outcome == (1, "", "error: brax is needed for this: pip install '.[brax]' in the checkout of jaxcert\n")
     assert not list(tmp_path.iterdir())
     monkeypatch.setitem(sys.modules, "mujoco_playground", None)
     _environments._multi_task.cache_clear()
     outcome = command("rollout", "cheetah", "--tasks", 2, "--rollouts", 2, "--out", tmp_path / "r.npz")
     assert outcome.status == 1
-    assert "pip install 'jaxcert[brax]'" in outcome.err
+    assert "pip install '.[brax]'" in outcome.err

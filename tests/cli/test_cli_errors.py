@@ -156,7 +156,7 @@ def test_a_missing_extra_is_named(tmp_path, monkeypatch, module, extra):
     monkeypatch.setitem(sys.modules, module, None)
     status, out, err = command("certify", tmp_path / "r.csv", "--support", 0, 1, "--delta", 0.1)
     assert (status, out) == (1, "")
-    assert err == f"error: {module} is needed for this: pip install 'jaxcert[{extra}]'\n"
+    assert err == f"error: {module} is needed for this: pip install '.[{extra}]' in the checkout of jaxcert\n"
 
 
 def test_a_missing_plot_extra_is_named_before_the_work(tmp_path, monkeypatch):
@@ -164,7 +164,7 @@ def test_a_missing_plot_extra_is_named_before_the_work(tmp_path, monkeypatch):
     arguments = ["--support", 0, 1, "--delta", 0.1, "--plot", tmp_path / "out.png"]
     status, _, err = command("certify", tmp_path / "none.npz", *arguments)
     assert status == 1
-    assert "pip install 'jaxcert[plot]'" in err
+    assert "pip install '.[plot]'" in err
 
 
 def test_an_interruption_ends_with_130_and_no_files(tmp_path, monkeypatch):

@@ -140,5 +140,5 @@ def test_a_missing_extra_is_named(tmp_path, monkeypatch, module, name, extra):
     monkeypatch.setitem(sys.modules, module, None)
     outcome = command("render", "zones_steering", "--out", tmp_path / name)
     assert (outcome.status, outcome.out) == (1, "")
-    assert f"pip install 'jaxcert[{extra}]'" in outcome.err
+    assert f"pip install '.[{extra}]'" in outcome.err
     assert not list(tmp_path.iterdir())

@@ -321,7 +321,7 @@ def test_what_has_no_report(tmp_path, certificate):
 
 def test_missing_jinja_is_named_with_its_extra(tmp_path, certificate, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(ImportError, match=r"jinja2.*pip install 'jaxcert\[cli\]'"):
+    with pytest.raises(ImportError, match=r"jinja2.*pip install '.\[cli\]'"):
         write(tmp_path, certificate)
 
 

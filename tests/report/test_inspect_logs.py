@@ -38,7 +38,7 @@ IDS = [f"q-{i}" for i in range(NUM_SAMPLES)]
 def of_this_release() -> pathlib.Path:
     """A folder of logs that Inspect makes now, in a process of its own."""
     if importlib.util.find_spec("inspect_ai") is None:
-        pytest.skip("needs inspect-ai, 300 MB: pip install 'jaxcert[readers]'")
+        pytest.skip("needs inspect-ai, 300 MB: pip install '.[readers]'")
     folder = tempfile.mkdtemp()
     subprocess.run([sys.executable, inspect_logs.__file__, folder], check=True)
     return pathlib.Path(folder)

@@ -136,7 +136,7 @@ def test_where_no_figure_can_be_written(tmp_path, name, words):
 
 def test_missing_matplotlib_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r"matplotlib.*pip install 'jaxcert\[plot\]'"):
+    with pytest.raises(ImportError, match=r"matplotlib.*pip install '.\[plot\]'"):
         plot_certificates({"a": make_certificate()})
 
 

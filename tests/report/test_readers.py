@@ -213,7 +213,7 @@ def test_labels_that_differ_in_blanks_alone_are_refused(tmp_path, other):
 def test_missing_pyarrow_is_named_with_its_extra(tmp_path, monkeypatch, name):
     path = saved(tmp_path, name, SIX_ROWS)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"pyarrow.*pip install 'jaxcert\[io\]'"):
+    with pytest.raises(ImportError, match=r"pyarrow.*pip install '.\[io\]'"):
         read_returns(path)
 
 

@@ -373,7 +373,7 @@ def test_two_processes_never_spend_the_same_part_of_delta(tmp_path):
 
 def test_a_log_without_the_library_that_locks_it_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "filelock", None)
-    with pytest.raises(ImportError, match=re.escape("filelock is needed for this: pip install 'jaxcert[io]'")):
+    with pytest.raises(ImportError, match=re.escape("filelock is needed for this: pip install '.[io]'")):
         hook(log=tmp_path / "log.jsonl")
 
 

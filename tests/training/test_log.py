@@ -42,7 +42,7 @@ def _records(content):
 
 def test_a_missing_tensorboard_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "tensorboardX", None)
-    with pytest.raises(ImportError, match=r"tensorboardX is needed for this: pip install 'jaxcert\[brax\]'"):
+    with pytest.raises(ImportError, match=r"tensorboardX is needed for this: pip install '.\[brax\]'"):
         tensorboard_writer(tmp_path)
 
 

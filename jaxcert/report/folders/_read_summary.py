@@ -122,7 +122,7 @@ def read_summary(
             support; a partition is not named; two files are the same; a task has more than 2**31 - 1 rollouts; an
             argument is invalid; with ``strict``, rollouts are missing. The message names file, row group and row.
         RuntimeError: a process ended before it was done.
-        ImportError: without pyarrow (`pip install 'jaxcert[io]'`).
+        ImportError: without pyarrow (extra `io`).
 
     Warns:
         UserWarning: without ``strict``, some tasks have fewer rollouts than others.

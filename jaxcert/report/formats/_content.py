@@ -67,7 +67,7 @@ class Content:
 
         Raises:
             ValueError: there is no such entry, or it is damaged or too large.
-            ImportError: it is packed with Zstandard, and pyarrow is missing (`pip install 'jaxcert[io]'`).
+            ImportError: it is packed with Zstandard, and pyarrow is missing (extra `io`).
         """
         if name not in self.entries:
             raise ValueError(f"has no entry {name!r}, unfinished or cut short")

@@ -41,7 +41,7 @@ def write_leaderboard(
     Raises:
         FileExistsError: for a file that exists, unless it is to be replaced.
         ValueError: another suffix, or no file can be written there.
-        ImportError: without jinja2 (`pip install 'jaxcert[cli]'`).
+        ImportError: without jinja2 (extra `cli`).
     """
     check_suffix(path, [".html"])
     check_absent(path, replace=replace)

@@ -99,7 +99,7 @@ def write_report(
         ValueError: a batch of certificates, one of another kind (a ranking, of other tasks), of two policies without
             the returns or the names of both, returns of other tasks, another number of names, a safety outside (0, 1),
             another suffix, or no file can be written there.
-        ImportError: without jinja2 or matplotlib (`pip install 'jaxcert[cli]'`).
+        ImportError: without jinja2 or matplotlib (extra `cli`).
 
     Example:
         >>> import pathlib, tempfile

@@ -10,7 +10,7 @@ def template(name: str) -> Any:
     """The template of that name, in which every value is escaped and none may be missing.
 
     Raises:
-        ImportError: without jinja2 (`pip install 'jaxcert[cli]'`).
+        ImportError: without jinja2 (extra `cli`).
     """
     jinja2 = import_extra("jinja2", "cli")
     environment = jinja2.Environment(

@@ -61,7 +61,7 @@ def plot_certificates(
         ValueError: no certificate, one of no share of tasks (a mean, say), or certificates with different delta; one
             that answers no question that is known; a batch without `band`, or over
             several axes.
-        ImportError: matplotlib is missing (`pip install 'jaxcert[plot]'`).
+        ImportError: matplotlib is missing (extra `plot`).
 
     Example:
         >>> import jax.numpy as jnp
@@ -193,7 +193,7 @@ def plot_sweep(result: SweepResult, *, quantiles: Quantiles = (0.1, 0.9), title:
 
     Raises:
         ValueError: quantiles that are not in increasing order within [0, 1].
-        ImportError: matplotlib is missing (`pip install 'jaxcert[plot]'`).
+        ImportError: matplotlib is missing (extra `plot`).
 
     Example:
         >>> import jaxcert
@@ -233,7 +233,7 @@ def plot_levels(result: SweepResult, *, threshold: float, title: str = "", ax: A
 
     Raises:
         ValueError: several budgets, bounds or methods, or another threshold.
-        ImportError: matplotlib is missing (`pip install 'jaxcert[plot]'`).
+        ImportError: matplotlib is missing (extra `plot`).
 
     Example:
         >>> import jaxcert

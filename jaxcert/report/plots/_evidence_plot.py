@@ -25,7 +25,7 @@ def plot_evidence(rows: Sequence[Row], *, alpha: float, title: str = "", ax: Any
         The axes; `save_figure` writes their figure.
 
     Raises:
-        ImportError: matplotlib is missing (`pip install 'jaxcert[plot]'`).
+        ImportError: matplotlib is missing (extra `plot`).
 
     Example:
         >>> from jaxcert.monitoring import Row

@@ -27,7 +27,7 @@ def plot_bounds(
 
     Raises:
         ValueError: no bound, or arrays that are not [n] with the same n.
-        ImportError: matplotlib is missing (`pip install 'jaxcert[plot]'`).
+        ImportError: matplotlib is missing (extra `plot`).
 
     Example:
         >>> import jaxcert
@@ -67,7 +67,7 @@ def plot_performance(returns: Mapping[str, chex.Array] | chex.Array, *, title: s
 
     Raises:
         ValueError: arrays that are not [n, m].
-        ImportError: matplotlib is missing (`pip install 'jaxcert[plot]'`).
+        ImportError: matplotlib is missing (extra `plot`).
 
     Example:
         >>> import jaxcert
@@ -102,7 +102,7 @@ def plot_plan(plan: Plan, *, ax: Any = None) -> Any:
         The axes; `save_figure` writes their figure.
 
     Raises:
-        ImportError: matplotlib is missing (`pip install 'jaxcert[plot]'`).
+        ImportError: matplotlib is missing (extra `plot`).
 
     Example:
         >>> from jaxcert.planning import Assumptions, plan

@@ -56,7 +56,7 @@ def plot_training(
     Raises:
         ValueError: no checkpoint, or one without a certificate at thresholds; seeds with other steps or thresholds
             than the first; a batch with other axes, or steps that do not fit it.
-        ImportError: matplotlib is missing (`pip install 'jaxcert[plot]'`).
+        ImportError: matplotlib is missing (extra `plot`).
 
     Example:
         >>> plot_training(hook.checkpoints)  # doctest: +SKIP

@@ -95,7 +95,7 @@ def plot_trajectories(
         A `matplotlib.figure.Figure` that is not registered with pyplot; see ``report.save_figure``.
 
     Raises:
-        ImportError: matplotlib is missing (`pip install 'jaxcert[plot]'`).
+        ImportError: matplotlib is missing (extra `plot`).
         TypeError: for what is no task.
         ValueError: as ``trajectories``.
 
