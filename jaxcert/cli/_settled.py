@@ -223,4 +223,6 @@ def check_new(*paths: Path | None, force: bool) -> None:
     """Raise ValueError for files that exist, unless they may be replaced."""
     for path in paths:
         if path is not None and not force and path.exists():
-            raise ValueError(f"{path}: exists; expected a new file, or --force to replace it")
+            raise ValueError(
+                f"{path}: exists; expected a new file, or --force to replace it, as a job needs that runs again"
+            )

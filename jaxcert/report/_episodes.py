@@ -49,13 +49,24 @@ def _checked_returns(returns: np.ndarray, name: str) -> np.ndarray:
     if returns.dtype.kind not in "biuf":
         raise ValueError(f"{name} has dtype {returns.dtype}, expected real numbers")
     if returns.ndim != 2:
-        raise ValueError(f"{name} has shape {returns.shape}, expected [num_tasks, num_rollouts]")
+        raise ValueError(f"{name} has shape {returns.shape}, expected [num_tasks, num_rollouts]{_way_on(returns)}")
     if returns.size == 0:
         raise ValueError(f"{name} has shape {returns.shape}, expected at least one task and one rollout")
     if returns.dtype == bool:
         return returns
     narrow = returns.dtype.kind == "f" and returns.dtype.itemsize <= 4
     return returns.astype(np.float32 if narrow else np.float64)
+
+
+def _way_on(returns: np.ndarray) -> str:
+    """What to do with returns of several policies or seeds: each has a certificate of its own."""
+    if returns.ndim != 3:
+        return ""
+    count = len(returns)
+    return (
+        f"; of {count} policies or seeds, whose rollouts are none of one policy, write each, returns[i], to a file of its "
+        f"own and certify it at delta / {count}; in Python jaxcert.certify takes all of them, one certificate for each"
+    )
 
 
 COLUMNS = tuple(Columns())

@@ -224,3 +224,12 @@ def test_files_of_different_tasks_are_named(tmp_path):
     data = [read_returns(file, episode=None) for file in files]
     with pytest.raises(ValueError, match=r"old.csv has the task 'c', .*new.csv has not"):
         align_tasks(*data)
+
+
+def test_an_array_of_several_policies_is_told_the_way_on(tmp_path):
+    """Stacked as tasks or as rollouts, they would be taken for one policy."""
+    np.savez(tmp_path / "r.npz", returns=np.ones((5, 12, 30)))
+    np.save(tmp_path / "r.npy", np.ones((5, 12, 30)))
+    for name in ("r.npz", "r.npy"):
+        with pytest.raises(ValueError, match=r"of 5 policies or seeds.* write each, returns\[i\], .* at delta / 5"):
+            read_returns(tmp_path / name)

@@ -88,7 +88,8 @@ def test_training_of_several_seeds():
         np.testing.assert_array_equal(line.get_ydata(), np.median(SAFETY[..., place], axis=0))
         corners = axes.collections[place].get_paths()[0].vertices[:, 1]
         assert corners.max() == SAFETY[..., place].max()
-    assert axes.get_xlabel() == "environment steps"
+    assert axes.get_xlabel() == "step"
+    assert plot_training(batch(), steps=range(8), unit="updates", band="seed").get_xlabel() == "updates"
     axes.figure.draw_without_rendering()
     assert axes.get_legend().get_window_extent().y1 < axes.bbox.y0
 

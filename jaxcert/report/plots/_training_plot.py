@@ -30,6 +30,7 @@ def plot_training(
     checkpoints: "Sequence[Checkpoint] | Sequence[Sequence[Checkpoint]] | Certificate",
     *,
     steps: Sequence[int] | chex.Array | None = None,
+    unit: str = "step",
     band: str = "",
     quantiles: Quantiles = (0, 1),
     title: str = "",
@@ -44,6 +45,7 @@ def plot_training(
             seed, at the same steps. Or a batch of certificates, with an axis of checkpoints, from returns
             [checkpoints, n, m]; with `band` one of [seeds, checkpoints, n, m].
         steps: of each checkpoint of a batch, [checkpoints]; by default they are numbered as they are indexed, from 0.
+        unit: what `steps` count, as the axis says, such as "updates". Checkpoints of a hook are at environment steps.
         band: what the first axis of a batch runs over, in a word, such as "seed". Then a line is the median over it,
             and the band shows how the certificates vary; it is no confidence band, and the median is no certificate.
         quantiles: lower and upper end of the band, shares of the batch; by default from the least to the largest.
@@ -70,7 +72,7 @@ def plot_training(
     """
     band = singular(band)
     check_quantiles(quantiles, band or "seed")
-    steps, xlabel, thresholds, safety = _recorded(checkpoints, steps, band)
+    steps, xlabel, thresholds, safety = _recorded(checkpoints, steps, unit, band)
     with drawing(ax) as ax:
         for place, (threshold, style) in enumerate(zip(thresholds.tolist(), styles(), strict=False)):
             label, spread = f"at least {floor_figures(threshold)}", spread_of(safety[..., place], quantiles)
@@ -85,10 +87,10 @@ def plot_training(
     return ax
 
 
-def _recorded(checkpoints: Any, steps: Any, band: str) -> tuple[np.ndarray, str, np.ndarray, np.ndarray]:
+def _recorded(checkpoints: Any, steps: Any, unit: str, band: str) -> tuple[np.ndarray, str, np.ndarray, np.ndarray]:
     """The steps and their name, the thresholds [t] and the safety [seeds, checkpoints, t], of one seed without band."""
     if not isinstance(checkpoints, Sequence):
-        return _of_batch(checkpoints, steps, band)
+        return _of_batch(checkpoints, steps, unit, band)
     if steps is not None:
         raise ValueError("checkpoints of training have steps of their own; expected no steps")
     if not checkpoints:
@@ -112,7 +114,7 @@ def _of_run(checkpoints: "Sequence[Checkpoint]") -> tuple[np.ndarray, np.ndarray
     return np.asarray([one.step for one in checkpoints]), np.asarray(found[0].thresholds), safety
 
 
-def _of_batch(certificate: Any, steps: Any, band: str) -> tuple[np.ndarray, str, np.ndarray, np.ndarray]:
+def _of_batch(certificate: Any, steps: Any, unit: str, band: str) -> tuple[np.ndarray, str, np.ndarray, np.ndarray]:
     if not hasattr(certificate, "safety"):
         raise ValueError(f"checkpoints are {kind_of(certificate)}; expected certificates of a share of new tasks")
     axes = (f"{band}s", "checkpoints") if band else ("checkpoints",)
@@ -124,7 +126,7 @@ def _of_batch(certificate: Any, steps: Any, band: str) -> tuple[np.ndarray, str,
     numbers = np.arange(count) if steps is None else np.asarray(steps)
     return (
         numbers,
-        _STEPS if steps is not None else "checkpoint",
+        unit if steps is not None else "checkpoint",
         thresholds_of(certificate),
         safety.reshape((-1, *safety.shape[-2:])),
     )
