@@ -1,6 +1,7 @@
 """The certificate: its statement, its inputs, and its status."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import jax
@@ -25,8 +26,9 @@ from jaxcert.returns._sample import Paired, Weighted
 SAMPLED, REWEIGHTED, LISTED = "sampled", "reweighted", "listed"
 EXPECTED_RETURN, PROBABILITY_OF_SUCCESS = "expected return", "probability of success"
 # What a comparison is about.
-DIFFERENCE = f"{EXPECTED_RETURN} of policy A minus that of policy B"
-DIFFERENCE_OF_SUCCESSES = f"{PROBABILITY_OF_SUCCESS} of policy A minus that of policy B"
+_A_MINUS_B = "policy A minus that of policy B"
+DIFFERENCE = f"{EXPECTED_RETURN} of {_A_MINUS_B}"
+DIFFERENCE_OF_SUCCESSES = f"{PROBABILITY_OF_SUCCESS} of {_A_MINUS_B}"
 
 
 class Claim(NamedTuple):
@@ -244,6 +246,11 @@ def about(found: Certified, returns: Any) -> Certified:
     return (
         dataclasses.replace(found, quantity=quantity_of(found.bound, returns)) if isinstance(returns, Paired) else found
     )
+
+
+def naming(sentence: str, policies: Sequence[str]) -> str:
+    """A sentence about two policies with what they are called; any other, without policies, as it is."""
+    return sentence.replace(_A_MINUS_B, " minus that of ".join(policies)) if policies else sentence
 
 
 def is_difference(quantity: str) -> bool:

@@ -14,7 +14,7 @@ from jaxcert.cli._advised import print_advice, print_too_few_trials
 from jaxcert.cli._asking import check_listed, numbers_of
 from jaxcert.cli._certify_outputs import Found, Outputs, every_step
 from jaxcert.cli._question_options import askable, check_required, chosen, fixed_numbers
-from jaxcert.cli._settled import has_zeros_and_ones, missing_examples
+from jaxcert.cli._settled import has_zeros_and_ones, missing_examples, no_plot
 from jaxcert.diagnostics import Finding, diagnose
 from jaxcert.diagnostics._declarations import WEAKER_BOUND
 from jaxcert.questions import QUESTIONS
@@ -84,7 +84,7 @@ def check_asked(asked: Asked, wanted: float | None, outputs: Outputs) -> None:
     if wanted is not None and not any(map(_explained, asked.questions)):
         raise ValueError(f"--wanted is a safety at thresholds, of which the question {first!r} has no advice")
     if outputs.plot and not all(QUESTIONS[name].has_curve for name in asked.numbers):
-        raise ValueError(f"--plot draws certified safety by threshold; the question {first!r} has none")
+        raise ValueError(no_plot(f"the question {first!r}"))
     if outputs.witness:
         for each in asked.questions:
             check_witnessed(each)

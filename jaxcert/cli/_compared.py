@@ -11,6 +11,7 @@ from jaxcert import align_tasks
 from jaxcert._files import check_output, check_suffix
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import ceil_figures
+from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._question import Question
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._advised import advice_of, print_advice, print_too_few_trials
@@ -26,6 +27,7 @@ from jaxcert.cli._settled import (
     completed,
     has_zeros_and_ones,
     missing_examples,
+    no_plot,
 )
 from jaxcert.cli._typed import typed_with
 from jaxcert.planning import Advice
@@ -134,7 +136,7 @@ class PairOutputs(NamedTuple):
         check_distinct(*zip("AB", files, strict=True), *outputs)
         check_new(self.json, self.plot, self.report, force=self.force)
         if self.plot and not question.has_curve:
-            raise ValueError(f"--plot draws certified safety by margin; the question {question.name!r} has none")
+            raise ValueError(no_plot(f"the question {question.name!r}"))
 
 
 def settings_of_two(question: Question, stated: Mapping[str, Any], data: Sequence[ReturnsFile]) -> dict[str, Any]:
@@ -250,6 +252,6 @@ def print_comparison(found: Comparison, numbers: Sequence[float]) -> None:
         console.print(line)
     table = _tables.answer_table(found.answer, found.question, numbers)
     console.print("", table, "", sep="\n", soft_wrap=False, crop=False)
-    console.print(str(found.answer))
+    console.print(naming(str(found.answer), found.policies))
     print_advice(found.data, None, {found.question.name: found.answer}, found.advice)
     print_too_few_trials(found.data, found.settings, {found.question.name: found.answer})

@@ -17,7 +17,15 @@ from jaxcert.cli._advised import advice_of, print_advice, print_too_few_trials
 from jaxcert.cli._asking import check_listed
 from jaxcert.cli._certify_outputs import verify_command
 from jaxcert.cli._reading import read_file, told
-from jaxcert.cli._settled import Writing, check_distinct, check_new, completed, has_zeros_and_ones, missing_examples
+from jaxcert.cli._settled import (
+    Writing,
+    check_distinct,
+    check_new,
+    completed,
+    has_zeros_and_ones,
+    missing_examples,
+    no_plot,
+)
 from jaxcert.report import ReturnsFile, document_text
 from jaxcert.report._leaderboard import Board, Leaderboard, leaderboard_document, names_of, order_of
 from jaxcert.report._recompute import ask
@@ -57,6 +65,8 @@ class BoardOutputs(NamedTuple):
 
 def refuse_for_a_board(num_policies: int, **others: Any) -> None:
     """Raise ValueError for an option of two policies."""
+    if others.pop("plot"):
+        raise ValueError(no_plot(f"a leaderboard, which is printed of {num_policies} files"))
     for name, value in others.items():
         if value is not None and value is not False:
             raise ValueError(
@@ -77,7 +87,9 @@ def print_leaderboard(
 ) -> None:
     """Certify every policy and every pair, print a row for each policy, and write the files that are wanted."""
     check_open_unit("delta", stated["delta"])
-    given = [f"--{name}" for name in _OPEN if stated[name] is not None]
+    given = [
+        f"--{name}" for name in _OPEN if stated[name] is not None and not (name == "bound" and _of_list(board, stated))
+    ]
     if given and board.at is None:
         raise ValueError(f"{' and '.join(given)} given, for certificates at thresholds; expected --threshold as well")
     wanted.check(files)
@@ -111,18 +123,19 @@ def _leaderboard(board: Board, data: Sequence[ReturnsFile], stated: Mapping[str,
 
 
 def _answers(board: Board, data: ReturnsFile, settled: Mapping[str, Any]) -> dict[str, Any]:
-    """Of one policy, by the names of the questions; bound, beta and method are of the certificates at thresholds.
-
-    A bound for successes is one for the mean over a list, too.
-    """
-    bound = settled["bound"]
-    of_list = bound if board.mean.listed and bound is not None and BOUNDS[bound].binary else None
-    of_mean = completed(board.mean, {**settled, **_OPEN, "bound": of_list}, data.like)
+    """Of one policy, by the names of the questions; bound, beta and method are of those at thresholds alone."""
+    of_mean = completed(board.mean, {**settled, **_OPEN, "bound": _of_list(board, settled)}, data.like)
     found = {board.mean.name: ask(board.mean, [data], None, of_mean)}
     if board.at is not None:
         settings = completed(board.at, dict(settled), data.like)
         found[board.at.name] = ask(board.at, [data], list(board.thresholds), settings)
     return found
+
+
+def _of_list(board: Board, settled: Mapping[str, Any]) -> str | None:
+    """The bound for successes that is given, if the means are over a list, which has them too."""
+    bound = settled["bound"]
+    return bound if board.mean.listed and bound in BOUNDS and BOUNDS[bound].binary else None
 
 
 def _write(wanted: BoardOutputs, found: Leaderboard, columns: Mapping[str, str | None]) -> None:

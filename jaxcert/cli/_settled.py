@@ -35,6 +35,14 @@ _SEVERAL = 2
 _MOST_EPISODES = 2**31 - 1
 
 
+def no_plot(what: str) -> str:
+    """Why ``--plot`` is refused: what is asked is answered without a curve over thresholds."""
+    return (
+        f"--plot is given, and there is no plot of {what}: a plot is of the share of new tasks by threshold, margin or "
+        "safety; expected --report or --json instead"
+    )
+
+
 def settled(path: Path | None, given: dict[str, Any]) -> tuple[dict[str, Any], Protocol | None]:
     """What is settled before the returns are seen, by name, and the protocol; a contradiction to it is an error."""
     locked = None if path is None else Protocol.read(path)

@@ -64,8 +64,9 @@ def _way_on(returns: np.ndarray) -> str:
         return ""
     count = len(returns)
     return (
-        f"; of {count} policies or seeds, whose rollouts are none of one policy, write each, returns[i], to a file of its "
-        f"own and certify it at delta / {count}; in Python jaxcert.certify takes all of them, one certificate for each"
+        f"; of {count} policies or seeds, whose rollouts are none of one policy, write each, returns[i], to a file of "
+        f"its own and certify it at delta / {count}; in Python jaxcert.certify takes all of them, one certificate for "
+        "each"
     )
 
 

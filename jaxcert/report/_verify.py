@@ -23,7 +23,7 @@ class Verification:
     Attributes:
         differences: one sentence each; empty if everything agrees.
         num_certificates: how many the file holds.
-        num_rows: how many statements they make.
+        num_rows: how many statements they make; of a leaderboard, with its pairs: those that share delta.
         notes: what is worth knowing and no difference: a protocol that was not given, a figure that rests on rounding.
 
     Example:
@@ -119,7 +119,8 @@ def verify(
     if "leaderboard" in document:
         differences += of_leaderboard(document, [read for (read,) in data[: 1 + len(others)]])
     notes = [*_numbered(compared, "notes"), *_unchecked(document, locked)]
-    rows = sum(len(record["rows"]) for record in records)
+    together = document.get("leaderboard", {}).get("statements", {})
+    rows = sum(together.values()) if together else sum(len(record["rows"]) for record in records)
     return Verification(tuple(differences), len(records), rows, tuple(notes))
 
 

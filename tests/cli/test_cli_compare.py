@@ -158,7 +158,7 @@ def test_the_least_difference_is_the_end_of_the_support_in_words(tmp_path):
     for words in (("--question", "cvar", "--alpha", 0.1, "--cap", 0), ("--mean",)):
         out = worked("compare", tmp_path / "a.npz", tmp_path / "b.npz", *words, "--delta", 0.05)
         (sentence,) = sentences(out)
-        assert "policy B is at least -1 on average" in sentence
+        assert "b.npz is at least -1 on average" in sentence
         assert "vacuous" in out
 
 

@@ -93,7 +93,6 @@ def test_successes_need_no_support(tmp_path):
 
 def test_what_a_leaderboard_has_not_is_refused(files, tmp_path):
     for option in (
-        ("--plot", tmp_path / "c.png"),
         ("--unfinished", 0),
         ("--require", 0),
         ("--margin", 0),
@@ -125,7 +124,7 @@ def written(request, files, tmp_path_factory):
 
 def test_the_file_of_a_leaderboard_is_verified(written, files):
     document, path, _, out = written
-    assert str(verify(path, files[0], others=files[1:])) == "verified: 6 certificates, 6 statements"
+    assert str(verify(path, files[0], others=files[1:])) == "verified: 6 certificates, 9 statements"
     assert command("verify", path, *files)[0] == 0
     assert document["leaderboard"]["sentence"] in out
     order = {entry["policy"]: entry["at_least_as_good_as"] for entry in document["leaderboard"]["order"]}
@@ -240,3 +239,37 @@ def test_single_trials_are_ordered_by_the_tasks_on_which_they_differ(tmp_path):
     stated = json.loads((tmp_path / "board.json").read_text())["leaderboard"]["order"]
     assert [len(entry["at_least_as_good_as"]) for entry in stated] == (order.sum(axis=1) - 1).tolist() != [0, 0, 0]
     assert verify(tmp_path / "board.json", paths[0], others=paths[1:]).ok
+
+
+def test_successes_on_a_list_need_no_threshold_and_a_check_counts_what_shares_delta(tmp_path):
+    for name, share in (("all.csv", 1.0), ("half.csv", 0.5), ("none.csv", 0.0)):
+        values = RNG.random((20, 4)) < share
+        rows = [f"t{i},{j},{int(value)}" for (i, j), value in np.ndenumerate(values)]
+        (tmp_path / name).write_text("\n".join(["task,episode,success", *rows, ""]))
+    held, files = tmp_path / "board.json", [tmp_path / f"{name}.csv" for name in ("all", "half", "none")]
+    asked = ("compare", *files, "--delta", 0.05, "--suite", "--bound", "clopper_pearson")
+    status, out, err = command(*asked, "--json", held)
+    assert (status, err) == (0, "")
+    assert "6 statements (3 means, 3 pairs)" in out
+    assert "half.csv, none.csv" in out
+    assert "verified: 3 certificates, 6 statements" in str(verify(held, files[0], others=files[1:]))
+
+
+def test_what_has_no_plot_says_so_and_names_what_there_is(files, tmp_path):
+    plot = tmp_path / "plot.png"
+    of_three = refused("compare", *files, *SETTINGS, "--plot", plot)
+    of_two = refused("compare", *files[:2], *SETTINGS, "--suite", "--plot", plot)
+    of_one = refused("certify", files[0], *SETTINGS, "--suite", "--threshold", 0.5, "--plot", plot)
+    for message, what in ((of_three, "a leaderboard"), (of_two, "'suite_mean'"), (of_one, "'suite'")):
+        assert "there is no plot of" in message
+        assert what in message
+        assert "expected --report or --json instead" in message
+    assert not plot.exists()
+
+
+def test_sentences_about_two_policies_name_their_files(files, tmp_path):
+    page = tmp_path / "page.html"
+    _, out, _ = command("compare", *files[:2], *SETTINGS, "--suite", "--mean", "--report", page)
+    for text in (out, page.read_text()):
+        assert "the expected return of worst.npz minus that of best.npz is at least" in text
+        assert "minus that of policy" not in text

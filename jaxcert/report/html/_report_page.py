@@ -11,6 +11,7 @@ from jaxcert._files import check_absent, check_suffix, write_whole
 from jaxcert._validation import check_open_unit
 from jaxcert._version import __version__
 from jaxcert.certificates import confidence
+from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._question import Question
 from jaxcert.diagnostics import Finding
 from jaxcert.questions import question_of, rows_of
@@ -118,10 +119,10 @@ def write_report(
     check_policies(certificate, asked, against)
     if asked.takes("tasks"):  # whose sentences name them
         certificate = dataclasses.replace(certificate, tasks=names_of(tasks, certificate.num_tasks))
-    rows = [row["sentence"] for row in rows_of(certificate, asked)]
     if wanted is not None:
         check_open_unit("wanted", wanted)
     sample = sample_of(certificate.num_tasks, returns, where, support, tasks, against, policies, data)
+    rows = [naming(row["sentence"], sample.policies) for row in rows_of(certificate, asked)]
     locked = {} if protocol is None else {"protocol, locked beforehand": protocol}
     fixed = 0 if is_curve and not _holds_together(certificate) else len(rows)
     page = template("report.html.j2").render(
@@ -148,7 +149,7 @@ def _statement(
 ) -> dict[str, Any]:
     """What is certified, row by row, which tasks miss, and why not more; ``fixed``: the rows that have a sentence."""
     return {
-        "headlines": headlines_of(certificate, fixed),
+        "headlines": headlines_of(certificate, fixed, sample.policies),
         "sentences": rows[: min(fixed, _MOST_SENTENCES)],
         "rows": certified_table(certificate, asked),
         "num_rows": len(rows),
@@ -182,7 +183,7 @@ def _figures(certificate: Any, question: Question, sample: Sample, *, is_curve: 
         return None
     shown = curves(certificate, question, sample.least)
     return {
-        "quantity": certificate.quantity,
+        "quantity": naming(certificate.quantity, sample.policies),
         "each": question.each,
         "alone": alone(question) in shown,
         "together": TOGETHER in shown,

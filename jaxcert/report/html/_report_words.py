@@ -1,9 +1,11 @@
 """What a page says first, and for whom numbers are too much: the headline, the tasks that miss, and why not more."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._headline import Headline, headline
 from jaxcert.certificates._question import Question
 from jaxcert.planning import advise
@@ -28,9 +30,10 @@ class Misses(NamedTuple):
     more: int
 
 
-def headlines_of(certificate: Any, num_rows: int) -> list[Headline]:
-    """The headlines of the first rows, which no look at the data chose."""
-    return [headline(certificate, i) for i in range(min(num_rows, MOST_HEADLINES))]
+def headlines_of(certificate: Any, num_rows: int, policies: Sequence[str] = ()) -> list[Headline]:
+    """The headlines of the first rows, which no look at the data chose; with what two policies are called."""
+    found = [headline(certificate, i) for i in range(min(num_rows, MOST_HEADLINES))]
+    return [Headline(line.claim, naming(line.about, policies)) for line in found]
 
 
 def misses_of(certificate: Any, question: Question, sample: Sample, num_rows: int) -> list[Misses]:
