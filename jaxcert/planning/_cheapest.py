@@ -12,7 +12,7 @@ from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.planning._design import Design, Option
 from jaxcert.planning._design_kind import PerTask, Question
 from jaxcert.planning._goals import Goal, cdf, free_beta
-from jaxcert.planning._least_tasks import least_tasks, most_violations, reaches
+from jaxcert.planning._least_tasks import MOST_TASKS, least_tasks, most_violations, reaches
 from jaxcert.planning._plan_result import Reachable, Tried, reachable
 
 # Violations that a design may allow: all small numbers, then steps of about a fifth.
@@ -26,12 +26,13 @@ class CheapestCertificate(Goal):
     """A safety at a threshold, certified with a wanted probability, at the least cost."""
 
     objective = "power"
+    has_power = True
 
     def key(self, option: Option) -> tuple:
         return (not self.is_met(option), option.cost if self.is_met(option) else -option.value)
 
     def is_met(self, option: Option) -> bool:
-        return option.value >= self.power
+        return (option.value if option.least is None else option.least) >= self.power
 
     def within_reach(self, best: Option | None) -> Reachable | None:
         if best is not None and self.is_met(best):
@@ -52,7 +53,7 @@ class CheapestCertificate(Goal):
 
     def _cheapest(self, name: str, m: int, betas: np.ndarray, course: PerTask, n: np.ndarray) -> list[Option]:
         """The cheapest option at each level, of the fewest tasks [G, k] for each number of allowed violations."""
-        rollouts, p = course.used.mean(axis=1), np.mean(self._passes(course.lower), axis=1)
+        rollouts, p = course.used.mean(axis=1), self.passing(course)
         self.tried.append(Tried(name, m, betas, p, rollouts))
         unit = self.costs.of_task(rollouts)
         power = np.where(n > 0, self.of_passing(p[:, None], np.maximum(n, 1), _ALLOWED, betas), 0.0)
@@ -66,6 +67,25 @@ class CheapestCertificate(Goal):
                 cost = float(n[g, i] * unit[g])
                 found.append(Option(design, int(_ALLOWED[i]), rollouts[g], cost, float(row[i])))
         return found
+
+    def enlarged(self, option: Option, passing: float) -> Option:
+        n = _least(self.question, (option.design.beta,))[0]
+        power = self.of_passing(np.asarray([passing]), np.maximum(n, 1), _ALLOWED, np.asarray(option.design.beta))
+        enough = (n > 0) & (power >= self.power) & self._affordable(n, option)
+        if not np.any(enough):
+            return option
+        design = dataclasses.replace(option.design, num_tasks=int(n[np.argmax(enough)]))
+        return dataclasses.replace(option, design=design)
+
+    def larger(self, option: Option) -> list[int]:
+        n = option.design.num_tasks
+        most = min(2 * n, option.design.kind.joint.most_tasks if option.design.kind.joint else MOST_TASKS)
+        sizes = np.asarray([size for size in _SIZES if n < size <= most])
+        return sizes[self._affordable(sizes, option)].tolist()
+
+    def _affordable(self, n: np.ndarray, option: Option) -> np.ndarray:
+        cost = n * self.costs.of_task(option.rollouts_per_task)
+        return cost <= (np.inf if self.costs.budget is None else self.costs.budget)
 
     def of_passing(self, p: np.ndarray, n: np.ndarray, k: np.ndarray, betas: np.ndarray) -> np.ndarray:
         return np.where(k >= 0, cdf(np.maximum(k, 0), n, 1.0 - p), 0.0)
@@ -99,7 +119,7 @@ class CheapestCertificate(Goal):
         """Tasks take turns, each until it passes or is given up, and all stop once n - k have passed."""
         n = design.num_tasks
         chosen = rng.integers(lower.size, size=(_EXPERIMENTS, n))
-        ends, passed = used.reshape(-1)[chosen], self._passes(lower).reshape(-1)[chosen]
+        ends, passed = used.reshape(-1)[chosen], self.passes(lower).reshape(-1)[chosen]
         last = np.sort(np.where(passed, ends, np.iinfo(np.int32).max), axis=1)[:, n - k - 1 : n - k]
         return float(np.mean(np.sum(self.costs.of_task(np.minimum(ends, last)), axis=1)))
 

@@ -103,6 +103,7 @@ class Option:
         value: of the plan's objective: the probability of the wanted certificate, the expected certified return, or
             the expected certified risk.
         standard_error: of the value, from the simulation alone.
+        least: of a power: what it is at least, for all shown options together with 95 % confidence in the simulation.
         pessimistic: the value if the pilot tasks were luckier than tasks in general, at 90 % confidence; None without a
             pilot.
         until_reached: expected cost if a sequential experiment ends as soon as the wanted certificate is reached, with
@@ -120,5 +121,6 @@ class Option:
     cost: float
     value: float
     standard_error: float = float("nan")
+    least: float | None = None
     pessimistic: float | None = None
     until_reached: float | None = None

@@ -18,10 +18,12 @@ class PerTask(NamedTuple):
     Attributes:
         lower: lower bounds, or the scores of a kind whose certificates need the tasks together, [G, N].
         used: the rollouts that each takes, [G, N].
+        passing: the probability that a task passes the threshold, where it is known exactly, [G].
     """
 
     lower: np.ndarray
     used: np.ndarray
+    passing: np.ndarray | None = None
 
 
 class Question(NamedTuple):
@@ -86,6 +88,7 @@ class Kind:
         only_beta: the word that it takes for beta; None for a number.
         beta_name: what beta is.
         betas: (m, threshold) -> the betas to try with so many rollouts; None for the betas of the goal.
+        enough: (m, betas [G], threshold) -> how many successes a task needs to pass, [G]; None where more counts.
     """
 
     name: str
@@ -99,6 +102,7 @@ class Kind:
     only_beta: str | None = None
     beta_name: str = "beta"
     betas: Callable[[int, float], np.ndarray] | None = None
+    enough: Callable[[int, np.ndarray, float], np.ndarray] | None = None
 
     @property
     def counts_successes(self) -> bool:

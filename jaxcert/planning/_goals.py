@@ -41,6 +41,7 @@ class Goal:
 
     objective = ""
     larger_is_better = True
+    has_power = False
 
     def betas(self, m: int, around: Option | None) -> np.ndarray:
         """Twelve levels to try with so many rollouts, in all of their range or around the level of an option."""
@@ -94,14 +95,27 @@ class Goal:
 
     def values(self, lower: np.ndarray, n: np.ndarray, k: np.ndarray, betas: np.ndarray) -> np.ndarray:
         """The objective, [G]."""
-        return self.of_passing(np.mean(self._passes(lower), axis=1), n, k, betas)
+        return self.of_passing(np.mean(self.passes(lower), axis=1), n, k, betas)
+
+    def passing(self, course: PerTask) -> np.ndarray:
+        """The probability that a task passes, [G]."""
+        return np.mean(self.passes(course.lower), axis=1) if course.passing is None else course.passing
 
     def of_passing(self, p: np.ndarray, n: np.ndarray, k: np.ndarray, betas: np.ndarray) -> np.ndarray:
         """The objective, if a task passes with probability p."""
         raise NotImplementedError
 
-    def _passes(self, lower: np.ndarray) -> np.ndarray:
+    def passes(self, lower: np.ndarray) -> np.ndarray:
+        """Whether tasks pass the threshold."""
         return lower >= np.asarray(self.question.threshold).astype(lower.dtype)
+
+    def enlarged(self, option: Option, passing: float) -> Option:
+        """With as many tasks as the goal needs if one passes with that probability."""
+        return option
+
+    def larger(self, option: Option) -> list[int]:
+        """Numbers of tasks to try in its place, where the goal is one that more of them reach."""
+        return []
 
     def final(self, option: Option) -> tuple[Design, int]:
         """The design with its last touches, and k."""
@@ -110,7 +124,7 @@ class Goal:
 
     def pessimistic(self, lower: np.ndarray, design: Design, k: int, rng: np.random.Generator) -> float:
         """The objective at the lower confidence limit of the probability to pass; lower is [repeats, tasks]."""
-        p = doubted(self._passes(lower).mean(axis=0))
+        p = doubted(self.passes(lower).mean(axis=0))
         return float(self.of_passing(np.asarray([p]), *as_row(design, k, 1))[0])
 
     def until_reached(

@@ -148,6 +148,7 @@ SUCCESSES = Kind(
     functools.partial(certify_fixed, _OF_SUCCESSES),
     lambda binary: binary,
     betas=_attained_betas,
+    enough=_enough,
 )
 
 

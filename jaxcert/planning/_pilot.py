@@ -51,6 +51,16 @@ def _posterior(likelihood: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return joint / joint.sum(axis=1, keepdims=True)
 
 
+def _binomials(num_trials: int, chances: np.ndarray) -> np.ndarray:
+    """P[Bin(m, p) = s], [K, m + 1]."""
+    s = np.arange(num_trials + 1)
+    choose = np.concatenate([[0.0], np.cumsum(np.log((num_trials - s[:-1]) / (s[:-1] + 1)))])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_good = np.where(s > 0, s * np.log(chances[:, None]), 0)
+        of_bad = np.where(s < num_trials, (num_trials - s) * np.log1p(-chances[:, None]), 0)
+    return np.exp(choose + of_good + of_bad)
+
+
 # Tasks of an assumed distribution that one repetition draws.
 _ASSUMED_TASKS = 256
 # An assumed law is the means of so many draws by size, of which each stands for as many.
@@ -108,6 +118,13 @@ class PilotReturns:
     def law(self) -> Law | None:
         """The law of the success probabilities; None for other returns."""
         return None if self.known is None else self.known.law
+
+    def successes(self, num_rollouts: int) -> np.ndarray | None:
+        """How likely 0, 1, ... successes of a drawn task are, as ``rollouts_of`` draws them; None for other returns."""
+        if self.known is None:
+            return None
+        weights = self.known.posterior[self.known.kinds].mean(axis=0)
+        return (weights / weights.sum()) @ _binomials(num_rollouts, self.known.law.chances)
 
     def draw(self, rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
         """Returns [repeats, tasks, rollouts]: every pilot task once in each repetition."""
@@ -172,6 +189,16 @@ class AssumedReturns:
             return None
         drawn = np.sort(np.random.default_rng(0).beta(*self.shape, size=_LAW)).reshape(-1, _LAW_SHARE)
         return Law(drawn.mean(axis=1), np.full(len(drawn), _LAW_SHARE / _LAW))
+
+    def successes(self, num_rollouts: int) -> np.ndarray | None:
+        """How likely 0, 1, ... successes of a task are: a beta-binomial law; None for other returns."""
+        if not self.binary:
+            return None
+        k, (a, b) = np.arange(num_rollouts), self.shape
+        steps = np.log((num_rollouts - k) / (k + 1)) + np.log((k + a) / (num_rollouts - k - 1 + b))
+        logs = np.concatenate([[0.0], np.cumsum(steps)])
+        found = np.exp(logs - logs.max())
+        return found / found.sum()
 
     def draw(self, rng: np.random.Generator, num_repeats: int, num_rollouts: int) -> np.ndarray:
         """Returns [repeats, tasks, rollouts] of as many new tasks in each repetition."""

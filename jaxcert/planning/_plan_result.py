@@ -140,6 +140,8 @@ class Plan:
             "cost": [f"{option.cost:,.0f}" for option in rows],
             self.objective: [self._value(option) for option in rows],
         }
+        if any(option.least is not None for option in rows):
+            found["at least"] = ["" if option.least is None else self._shown(option.least) for option in rows]
         if any(option.pessimistic is not None for option in rows):
             found["pessimistic"] = [
                 "" if option.pessimistic is None else self._shown(option.pessimistic) for option in rows
@@ -157,6 +159,8 @@ class Plan:
     def remarks(self) -> list[str]:
         """What has to be said beside the table."""
         said = [f"from {self.num_simulated:,} simulated tasks; ± is the standard error of the simulation", *self.notes]
+        if any(option.least is not None for option in self.options):
+            said.append("at least: the power at 95 % confidence in the simulation, for all these designs together")
         if any(option.pessimistic is not None for option in self.options):
             said.append("pessimistic: if the pilot tasks were luckier than tasks in general, at 90 % confidence")
         if any(option.design.kind.stopped for option in self.options):
@@ -167,16 +171,26 @@ class Plan:
         if self.best is None:
             within = "no design considered" if self.costs.budget is None else "within the budget no design"
             said.append(f"{within} certifies anything")
-        elif self.question.threshold is not None and self.question.safety is not None and self.best.value < self.power:
+        elif self.question.threshold is not None and self.question.safety is not None and self._sure < self.power:
             highest = f"the highest is {self._shown(self.best.value)}, of {self.best.design}"
-            said.append(f"no design considered reaches a power of {self.power:g}: {highest}")
+            said.append(f"no design considered is sure to reach a power of {self.power:g}: {highest}")
         if self.reachable is not None:
             said.append(f"within reach, in {self.power:.4g} of cases: {self.reachable}")
         return said
 
+    @property
+    def _sure(self) -> float:
+        """The power of the best option, at least."""
+        assert self.best is not None
+        return self.best.value if self.best.least is None else self.best.least
+
     def _value(self, option: Option) -> str:
         shown = self._shown(option.value)
-        return shown if shown == _NOTHING else f"{shown} ± {self._error(option.standard_error)}"
+        return (
+            shown
+            if shown == _NOTHING or not option.standard_error
+            else f"{shown} ± {self._error(option.standard_error)}"
+        )
 
     def _shown(self, value: float) -> str:
         return _NOTHING if self._is_share and abs(value) < _LEAST else _figures(value)

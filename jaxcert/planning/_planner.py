@@ -10,14 +10,13 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.planning._cheapest import CheapestCertificate
 from jaxcert.planning._design import DESIGNS, Costs, Option, usable
 from jaxcert.planning._design_kind import Kind, Question, check_question
-from jaxcert.planning._goals import Goal, HighestReturn, LeastRisk, as_row
+from jaxcert.planning._fresh import Fresh, finished
+from jaxcert.planning._goals import Goal, HighestReturn, LeastRisk
 from jaxcert.planning._pilot import Assumptions, Source, source_of, support_of
 from jaxcert.planning._plan_result import Plan
 from jaxcert.planning._simulation import (
-    BATCHES,
     LENGTHS,
     Simulation,
-    finished_joint,
     joint_options,
     lower_cost,
     most_cost,
@@ -91,7 +90,7 @@ def plan(
     goal = _goal(question, Costs(cost_per_task, cost_per_rollout, budget), power)
     _check_rollouts(max_rollouts)
     source = source_of(pilot, support)
-    simulation = Simulation(source, goal.question, max_rollouts, seed)
+    simulation = Simulation(source, goal.question, max_rollouts, (seed,))
     options: dict[tuple[str, int], Option] = {}
     kinds = _kinds(designs, question, source)
     for kind in kinds:
@@ -102,7 +101,9 @@ def plan(
         counted = _best_counted(goal, simulation, options)
         for kind in joint:
             _search_joint(kind, goal, simulation, counted, options)
-    shown = sorted((_finished(option, goal, simulation) for option in _different(options, goal)), key=goal.key)
+    different = _different(options, goal)
+    fresh = Fresh(source, goal.question, max_rollouts, seed, len(different))
+    shown = sorted((finished(option, goal, simulation, fresh) for option in different), key=goal.key)
     return Plan(
         objective=goal.objective,
         question=goal.question,
@@ -110,7 +111,7 @@ def plan(
         power=power,
         options=tuple(shown),
         considered=tuple(sorted(options.values(), key=lambda option: (option.design.name, option.design.num_rollouts))),
-        num_simulated=simulation.num_simulated,
+        num_simulated=simulation.num_simulated + fresh.num_simulated,
         notes=tuple(source.notes()),
         reachable=goal.within_reach(shown[0] if shown else None),
     )
@@ -227,28 +228,3 @@ def _different(options: dict[tuple[str, int], Option], goal: Goal) -> list[Optio
         kept += [] if near else [option]
     first = {option.design.name: option for option in reversed(kept)}
     return list(dict.fromkeys([*first.values(), *kept]))[:_SHOWN]
-
-
-# --- what is reported ---------------------------------------------------------------------------------------------
-
-
-def _finished(option: Option, goal: Goal, simulation: Simulation) -> Option:
-    """The option with its last touches, and how far its figures can be trusted."""
-    if option.design.kind.joint:
-        return finished_joint(option, goal, simulation)
-    design, k = goal.final(option)
-    kind, m = design.kind, design.num_rollouts
-    course = simulation.run(kind, m, np.asarray([design.beta]))
-    lower, used = (array[0].reshape(simulation.num_repeats, -1) for array in course)
-    batches = goal.values(lower.reshape(BATCHES, -1), *as_row(design, k, BATCHES))
-    rng, rollouts = np.random.default_rng([simulation.seed, 0]), float(used.mean())
-    return Option(
-        design=design,
-        num_violations=None if goal.question.safety is None else k,
-        rollouts_per_task=rollouts,
-        cost=float(design.num_tasks * goal.costs.of_task(rollouts)),
-        value=float(goal.values(lower.reshape(1, -1), *as_row(design, k, 1))[0]),
-        standard_error=float(np.std(batches, ddof=1) / math.sqrt(BATCHES)),
-        pessimistic=goal.pessimistic(lower, design, k, rng) if simulation.source.is_sample else None,
-        until_reached=goal.until_reached(lower, used, design, k, rng) if kind.stopped else None,
-    )

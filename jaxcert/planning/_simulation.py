@@ -25,7 +25,7 @@ _SIMULATED_TASKS = 4096
 class Simulation:
     """Imagined tasks, the same ones for every design, so that the same luck befalls all of them."""
 
-    def __init__(self, source: Source, question: Question, most: int, seed: int) -> None:
+    def __init__(self, source: Source, question: Question, most: int, seed: tuple[int, ...]) -> None:
         self.source, self.question, self.most, self.seed = source, question, most, seed
         repeats = -(-_SIMULATED_TASKS // source.num_tasks)
         self.num_repeats = -(-repeats // BATCHES) * BATCHES
@@ -38,14 +38,28 @@ class Simulation:
         most = m if kind.stopped is None else self.most
         key = kind.name, most, betas.tobytes()
         if key not in self.courses:
-            self.courses = {key: kind.per_task(self._returns(most), most, betas, self.question)}
+            self.courses = {key: self._course(kind, most, betas)}
         course = self.courses[key]
         return course if kind.stopped is None else kind.stopped(course, m, self.question.support[0])
+
+    def _course(self, kind: Kind, m: int, betas: np.ndarray) -> PerTask:
+        found, threshold = kind.per_task(self._returns(m), m, betas, self.question), self.question.threshold
+        successes = None if kind.enough is None or threshold is None else self.source.successes(m)
+        if kind.enough is None or threshold is None or successes is None:
+            return found
+        reached = np.append(np.cumsum(successes[::-1])[::-1], 0.0)
+        return found._replace(passing=np.minimum(reached[kind.enough(m, betas, threshold)], 1.0))
+
+    def pessimistic(self, goal: Goal, design: Design) -> float:
+        """The objective if so many tasks fail that the mean score falls to its lower confidence limit."""
+        share = joint_scores(self, design).reshape(self.num_repeats, -1).mean(axis=0)
+        kept = doubted(share) / max(float(share.mean()), 1e-9)
+        return float(_values(goal, self, design, kept).mean())
 
     def _returns(self, m: int) -> np.ndarray:
         length = next(length for length in LENGTHS if length >= m)
         if length not in self.drawn:
-            rng = np.random.default_rng([self.seed, length])
+            rng = np.random.default_rng([*self.seed, length])
             self.drawn[length] = self.source.draw(rng, self.num_repeats, length).reshape(-1, length)
         return self.drawn[length]
 
@@ -90,38 +104,26 @@ def joint_value(goal: Goal, simulation: Simulation, design: Design) -> float:
 
 def _values(goal: Goal, simulation: Simulation, design: Design, kept: float = 1.0) -> np.ndarray:
     """The objective from each batch of imagined tasks, [BATCHES]; a share of the tasks is kept, the others fail."""
+    return values_of_scores(goal, simulation, design, joint_scores(simulation, design).reshape(BATCHES, -1), kept)
+
+
+def values_of_scores(
+    goal: Goal, simulation: Simulation, design: Design, scores: np.ndarray, kept: float = 1.0
+) -> np.ndarray:
+    """The objective from each row of scores, [BATCHES]."""
     joint, m = design.kind.joint, design.num_rollouts
     assert joint
     # All designs use the same random numbers, so that they do not differ by chance alone.
-    rng = np.random.default_rng([simulation.seed, 2])
-    scores = _scores(simulation, design).reshape(BATCHES, -1)
+    rng = np.random.default_rng([*simulation.seed, 2])
     if kept < 1:
         scores = np.where(rng.random(scores.shape) < kept, scores, 0).astype(scores.dtype)
     found = joint.safeties(scores, design.num_tasks, design.beta, m, simulation.question, rng)
     return goal.of_safeties(found)
 
 
-def _scores(simulation: Simulation, design: Design) -> np.ndarray:
+def joint_scores(simulation: Simulation, design: Design) -> np.ndarray:
+    """The scores of imagined tasks, [N]."""
     return simulation.run(design.kind, design.num_rollouts, np.asarray([design.beta])).lower[0]
-
-
-def finished_joint(option: Option, goal: Goal, simulation: Simulation) -> Option:
-    """The option, and how far its figures can be trusted."""
-    design = option.design
-    found = _values(goal, simulation, design)
-    return dataclasses.replace(
-        option,
-        value=float(found.mean()),
-        standard_error=float(np.std(found, ddof=1) / math.sqrt(BATCHES)),
-        pessimistic=_pessimistic(goal, simulation, design) if simulation.source.is_sample else None,
-    )
-
-
-def _pessimistic(goal: Goal, simulation: Simulation, design: Design) -> float:
-    """The objective if so many tasks fail that the mean score falls to its lower confidence limit."""
-    share = _scores(simulation, design).reshape(simulation.num_repeats, -1).mean(axis=0)
-    kept = doubted(share) / max(float(share.mean()), 1e-9)
-    return float(_values(goal, simulation, design, kept).mean())
 
 
 def simulate(
@@ -211,13 +213,13 @@ def power_curve(
     """
     question = check_question(support_of(pilot, support), delta, threshold, safety)
     kind = usable(design.name, question)
-    simulation = Simulation(source_of(pilot, support), question, design.num_rollouts, seed)
+    simulation = Simulation(source_of(pilot, support), question, design.num_rollouts, (seed,))
     goal = CheapestCertificate(question, Costs(0.0, 1.0, None), 0.5)
     if kind.joint:
         return np.asarray([joint_value(goal, simulation, one) for one in _sizes(design, num_tasks)])
     n, beta = np.asarray(num_tasks), np.full(np.shape(num_tasks), design.beta)
-    lower = simulation.run(kind, design.num_rollouts, np.asarray([design.beta])).lower
-    return goal.values(lower, n, goal.allowed(n, beta), beta)
+    course = simulation.run(kind, design.num_rollouts, np.asarray([design.beta]))
+    return goal.of_passing(goal.passing(course), n, goal.allowed(n, beta), beta)
 
 
 def _sizes(design: Design, num_tasks: chex.Array) -> list[Design]:
