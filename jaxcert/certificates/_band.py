@@ -35,6 +35,7 @@ class BandCertificate(Certificate, shifts=True):
         num_smallest: nothing is certified from so many violations on; None if there is no such number (static).
         num_successes: of each task, float[..., n], -1 for one with invalid returns; None but for "attained_levels".
         num_rollouts: of each task, float[..., n], or one number where all have as many; None as above.
+        question: which of ``jaxcert.questions`` it answers, by name (static).
 
     Its ``method`` is the kind of the band. For "attained_levels" ``beta`` is the level attained at each threshold,
     float[..., t], and ``lower_bounds`` are computed at 0.05.

@@ -40,6 +40,7 @@ class AnytimeCertificate(Certificate, shifts=True):
     Attributes:
         history: certified risk after each task, float[..., n, t]; the last one is ``epsilon``.
         prior: (alpha, gamma) of the mixture, float[2].
+        question: which of ``jaxcert.questions`` it answers, by name (static).
 
     Example:
         >>> import jax.numpy as jnp

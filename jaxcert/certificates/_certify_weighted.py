@@ -57,6 +57,7 @@ class WeightedCertificate(Certificate, shifts=True):
         max_weight: what no weight exceeds, as declared, rounded up, a scalar.
         effective_size: so many tasks of equal weights would have a mean as steady: (sum w)^2 / (sum w^2) of the valid
             weights, float[...]; it is no part of the statement.
+        question: which of ``jaxcert.questions`` it answers, by name (static).
 
     Example:
         >>> import jax.numpy as jnp

@@ -33,6 +33,9 @@ class ImprovementCertificate(Certificate, shifts=True):
     task. At each margin c: on a new task from the same distribution, policy A's expected return exceeds policy B's by
     at least c, with probability at least ``safety``.
 
+    Attributes:
+        question: which of ``jaxcert.questions`` it answers, by name (static).
+
     Example:
         >>> import jax.numpy as jnp
         >>> from jaxcert import certify_improvement

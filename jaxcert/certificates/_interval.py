@@ -55,6 +55,7 @@ class IntervalCertificate(Certificate):
         num_below: h, tasks whose upper bound is below B, int32[..., t].
         upper_bounds: per-task upper bounds, float[..., n]; inf for a task with invalid returns.
         beta_upper: failure probability of each upper bound, float[...].
+        question: which of ``jaxcert.questions`` it answers, by name (static).
 
     Example:
         >>> import jax.numpy as jnp

@@ -12,10 +12,10 @@ import numpy as np
 
 from jaxcert.numerics import clopper_pearson_lower
 from jaxcert.planning._design import Design, Option
-from jaxcert.planning._design_kind import Kind, PerTask, Question
+from jaxcert.planning._design_kind import PerTask, Question
 from jaxcert.planning._goals import Goal, as_row
 from jaxcert.planning._pilot import Source
-from jaxcert.planning._simulation import BATCHES, Simulation, joint_scores, values_of_scores
+from jaxcert.planning._simulation import BATCHES, Simulation, course_of, joint_scores, values_of_scores
 
 _TIMES = 2 * BATCHES
 _DOUBT = 0.05
@@ -35,19 +35,18 @@ class Fresh:
         """How many tasks were imagined."""
         return sum(each.num_simulated for each in self.simulations)
 
-    def course(self, kind: Kind, m: int, beta: float) -> PerTask:
+    def course(self, design: Design) -> PerTask:
         """What becomes of all tasks, [1, N]."""
-        found = [each.run(kind, m, np.asarray([beta])) for each in self.simulations]
+        found = [course_of(each, design) for each in self.simulations]
         lower, used = (np.concatenate([getattr(one, name) for one in found], axis=1) for name in ("lower", "used"))
         return PerTask(lower, used, found[0].passing)
 
-    def passing(self, goal: Goal, course: PerTask) -> tuple[float, float]:
-        """The probability that a task passes, and what it is at least, with the confidence that is left to a design."""
+    def least_passing(self, goal: Goal, course: PerTask) -> float:
+        """What the probability that a task passes is at least, with the confidence that is left to a design."""
         if course.passing is not None:
-            return float(course.passing[0]), float(course.passing[0])
+            return float(course.passing[0])
         passed, level = goal.passes(course.lower)[0], _DOUBT / self.num_designs
-        low = clopper_pearson_lower(np.int32(passed.sum()), np.int32(passed.size), np.float32(level))
-        return float(passed.mean()), float(low)
+        return float(clopper_pearson_lower(np.int32(passed.sum()), np.int32(passed.size), np.float32(level)))
 
     def values(self, goal: Goal, design: Design) -> np.ndarray:
         """The objective of a joint design, from each set of tasks."""
@@ -60,19 +59,17 @@ def finished(option: Option, goal: Goal, simulation: Simulation, fresh: Fresh) -
     """The option with its last touches, and how far its figures can be trusted."""
     if option.design.kind.joint:
         return _finished_joint(option, goal, simulation, fresh)
-    kind, m = option.design.kind, option.design.num_rollouts
-    _, low = fresh.passing(goal, fresh.course(kind, m, option.design.beta))
+    low = fresh.least_passing(goal, fresh.course(option.design))
     design, k = goal.final(goal.enlarged(option, low))
-    course = fresh.course(kind, m, design.beta)
-    lower, used = course.lower, float(course.used.mean())
+    course, own = fresh.course(design), course_of(simulation, design)
+    lower, used, passing = course.lower, float(course.used.mean()), course.passing
     parts = goal.values(lower.reshape(_TIMES, -1), *as_row(design, k, _TIMES))
-    own = simulation.run(kind, m, np.asarray([design.beta]))
-    rows = [array[0].reshape(simulation.num_repeats, -1) for array in own[:2]]
+    own_lower, own_used = (array[0].reshape(simulation.num_repeats, -1) for array in (own.lower, own.used))
     rng = np.random.default_rng([*simulation.seed, 0])
-    pessimistic = goal.pessimistic(rows[0], design, k, rng) if simulation.source.is_sample else None
-    until_reached = goal.until_reached(*rows, design, k, rng) if kind.stopped else None
-    row, is_exact = as_row(design, k, 1), course.passing is not None and goal.has_power
-    value = goal.of_passing(course.passing, *row) if is_exact else goal.values(lower, *row)
+    pessimistic = goal.pessimistic(own_lower, design, k, rng) if simulation.source.is_sample else None
+    until_reached = goal.until_reached(own_lower, own_used, design, k, rng) if design.kind.stopped else None
+    row, is_exact = as_row(design, k, 1), passing is not None and goal.has_power
+    value = goal.of_passing(passing, *row) if passing is not None and is_exact else goal.values(lower, *row)
     return Option(
         design=design,
         num_violations=None if goal.question.safety is None else k,

@@ -123,7 +123,12 @@ def values_of_scores(
 
 def joint_scores(simulation: Simulation, design: Design) -> np.ndarray:
     """The scores of imagined tasks, [N]."""
-    return simulation.run(design.kind, design.num_rollouts, np.asarray([design.beta])).lower[0]
+    return course_of(simulation, design).lower[0]
+
+
+def course_of(simulation: Simulation, design: Design) -> PerTask:
+    """What becomes of imagined tasks by a design, [1, N]."""
+    return simulation.run(design.kind, design.num_rollouts, np.asarray([design.beta]))
 
 
 def simulate(
@@ -218,7 +223,7 @@ def power_curve(
     if kind.joint:
         return np.asarray([joint_value(goal, simulation, one) for one in _sizes(design, num_tasks)])
     n, beta = np.asarray(num_tasks), np.full(np.shape(num_tasks), design.beta)
-    course = simulation.run(kind, design.num_rollouts, np.asarray([design.beta]))
+    course = course_of(simulation, design)
     return goal.of_passing(goal.passing(course), n, goal.allowed(n, beta), beta)
 
 

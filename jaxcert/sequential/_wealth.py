@@ -198,6 +198,7 @@ class SequentialCertificate(Certificate, shifts=True):
 
     Attributes:
         num_rollouts_used: rollouts of each task until it passed, was given up or the data ended, int32[..., n, t].
+        question: which of ``jaxcert.questions`` it answers, by name (static).
 
     Example:
         >>> import jax.numpy as jnp

@@ -55,7 +55,8 @@ def private(tmp_path_factory):
     folder, rng = tmp_path_factory.mktemp("secret_folder"), np.random.default_rng(0)
     for name, share in (("a", 0.9), ("b", 0.4)):
         rows = [
-            f"secret{i},{j},{'pass' if rng.random() < share else 'fail'},Secret Doe,secret@example.org,/home/secret/{j}"
+            f"secret{i},{j},{'pass' if rng.random() < share else 'fail'},Secret Doe,secret@example.org,"
+            f"/home/secret/{i}-{j}"
             for i in range(30)
             for j in range(5)
         ]
