@@ -82,7 +82,7 @@ def test_rows_in_another_order_are_matched_on_the_page(tmp_path):
     for place, name in enumerate(("new.csv", "old.csv")):
         lines = [f"{task},1,{values[place]}" for task, values in list(rows.items())[:: -1 if place else 1]]
         (tmp_path / name).write_text("\n".join(["task_id,episode_id,total_return", *lines, ""]))
-    made = ("--suite", "--threshold", 0.9, "--report", tmp_path / "c.html")
+    made = ("--suite", "--threshold", 0.9, "--report", tmp_path / "c.html", "--tasks-in-report")
     worked("compare", tmp_path / "new.csv", tmp_path / "old.csv", *SETTINGS, *made)
     assert "pull (0.1), push (0.7), turn (0.7)" in (tmp_path / "c.html").read_text()
 
