@@ -132,12 +132,6 @@ def _place_beside(temporary: Path, target: Path) -> None:
         raise FileExistsError(f"{target}: exists by now, and is not replaced; what was written is in {other}")
 
 
-def check_absent(path: str | os.PathLike[str], *, replace: bool) -> None:
-    """Raise FileExistsError for a file that exists, unless it is to be replaced."""
-    if not replace and Path(path).exists():
-        raise FileExistsError(f"{path}: exists, and is not replaced; expected another name, or replace=True")
-
-
 def check_suffix(path: str | os.PathLike[str], suffixes: Collection[str]) -> str:
     """The suffix of the path in lower case, if it is one of these, which may be double ones such as `.csv.gz`."""
     name = Path(path).name.lower()

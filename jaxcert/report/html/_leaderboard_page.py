@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-from jaxcert._files import check_absent, check_suffix, write_whole
+from jaxcert._files import check_suffix, write_whole
 from jaxcert._version import __version__
 from jaxcert.certificates import ceil_figures, confidence
 from jaxcert.report._document import assumptions_of
@@ -36,15 +36,14 @@ def write_leaderboard(
         facts: what is to be shown of the origin of each policy's returns.
         date: of the certificates, as it is to be shown.
         verify_command: what to type to compute the certificates again.
-        replace: whether to replace a file that exists.
+        replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
 
     Raises:
-        FileExistsError: for a file that exists, unless it is to be replaced.
+        FileExistsError: without `replace`, for a file that exists.
         ValueError: another suffix, or no file can be written there.
         ImportError: without jinja2 (extra `cli`).
     """
     check_suffix(path, [".html"])
-    check_absent(path, replace=replace)
     columns, board = found.table, found.board
     origins = [_origin(each, one) for each, one in zip(found.data, facts or [{}] * len(found.data), strict=True)]
     page = template("leaderboard.html.j2").render(

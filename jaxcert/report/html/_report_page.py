@@ -7,7 +7,7 @@ from typing import Any
 
 import chex
 
-from jaxcert._files import check_absent, check_suffix, write_whole
+from jaxcert._files import check_suffix, write_whole
 from jaxcert._validation import check_open_unit
 from jaxcert._version import __version__
 from jaxcert.certificates import confidence
@@ -93,10 +93,10 @@ def write_report(
         verify_command: what to type to compute the certificate again, such as `jaxcert verify out.json returns.npz`.
         is_curve: whether the thresholds come from the data, as in `step_curve`. Then the page has no sentence for any
             of them, unless all hold together: a threshold that is chosen after a look at the curve is not certified.
-        replace: whether to replace a file that exists.
+        replace: whether to replace a file that exists; if not, it stays, and an error says where the new one is.
 
     Raises:
-        FileExistsError: for a file that exists, unless it is to be replaced.
+        FileExistsError: without `replace`, for a file that exists.
         ValueError: a batch of certificates, one of another kind (a ranking, of other tasks), of two policies without
             the returns or the names of both, returns of other tasks, another number of names, a safety outside (0, 1),
             another suffix, or no file can be written there.
@@ -114,7 +114,6 @@ def write_report(
         True
     """
     check_suffix(path, [".html"])
-    check_absent(path, replace=replace)
     asked = question_of(certificate)
     check_policies(certificate, asked, against)
     if asked.takes("tasks"):  # whose sentences name them
