@@ -20,6 +20,7 @@ from cli_harness import command
 
 import jaxcert
 from jaxcert.certificates import Certificate, confidence
+from jaxcert.certificates._certificate import naming
 from jaxcert.certificates._headline import headline
 from jaxcert.planning import advise
 from jaxcert.questions import QUESTIONS, question_of, rows_of
@@ -138,6 +139,7 @@ def test_a_protocol_is_kept_or_refused(files, name, tmp_path):
 @EVERY
 def test_a_page_shows_it_or_refuses(files, answers, name, tmp_path):
     question, support = QUESTIONS[name], (0.0, 1.0) if QUESTIONS[name].has_support else None
+    policies = ("new", "old") if len(question.inputs) > 1 else ()
     page = {"returns": A, "support": support}
     if not question.columns or "weights" in question.inputs:
         with pytest.raises(ValueError, match="a page shows what one policy or two do"):
@@ -146,13 +148,14 @@ def test_a_page_shows_it_or_refuses(files, answers, name, tmp_path):
     if len(question.inputs) > 1:
         with pytest.raises(ValueError, match="is about two policies; expected the returns of policy B"):
             write_report(tmp_path / "c.html", answers[name], **page)
-        page |= {"against": read_returns(files / "b.npz"), "policies": ("new", "old")}
+        page |= {"against": read_returns(files / "b.npz"), "policies": policies}
     write_report(tmp_path / "c.html", answers[name], **page)
     text = (tmp_path / "c.html").read_text()
     assert question.words in text
-    assert rows_of(answers[name], question)[0]["sentence"] in text
+    assert naming(rows_of(answers[name], question)[0]["sentence"], policies) in text
     for line in (headline(answers[name], i) for i in range(len(rows_of(answers[name], question)))):
-        assert f'<p class="claim">{line.claim}</p>\n  <p class="about">{line.about}.</p>' in text
+        about = naming(line.about, policies)
+        assert f'<p class="claim">{line.claim}</p>\n  <p class="about">{about}.</p>' in text
         assert line.claim[:1].isupper()
         assert f"ith confidence {confidence(0.1)}" in line.about
     assert f"or about\n{question.not_about}." in text
@@ -213,7 +216,8 @@ def test_the_command_line_asks_it_or_says_why_not(files, answers, name, tmp_path
         assert "does not ask" in err or "No such option" in err
         return
     assert status == 0, err
-    assert str(answers[name]) in " ".join(out.split()).replace(". With", ".\nWith")
+    said = naming(str(answers[name]), ("a.npz", "b.npz") if pair else ())
+    assert said in " ".join(out.split()).replace(". With", ".\nWith")
     others = [files / "b.npz"] if pair else []
     assert command("verify", tmp_path / "c.json", files / "a.npz", *others).status == 0
     is_count = np.issubdtype(np.asarray(getattr(answers[name], question.columns[question.certified])).dtype, np.integer)

@@ -120,8 +120,9 @@ def write_report(
         certificate = dataclasses.replace(certificate, tasks=names_of(tasks, certificate.num_tasks))
     if wanted is not None:
         check_open_unit("wanted", wanted)
+    sentences = [row["sentence"] for row in rows_of(certificate, asked)]
     sample = sample_of(certificate.num_tasks, returns, where, support, tasks, against, policies, data)
-    rows = [naming(row["sentence"], sample.policies) for row in rows_of(certificate, asked)]
+    rows = [naming(sentence, sample.policies) for sentence in sentences]
     locked = {} if protocol is None else {"protocol, locked beforehand": protocol}
     fixed = 0 if is_curve and not _holds_together(certificate) else len(rows)
     page = template("report.html.j2").render(
