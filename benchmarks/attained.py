@@ -16,12 +16,11 @@ import time
 from collections.abc import Callable
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from scipy import stats
 
 import jaxcert
-from jaxcert.certificates._levels import successes_near
+from jaxcert.certificates._levels import usual_enough
 
 Law = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 
@@ -137,7 +136,9 @@ def largest_failure(n: int, m: int, threshold: float, delta: float) -> float:
     here for every epsilon just above what the certificate can say, between which the probability only falls.
     """
     at, k = np.float32(threshold), np.arange(n + 1)
-    numbers = sorted({int(c) for c in np.asarray(successes_near(jnp.float32(m), jnp.asarray(at)))}, reverse=True)
+    numbers = sorted(
+        {int(c) for c in usual_enough(np.float32(m), np.asarray([at], np.float32)).successes[0]}, reverse=True
+    )
     # k tasks without a success, the others with c of them: the risk by the numbers up to c.
     counts = np.stack([np.where(np.arange(n) < some, 0, c) for c in numbers for some in k])
     found = jaxcert.certify(np.arange(m) < counts[..., None], at, delta=delta, validate=False)

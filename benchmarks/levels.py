@@ -20,10 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxcert
-from jaxcert.bounds._padding import padded_tasks
 from jaxcert.certificates._binomial import BINOMIAL, CHOICE
+from jaxcert.certificates._counting import best_of_levels
 from jaxcert.certificates._level_calibration import calibrated
-from jaxcert.certificates._level_choice import Levels, certify_best_level
 from jaxcert.tasks import simple_grid
 
 SIZES = ((50, 5), (50, 20), (200, 10), (200, 100), (1000, 1000))
@@ -95,9 +94,9 @@ def _safety(returns: np.ndarray, thresholds: np.ndarray, support: tuple[float, f
 def _best(returns: np.ndarray, thresholds: np.ndarray, support: tuple[float, float], betas: tuple[float, ...]):
     lower = jnp.stack([jaxcert.bounds.betting(returns, beta, support=support, validate=False) for beta in betas])
     each = calibrated(returns.shape[-2], DELTA, betas)
-    levels = Levels(jnp.asarray(betas, jnp.float32), jnp.float32(each))
-    tasks, wanted = padded_tasks(lower), jnp.asarray(thresholds)
-    return certify_best_level("betting", BINOMIAL, tasks, wanted, levels, jnp.float32(DELTA)).safety
+    levels, wanted = jnp.asarray(betas, jnp.float32), jnp.asarray(thresholds)
+    settings = jnp.float32(each), jnp.float32(DELTA), None
+    return best_of_levels(BINOMIAL, lower, lower.shape[-1], wanted, levels, *settings)["safety"]
 
 
 def _times() -> Iterator[tuple[str, float]]:

@@ -99,8 +99,8 @@ def _band(returns, thresholds, beta, low, high, **validate):
     return certify_band(returns, thresholds, support=(low, high), beta=beta, delta=0.2, **validate)
 
 
-def _given_band(lower, beta, low, *, kind="equal_local_levels", **validate):
-    return certify_lower_bounds_band(lower, None, beta=beta, delta=0.2, low=low, kind=kind, **validate)
+def _given_band(lower, beta, low, **validate):
+    return certify_lower_bounds_band(lower, None, beta=beta, delta=0.2, low=low, **validate)
 
 
 def _tail(lower, beta, low, shares, **validate):
@@ -120,9 +120,6 @@ def _interval(returns, thresholds, beta, delta, low, high, **validate):
 CERTIFICATES |= {
     "certify_band": Subject(_band, (RETURNS[0], LEVELS[0], 0.1, 0.0, 1.0), (RETURNS[1], LEVELS[1], 0.3, -1.0, 2.0)),
     "certify_lower_bounds_band": Subject(_given_band, (WORST[0], 0.1, 0.0), (WORST[1], 0.3, -1.0)),
-    "certify_lower_bounds_band-dkw": Subject(
-        functools.partial(_given_band, kind="dkw"), (WORST[0], 0.1, 0.0), (WORST[1], 0.3, -1.0)
-    ),
     "certify_tail": Subject(_tail, (WORST[0], 0.1, 0.0, SAFETIES[0]), (WORST[1], 0.3, -1.0, SAFETIES[1])),
     "certify_safety_level-together": Subject(_together, (RETURNS[0], 0.0, 1.0), (RETURNS[1], -1.0, 2.0)),
     "certify_interval": Subject(

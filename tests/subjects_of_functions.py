@@ -41,7 +41,6 @@ def _metric(function: Callable, *names: str, values: tuple = (-1.0, -2.0)) -> Su
 BOUNDS = {
     **{name: _bound(getattr(bounds, name)) for name in NAMES if name != "clopper_pearson"},
     "clopper_pearson": _bound(bounds.clopper_pearson, HITS, support=False),
-    "dkw_discrete_two_sided": _bound(bounds.dkw, form="discrete", constant="two-sided"),
 }
 EPSILONS = {
     "binomial_epsilon": Subject(binomial_epsilon, (np.arange(5), 20, 0.1, 0.01), (np.arange(3, 8), 30, 0.0, 0.2)),

@@ -141,8 +141,10 @@ def check_arrays_stay_on_the_device(subject: Subject, arguments: tuple) -> None:
 
 
 def test_transfers_are_noticed():
+    one, other = BOUNDS["hoeffding"].sets()
+    careless = Subject(lambda x, *_, validate: jnp.sin(x), one, other)
     with pytest.raises(Exception, match="Disallowed host-to-device transfer"):
-        check_arrays_stay_on_the_device(BOUNDS["hoeffding"], BOUNDS["hoeffding"].sets()[0])
+        check_arrays_stay_on_the_device(careless, one)
 
 
 @pytest.mark.parametrize("name", ["hoeffding", "clopper_pearson", "certify-betting-binomial", "undiscounted_return"])

@@ -64,14 +64,6 @@ FUNCTIONS = {
         lambda x, row: jaxcert.certify_tail(jaxcert.certify_band(x, row, support=SUPPORT, delta=0.2), 0.5).cvar,
         (X, ROW),
     ),
-    "certify_tail, dkw": (
-        lambda row: (
-            jaxcert.certify_tail(
-                jaxcert.certify_lower_bounds_band(row, None, delta=0.2, beta=0.1, kind="dkw", low=0.0), 0.5
-            ).cvar
-        ),
-        (ROW,),
-    ),
     "certify_interval": (
         lambda x, row: jaxcert.certify_interval(x, row, support=SUPPORT, delta=0.01, complete=True).safety_upper,
         (X, ROW),

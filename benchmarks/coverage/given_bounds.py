@@ -15,11 +15,10 @@ import numpy as np
 import jaxcert
 from benchmarks.coverage.cell import Cell
 from benchmarks.coverage.laws import FINE, happens
-from jaxcert.bounds._padding import padded_tasks
 from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.certificates._level_choice import certify_best_level, prepare_choice
-from jaxcert.certificates._registry import COUNTING, METHODS
-from jaxcert.certificates._safety_level import Allowed, allowed_each, allowed_together
+from jaxcert.certificates._counting import best_of_levels, levels_for
+from jaxcert.certificates._registry import COUNTING
+from jaxcert.certificates._safety_level import allowed_counts, together
 
 N, DELTA, REPETITIONS, CHUNK = 50, 0.05, 100_000, 25_000
 THRESHOLD = float(np.float32(0.7))  # the bounds of good tasks are exactly there
@@ -68,10 +67,15 @@ def _by_method(method: str, beta: float) -> Counted:
 
 
 def _auto(p: jax.Array) -> jax.Array:
-    delta, levels = prepare_choice(BINOMIAL, DELTA, "auto", N, np.dtype(np.float32), True)
+    levels = levels_for(BINOMIAL, DELTA, "auto", N, np.dtype(np.float32))
     lower = jnp.where(p[None] <= levels.betas[:, None, None], jnp.float32(THRESHOLD), 0)
     wanted = jnp.asarray([THRESHOLD], jnp.float32)
-    return certify_best_level("given", BINOMIAL, padded_tasks(lower), wanted, levels, delta).epsilon[..., 0]
+    return _best(lower, wanted, *levels, jnp.float32(DELTA))
+
+
+@jax.jit
+def _best(lower, wanted, betas, delta_each, delta) -> jax.Array:
+    return best_of_levels(BINOMIAL, lower, N, wanted, betas, delta_each, delta, None)["epsilon"][..., 0]
 
 
 def _every_count() -> jax.Array:
@@ -145,27 +149,28 @@ def at_risk(thresholds: Any) -> np.ndarray:
     return np.minimum(np.asarray(thresholds, float), 1.0)
 
 
-def _levels(kind: str, safeties: tuple[float, ...], allowed: Allowed) -> Curve:
-    counts = np.asarray(allowed.num_allowed)
+def _levels(kind: str, safeties: tuple[float, ...], beta: Any, num_allowed: Any) -> Curve:
+    counts = np.asarray(num_allowed)
 
     def wrong(lower: jax.Array) -> np.ndarray:
         reached = np.sort(np.asarray(lower), axis=-1)[:, np.maximum(counts - 1, 0)]
         return np.any((counts > 0) & (1 - at_risk(reached) < safeties), axis=-1)
 
-    return Curve(kind, float(allowed.beta), wrong)
+    return Curve(kind, float(beta), wrong)
 
 
 def curves() -> Iterator[Curve]:
     """All of them, prepared when asked for."""
     yield _band("equal_local_levels")
-    yield _band("dkw", kind="dkw")
     yield _band("num_smallest = 10", num_smallest=10)
     several, delta = (0.5, 0.8, 0.9), jnp.float32(DELTA)
-    together = allowed_together(BINOMIAL, several, jnp.asarray(several, jnp.float32), DELTA, None, N, True)
-    yield _levels("safety levels, simultaneous", several, together)
-    for method in COUNTING:
-        each = allowed_each(METHODS[method], jnp.asarray([0.8], jnp.float32), delta, None, N, True)
-        yield _levels(f"safety level, {method}", (0.8,), each)
+    at_once = together(several, jnp.asarray(several, jnp.float32), DELTA, None, N)
+    assert at_once is not None
+    yield _levels("safety levels, simultaneous", several, *at_once)
+    for name, method in COUNTING.items():
+        beta = None if name == BINOMIAL.name else method.default_beta(delta, N)
+        each = allowed_counts(method, jnp.asarray([0.8], jnp.float32), delta, beta, N)
+        yield _levels(f"safety level, {name}", (0.8,), *each[:2])
 
 
 def _curve_cells() -> Iterator[Cell]:

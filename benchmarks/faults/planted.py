@@ -59,8 +59,8 @@ FAULTS = (
     Fault(
         "two-sided-logarithm-forgotten",
         "bounds/_empirical_bernstein.py",
-        "quotient(jnp.full_like(data.beta, 2), data.beta)",
-        "quotient(jnp.full_like(data.beta, 1), data.beta)",
+        "quotient(jnp.full_like(beta, 2), beta)",
+        "quotient(jnp.full_like(beta, 1), beta)",
     ),
     Fault(
         "n-for-n-1",
@@ -76,7 +76,7 @@ FAULTS = (
     ),
     Fault(
         "greater-for-at-least",
-        "certificates/_compiled.py",
+        "certificates/_counting.py",
         "jax.vmap(jnp.searchsorted)(*flat)",
         'jax.vmap(lambda a, v: jnp.searchsorted(a, v, side="right"))(*flat)',
     ),
@@ -86,15 +86,15 @@ FAULTS = (
     Fault(
         "min-for-max-of-risks",
         "certificates/_scenario.py",
-        "jnp.maximum(printed.epsilon, sound.epsilon)",
-        "jnp.minimum(printed.epsilon, sound.epsilon)",
+        "jnp.maximum(printed.epsilon, inflate(risk, beta))",
+        "jnp.minimum(printed.epsilon, inflate(risk, beta))",
     ),
-    Fault("delta-for-half-of-it", "certificates/_interval.py", "0.5 * delta, jnp.nan", "delta, jnp.nan"),
+    Fault("delta-for-half-of-it", "certificates/_interval.py", "delta * delta.dtype.type(0.5)", "delta"),
     Fault(
         "delta-not-divided-by-levels",
-        "certificates/_level_choice.py",
-        "method.solve(k, tasks, beta, levels.delta_each)",
-        "method.solve(k, tasks, beta, delta)",
+        "certificates/_counting.py",
+        "solve(method.tail, violations, n, levels, delta_each, table, size=lower.shape[-1])",
+        "solve(method.tail, violations, n, levels, delta, None, size=lower.shape[-1])",
     ),
     Fault(
         "soft-risk-not-rounded",
@@ -104,9 +104,9 @@ FAULTS = (
     ),
     Fault(
         "min-for-max-over-levels",
-        "certificates/_tolerance_limits.py",
-        "level = jnp.argmax(reached, axis=1)[:, None]",
-        "level = jnp.argmin(reached, axis=1)[:, None]",
+        "certificates/_attained_limits.py",
+        "level = jnp.argmax(reached, axis=-1)[..., None]",
+        "level = jnp.argmin(reached, axis=-1)[..., None]",
     ),
     Fault(
         "one-failure-too-few",
@@ -187,10 +187,10 @@ FAULTS = (
     Fault("file-replaced", "_files.py", "_move if replace else _place_beside", "_move"),
     Fault("array-not-read-to-its-end", "_archive.py", "if file.read(1):", "if False:"),
     Fault(
-        "stale-chunk",
-        "sweep/_chunked.py",
-        "for array in (np.frombuffer(words, np.uint8), x, where)",
-        "for array in (np.frombuffer(words, np.uint8), x)",
+        "mask-of-a-slice-forgotten",
+        "sweep/_slices.py",
+        "None if self.where is None else self.where[place]",
+        "None",
     ),
     Fault(
         "gravity-upwards",

@@ -10,15 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import check_finite, is_concrete, require_real
-from jaxcert.bounds._padding import padded_tasks
 from jaxcert.certificates import Certificate, Status, confidence, floor_figures, floor_to
 from jaxcert.certificates._arguments import prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certificate import fields_of
-from jaxcert.certificates._compiled import certify_given
-from jaxcert.numerics._rounding import cast, compute_dtype
-from jaxcert.returns._prepared import Prepared, probability
-from jaxcert.returns._sample import prepare_without_support
+from jaxcert.certificates._certify import certify_given
+from jaxcert.numerics._rounding import compute_dtype, known
+from jaxcert.returns._prepared import probability
+from jaxcert.returns._sample import Needs, Sample, placed, sample_of
 
 
 def certify_known_performances(
@@ -59,19 +58,19 @@ def certify_known_performances(
 
     Reference: the theory page, section on the binomial certificate.
     """
-    known = _prepare(performances, validate)
+    exact = _prepare(performances, validate)
     checks: dict[str, Any] = {"validate": validate, "scalar": True}
-    delta = probability("delta", delta, known.dtype, "down", **checks)
-    thresholds = prepare_thresholds(thresholds, known.dtype, validate)
-    return certify_given("known", BINOMIAL, padded_tasks(known), thresholds, no_failure(known.dtype), delta)
+    delta = probability("delta", delta, exact.dtype, "down", **checks)
+    thresholds = prepare_thresholds(thresholds, exact.dtype, validate)
+    return certify_given("known", BINOMIAL, exact, thresholds, no_failure(exact.dtype), delta, given=False)
 
 
-def no_failure(dtype: np.dtype) -> jax.Array:
-    """Beta of numbers that are known, or taken for known; an explicit transfer, which a guard allows."""
-    return jax.device_put(np.zeros((), dtype))
+def no_failure(dtype: np.dtype) -> np.ndarray:
+    """Beta of numbers that are known, or taken for known."""
+    return np.zeros((), dtype)
 
 
-def _prepare(performances: Any, validate: bool) -> jax.Array:
+def _prepare(performances: Any, validate: bool) -> Any:
     """Performances [..., n] rounded down; -inf, a violation, in place of what is not finite."""
     require_real("performances", performances)
     shape, dtype = np.shape(performances), compute_dtype(performances)
@@ -79,12 +78,9 @@ def _prepare(performances: Any, validate: bool) -> jax.Array:
         raise ValueError(f"performances have shape {shape}; expected [..., num_tasks] with at least one task")
     if validate and is_concrete(performances):
         check_finite("performances", performances, dtype=dtype)
-    return _finite(cast(performances, dtype, "down"))
-
-
-@jax.jit
-def _finite(known: jax.Array) -> jax.Array:
-    return jnp.where(jnp.isfinite(known), known, -jnp.inf)
+    rounded = known(performances, dtype, "down")
+    xp = np if isinstance(rounded, np.ndarray) else jnp
+    return xp.where(xp.isfinite(rounded), rounded, np.asarray(-np.inf, dtype))
 
 
 @jax.tree_util.register_dataclass
@@ -158,18 +154,19 @@ def certify_plug_in(
 
     Reference: the page on tightness.
     """
-    prepared = prepare_without_support(returns, where, validate, needed_by="the plug-in estimate")
-    dtype = prepared.returns.dtype
-    delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
-    thresholds = prepare_thresholds(thresholds, dtype, validate)
-    found = certify_given("plug_in", BINOMIAL, padded_tasks(_averages(prepared)), thresholds, no_failure(dtype), delta)
+    sample = sample_of(Needs("the plug-in estimate", support=False), returns, None, where, validate)
+    delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
+    thresholds = prepare_thresholds(thresholds, sample.dtype, validate)
+    averages = _averages(placed(sample))[..., : int(sample.num_tasks)]
+    beta = no_failure(sample.dtype)
+    found = certify_given("plug_in", BINOMIAL, averages, thresholds, beta, delta, given=False)
     return PlugInEstimate(**{**fields_of(found), "status": _without_claim(found.status)})
 
 
 @jax.jit
-def _averages(prepared: Prepared) -> jax.Array:
+def _averages(sample: Sample) -> jax.Array:
     """The average of each task, to nearest; -inf for one with returns that are not finite, or with none."""
-    mean = jnp.mean(prepared.returns, axis=-1, where=prepared.where)
+    mean = jnp.mean(sample.values, axis=-1, where=sample.mask)
     return jnp.where(jnp.isfinite(mean), mean, -jnp.inf)
 
 

@@ -69,11 +69,11 @@ def betting(
     return apply_bound(BETTING, x, beta, support, where, validate)
 
 
-def _betting(data: Rollouts) -> jax.Array:
+def _betting(data: Rollouts, beta: jax.Array) -> jax.Array:
     # The best t is a stationary point, so derivatives are taken at a fixed t and reference (envelope theorem).
     mean = jax.lax.stop_gradient(data.total / jnp.maximum(data.num_rollouts, 1))
     reference = jnp.where(mean > 0, mean, 1)
-    goal = quotient(-log(data.beta), jnp.maximum(data.num_rollouts, 1))
+    goal = quotient(-log(beta), jnp.maximum(data.num_rollouts, 1))
     bet, spread = _search(jax.lax.stop_gradient(data), reference, jax.lax.stop_gradient(goal))
     # Scaling all x - a down by the rounding of that difference scales the bound: one of the 4 u below.
     lower = reference * _value_down(data, reference, goal, bet, spread)

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +10,8 @@ import jax.numpy as jnp
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import at_least, is_zero, next_down, unit_roundoff
 from jaxcert.numerics._summation import Sums, in_pairs, sum_error, tree_sum_of, tree_sum_of_groups
+from jaxcert.returns._sample import Needs, Sample, most_rollouts
+from jaxcert.returns.summaries import Moments, Summary
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,9 +20,7 @@ class Bound:
 
     Attributes:
         name: as in ``certify(bound=...)``.
-        lower: from masked rollouts to a lower bound on the mean per task; or to the arguments of ``solve``.
-        solve: elementwise, from arrays [...] to a lower bound on the mean of x - a, for what takes long to compile: a
-            function that pads them (``numerics._batches``) is not compiled again for other numbers of tasks.
+        lower: (rollouts, or averages of them, beta [...]) -> lower bounds on the mean of each task, [...].
         min_rollouts: the fewest rollouts per task for which the bound is defined.
         needs_width: whether b must be finite, because the bound uses b - a.
         binary: whether the returns must be 0 or 1.
@@ -29,14 +29,18 @@ class Bound:
     """
 
     name: str
-    lower: Callable[..., Any]
+    lower: Callable[..., jax.Array]
     _: dataclasses.KW_ONLY
-    solve: Callable[..., jax.Array] | None = None
     min_rollouts: int = 1
     needs_width: bool = False
     binary: bool = False
     from_moments: bool = False
     non_identical: bool = False
+
+    @property
+    def needs(self) -> Needs:
+        """What it needs of the returns."""
+        return Needs(self.name, self.min_rollouts, self.needs_width, self.binary, self.from_moments)
 
 
 class Rollouts(NamedTuple):
@@ -52,7 +56,6 @@ class Rollouts(NamedTuple):
         valid: tasks in which every rollout that counts lies in the support, [...].
         refuted: tasks with a rollout that counts and is a number outside the support, or infinite, [...].
         low, high: the ends of the support.
-        beta: failure probability per task, [...].
     """
 
     x: jax.Array
@@ -64,7 +67,6 @@ class Rollouts(NamedTuple):
     refuted: jax.Array
     low: jax.Array
     high: jax.Array
-    beta: jax.Array
 
     @property
     def excess(self) -> jax.Array:
@@ -122,12 +124,25 @@ class Rollouts(NamedTuple):
         return some
 
 
-def rollouts(
-    x: jax.Array, beta: jax.Array, low: jax.Array, high: jax.Array, where: jax.Array | None, *, binary: bool
-) -> Rollouts:
-    """Count and sum the returns, and find invalid tasks, in one pass over the returns."""
+class Averages(NamedTuple):
+    """Moments of the returns: the mean and standard deviation of x - a, each on its safe side, [...]."""
+
+    mean: jax.Array
+    standard_deviation: jax.Array
+    num_rollouts: jax.Array
+    valid: jax.Array
+    refuted: jax.Array
+    low: jax.Array
+    high: jax.Array
+
+
+def rollouts_of(sample: Sample, *, binary: bool) -> Rollouts | Averages:
+    """Count and sum the returns, and find invalid tasks, in one pass over the returns; or what a summary says."""
+    if sample.is_summary:
+        return _summarised(sample.values, binary=binary)
     # XLA would broadcast a constant support to an array of its own in memory.
-    low, high = jax.lax.optimization_barrier((low, high))
+    low, high = jax.lax.optimization_barrier((jnp.asarray(sample.low), jnp.asarray(sample.high)))
+    x, where = jnp.asarray(sample.values), sample.mask
 
     def excess_or_mark(x: jax.Array, mask: jax.Array | None = None) -> jax.Array:
         fits = is_zero(x) | (x == 1) if binary else _inside(x, low, high)
@@ -141,14 +156,29 @@ def rollouts(
     else:
         count = tree_sum_of(lambda mask: mask.astype(jnp.int32), where).astype(x.dtype)
         total = tree_sum_of(excess_or_mark, x, where)
-    beta = jnp.broadcast_to(beta, x.shape[:-1])
     # Infinity is an overflow of the sum, too. Without a support, none is refuted.
     valid, refuted = (total < jnp.inf) & (count > 0), jnp.isnan(total) & (low < high)
     total = jnp.where(valid, total, 0)
-    valid = valid & (beta > 0) & (beta < 1) & ((low == 0) & (high == 1) if binary else low < high)
-    # An invalid beta would give NaN further on; the task is invalid already.
-    beta = jnp.where((beta > 0) & (beta < 1), beta, 0.5)
-    return Rollouts(x, where, None, count, total, valid, refuted, low, high, beta)
+    valid = valid & ((low == 0) & (high == 1) if binary else low < high)
+    return Rollouts(x, where, None, count, total, valid, refuted, low, high)
+
+
+def _summarised(summary: Summary, *, binary: bool) -> Averages | Rollouts:
+    """A summary as the bounds use it."""
+    count, dtype = summary.num_rollouts, summary.low.dtype
+    valid = summary.valid & (count > 0) & (summary.low < summary.high)
+    if binary:
+        valid = valid & (summary.low == 0) & (summary.high == 1)
+    # Beyond ``most_rollouts`` the type cannot represent every count.
+    valid = valid & (count <= most_rollouts(dtype))
+    # A summary has left out all tasks of a certificate already.
+    last = valid, jnp.zeros_like(valid), summary.low, summary.high
+    if isinstance(summary, Moments):
+        return Averages(summary.mean_down(), summary.standard_deviation_up(), count.astype(dtype), *last)
+    values = jnp.broadcast_to(summary.values, summary.counts.shape)
+    repeats = summary.counts.astype(dtype)
+    total = tree_sum_of(lambda x, repeats: repeats * (x - summary.low), values, repeats)
+    return Rollouts(values, None, repeats, count.astype(dtype), total, *last)
 
 
 def usable(valid: jax.Array, refuted: jax.Array) -> jax.Array:
@@ -163,19 +193,6 @@ def usable(valid: jax.Array, refuted: jax.Array) -> jax.Array:
 def _inside(x: jax.Array, low: jax.Array, high: jax.Array) -> jax.Array:
     """Finite and in the support; NaN is not."""
     return at_least(x, low) & (x <= jnp.minimum(high, jnp.finfo(x.dtype).max))
-
-
-class Averages(NamedTuple):
-    """Moments of the returns: the mean and standard deviation of x - a, each on its safe side, [...]."""
-
-    mean: jax.Array
-    standard_deviation: jax.Array
-    num_rollouts: jax.Array
-    valid: jax.Array
-    refuted: jax.Array
-    low: jax.Array
-    high: jax.Array
-    beta: jax.Array
 
 
 class Ends(NamedTuple):
@@ -246,4 +263,4 @@ def _power_of_two(width: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 def width_up(data: Rollouts | Averages) -> jax.Array:
     """At least b - a."""
-    return (data.high - data.low) * (1 + 2 * unit_roundoff(data.beta.dtype))
+    return (data.high - data.low) * (1 + 2 * unit_roundoff(data.low.dtype))

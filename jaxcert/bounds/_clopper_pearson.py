@@ -1,12 +1,10 @@
 """The exact lower bound for binary returns."""
 
-import functools
-
 import chex
 import jax
 import jax.numpy as jnp
 
-from jaxcert.bounds._bound import Bound, Rollouts
+from jaxcert.bounds._bound import Bound, Rollouts, finish
 from jaxcert.bounds._evaluate import apply_bound
 from jaxcert.numerics._summation import count_down, count_up
 from jaxcert.numerics._tails import limit
@@ -51,12 +49,15 @@ def clopper_pearson(
     return apply_bound(CLOPPER_PEARSON, x, beta, support, where, validate)
 
 
-def _successes(data: Rollouts) -> tuple[jax.Array, jax.Array, jax.Array]:
+def successes_of(data: Rollouts) -> tuple[jax.Array, jax.Array]:
+    """The successes and the rollouts of each task, of binary returns."""
     # The returns are 0 or 1 above an end of 0, so that their sum counts the successes.
     m = data.x.shape[-1]
-    return count_down(data.total, m), count_up(jnp.maximum(data.num_rollouts, 1), m), data.beta
+    return count_down(data.total, m), count_up(jnp.maximum(data.num_rollouts, 1), m)
 
 
-CLOPPER_PEARSON = Bound(
-    "clopper_pearson", _successes, solve=functools.partial(limit, upper=False), needs_width=True, binary=True
-)
+def _clopper_pearson(data: Rollouts, beta: jax.Array) -> jax.Array:
+    return finish(limit(*successes_of(data), beta, upper=False), data)
+
+
+CLOPPER_PEARSON = Bound("clopper_pearson", _clopper_pearson, needs_width=True, binary=True)

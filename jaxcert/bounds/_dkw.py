@@ -1,8 +1,5 @@
 """Lower bounds on the mean from the Dvoretzky-Kiefer-Wolfowitz inequality."""
 
-import functools
-from typing import Literal
-
 import chex
 import jax
 import jax.numpy as jnp
@@ -15,9 +12,6 @@ from jaxcert.numerics._summation import sum_error, tree_sum
 from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries import Summary
 
-Form = Literal["integral", "discrete"]
-Constant = Literal["one-sided", "two-sided"]
-
 
 def dkw(
     x: chex.Array | Summary,
@@ -25,18 +19,14 @@ def dkw(
     *,
     support: Support,
     where: chex.Array | None = None,
-    form: Form = "integral",
-    constant: Constant = "one-sided",
     validate: bool = True,
 ) -> jax.Array:
     r"""Lower confidence bound on the mean return of each task from a band around its distribution function.
 
-    .. math:: L = a + \int_a^\infty (1 - \hat F(x) - q)_+ \, dx \quad \text{(integral)}, \qquad
-              L = \frac1m \Big( \sum_{j \le m - l} X_{(j)} + l a \Big),\; l = \min(m, \lceil m q \rceil)
-              \quad \text{(discrete)},
+    .. math:: L = a + \int_a^\infty (1 - \hat F(x) - q)_+ \, dx, \qquad q = \sqrt{\ln(1/\beta) / (2 m)},
 
-    with Massart's one-sided q = sqrt(ln(1/beta) / 2m), beta at most 1/2 (a larger one is used as 1/2), or the paper's
-    two-sided q = sqrt(ln(2/beta) / 2m). The integral form is never the smaller one.
+    with Massart's one-sided constant, for a beta of at most 1/2; a larger one is used as 1/2. The integral is never
+    smaller than the paper's sum of order statistics, whose constant is the two-sided one, ln(2/beta).
     One-sided: P[L <= E[X]] >= 1 - beta per task. Valid for i.i.d. returns X >= a; b may be infinite.
 
     Args:
@@ -44,47 +34,29 @@ def dkw(
         beta: failure probability per task, in (0, 1); a scalar or an array that broadcasts to [...].
         support: (a, b), declared before the data are seen; every return lies in it.
         where: bool[..., m], which rollouts count; all by default.
-        form: "integral" or "discrete".
-        constant: "one-sided" or "two-sided".
         validate: as in ``hoeffding``.
 
     Returns:
         Lower bounds, float[...], never above the exact value for the rounded arguments.
 
     Raises:
-        ValueError: as ``hoeffding``, and for an unknown form or constant.
+        ValueError: as ``hoeffding``; b may be infinite.
 
     Example:
         >>> import jax.numpy as jnp
         >>> x = jnp.linspace(0.5, 1.0, 100)
         >>> print(f"{dkw(x, 0.05, support=(0.0, 1.0)):.4f}")
         0.6311
-        >>> print(f"{dkw(x, 0.05, support=(0.0, 1.0), form='discrete', constant='two-sided'):.4f}")
-        0.6146
 
-    Reference: Massart (1990), Corollary 1; the discrete form is the paper's, equation for DKW in its appendix.
+    Reference: Massart (1990), Corollary 1.
     """
-    return apply_bound(dkw_bound(form, constant), x, beta, support, where, validate)
+    return apply_bound(DKW, x, beta, support, where, validate)
 
 
-@functools.cache
-def dkw_bound(form: Form, constant: Constant) -> Bound:
-    """The variant as a static description; one object each, so that it is compiled once."""
-    for name, value, choices in (
-        ("form", form, ("integral", "discrete")),
-        ("constant", constant, ("one-sided", "two-sided")),
-    ):
-        if value not in choices:
-            raise ValueError(f"{name} is {value!r}; expected one of {', '.join(choices)}")
-    return Bound("dkw", functools.partial(_dkw, form=form, constant=constant))
-
-
-def _dkw(data: Rollouts, *, form: Form, constant: Constant) -> jax.Array:
+def _dkw(data: Rollouts, beta: jax.Array) -> jax.Array:
     ordered, before, repeats = _ordered(data)
     m = jnp.maximum(data.num_rollouts, 1)
-    kept = _kept(m, data.beta, constant)
-    kept = jnp.floor(kept) if form == "discrete" else kept
-    weight = jnp.clip(kept[..., None] - before, 0, repeats)
+    weight = jnp.clip(_kept(m, beta)[..., None] - before, 0, repeats)
     # The largest values have weight 0; masked ones, sorted last, are infinite and must not be multiplied by it.
     total = tree_sum(jnp.where(weight > 0, weight * jnp.where(weight > 0, ordered, 0), 0))
     slack = sum_error(ordered.shape[-1], ordered.dtype) + 7 * unit_roundoff(ordered.dtype)
@@ -101,14 +73,11 @@ def _ordered(data: Rollouts) -> tuple[jax.Array, jax.Array, jax.Array | int]:
     return jnp.sort(x, axis=-1), rank.reshape((1,) * (x.ndim - 1) + (-1,)), 1
 
 
-def _kept(m: jax.Array, beta: jax.Array, constant: Constant) -> jax.Array:
+def _kept(m: jax.Array, beta: jax.Array) -> jax.Array:
     """At most m (1 - q): how many of the smallest order statistics carry weight."""
-    u = unit_roundoff(m.dtype)
-    two_sided = constant == "two-sided"
-    log_term = log(quotient(jnp.full_like(beta, 2), beta)) if two_sided else -log(jnp.minimum(beta, 0.5))
     # The logarithm is off by 4.6 u at most, half of which is left under the root.
-    cut = jnp.sqrt(m * log_term * 0.5) * (1 + 6 * u)
+    cut = jnp.sqrt(m * -log(jnp.minimum(beta, 0.5)) * 0.5) * (1 + 6 * unit_roundoff(m.dtype))
     return next_down(m - cut)
 
 
-DKW = dkw_bound("integral", "one-sided")
+DKW = Bound("dkw", _dkw)

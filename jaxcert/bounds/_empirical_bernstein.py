@@ -52,11 +52,11 @@ def empirical_bernstein(
     return apply_bound(EMPIRICAL_BERNSTEIN, x, beta, support, where, validate)
 
 
-def _empirical_bernstein(data: Rollouts | Averages) -> jax.Array:
-    u = unit_roundoff(data.beta.dtype)
+def _empirical_bernstein(data: Rollouts | Averages, beta: jax.Array) -> jax.Array:
+    u = unit_roundoff(beta.dtype)
     m = jnp.maximum(data.num_rollouts, 2)
     # The rounding of the quotient changes its logarithm, which is at least ln 2, by at most 1.6 u.
-    log_term = log(quotient(jnp.full_like(data.beta, 2), data.beta)) * (1 + 6 * u)
+    log_term = log(quotient(jnp.full_like(beta, 2), beta)) * (1 + 6 * u)
     mean = mean_down(data)
     spread = standard_deviation_up(data, mean) * jnp.sqrt(2 * log_term / m)
     tail = 7 * width_up(data) * log_term / (3 * (m - 1))

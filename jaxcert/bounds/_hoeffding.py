@@ -50,9 +50,9 @@ def hoeffding(
     return apply_bound(HOEFFDING, x, beta, support, where, validate)
 
 
-def _hoeffding(data: Rollouts | Averages) -> jax.Array:
-    u = unit_roundoff(data.beta.dtype)
-    half_log = -jnp.log(data.beta) / (2 * jnp.maximum(data.num_rollouts, 1))
+def _hoeffding(data: Rollouts | Averages, beta: jax.Array) -> jax.Array:
+    u = unit_roundoff(beta.dtype)
+    half_log = -jnp.log(beta) / (2 * jnp.maximum(data.num_rollouts, 1))
     radius = width_up(data) * jnp.sqrt(half_log) * (1 + 8 * u)
     return finish(mean_down(data) - radius * (1 + 2 * u), data)
 

@@ -3,7 +3,7 @@
 from jaxcert.certificates._anytime_epsilon import anytime_epsilon
 from jaxcert.certificates._band import BandCertificate
 from jaxcert.certificates._binomial import binomial_epsilon
-from jaxcert.certificates._certificate import Certificate, Claim, Status, sentence
+from jaxcert.certificates._certificate import Certificate, Status, sentence
 from jaxcert.certificates._certify import certify, certify_lower_bounds
 from jaxcert.certificates._certify_anytime import AnytimeCertificate, certify_anytime
 from jaxcert.certificates._certify_band import certify_band, certify_lower_bounds_band
@@ -33,7 +33,6 @@ __all__ = [
     "AnytimeCertificate",
     "BandCertificate",
     "Certificate",
-    "Claim",
     "EpisodeCertificate",
     "ImprovementCertificate",
     "IntervalCertificate",

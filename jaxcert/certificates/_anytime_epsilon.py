@@ -1,6 +1,5 @@
 """Certified risk that holds at every moment while tasks come in, from a mixture of binomial tails."""
 
-import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -11,11 +10,11 @@ import numpy as np
 
 from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
 from jaxcert.certificates._binomial import epsilon_arguments, inflate, whole
-from jaxcert.numerics._batches import common_shape, elementwise, in_blocks, unpadded
+from jaxcert.numerics._batches import elementwise, in_blocks
 from jaxcert.numerics._binomial_limits import move_log_odds, parabola_root, start_point
 from jaxcert.numerics._elementary import log
 from jaxcert.numerics._root import safe_root
-from jaxcert.numerics._rounding import cast, unit_roundoff
+from jaxcert.numerics._rounding import compute_dtype, known, unit_roundoff
 
 # The number of terms: about 11 sqrt(k n / (n - k)) are needed near the limit. Terms of one step of the loop.
 _MOST_TERMS, _CHUNK = 2**13, 8
@@ -211,17 +210,21 @@ def anytime_epsilon(
     Reference: the theory page, section 16; Ville (1939), Robbins (1970) for mixtures.
     """
     k, n, beta, delta = epsilon_arguments(num_violations, num_tasks, beta, delta, validate, zero_beta=True)
-    alpha, gamma = prepare_prior(prior, delta.dtype, validate)
-    shape = common_shape(num_violations=k, num_tasks=n, beta=beta, delta=delta, alpha=alpha, gamma=gamma)
-    return _inflated(elementwise(anytime_risk, shape, k, n, delta, alpha, gamma), beta, shape=shape)
+    alpha, gamma = prepare_prior(prior, compute_dtype(beta, delta), validate)
+    return elementwise(_epsilon, num_violations=k, num_tasks=n, beta=beta, delta=delta, alpha=alpha, gamma=gamma)
 
 
-def prepare_prior(prior: Any, dtype: np.dtype, validate: bool) -> tuple[jax.Array, jax.Array]:
+@jax.jit
+def _epsilon(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array, alpha: jax.Array, gamma: jax.Array) -> Any:
+    return inflate(anytime_risk(k, n, delta, alpha, gamma), beta)
+
+
+def prepare_prior(prior: Any, dtype: np.dtype, validate: bool) -> tuple[Any, Any]:
     """Both parameters to nearest, since the rounded ones are used."""
     _check_pair("prior", prior)
     if validate:
         check_prior("prior", prior)
-    return cast(prior[0], dtype, "nearest"), cast(prior[1], dtype, "nearest")
+    return known(prior[0], dtype, "nearest"), known(prior[1], dtype, "nearest")
 
 
 def check_prior(name: str, value: Any) -> None:
@@ -258,8 +261,3 @@ def _anytime_risk(k, n, delta, alpha, gamma) -> jax.Array:
         jnp.where(valid, gamma, 1.0),
     )
     return jnp.where(valid, limit, 1.0)
-
-
-@functools.partial(jax.jit, static_argnames="shape")
-def _inflated(risk: jax.Array, beta: jax.Array, *, shape: tuple[int, ...]) -> jax.Array:
-    return inflate(unpadded(risk, shape=shape), beta)

@@ -4,24 +4,19 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import check_finite, is_concrete, kept_readable, refuse, require_real
+from jaxcert._validation import check_finite, is_concrete, refuse, require_real
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._attained import ATTAINED
-from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._method import FromReturns, Method
-from jaxcert.certificates._registry import METHODS
 from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import cast, cast_host, cast_level, compute_dtype, unit_roundoff
-from jaxcert.returns._prepared import Prepared, Support, is_successes, probability
-from jaxcert.returns.summaries import Summary
+from jaxcert.numerics._rounding import cast_host, cast_level, compute_dtype, known, unit_roundoff
+from jaxcert.returns._prepared import Support, is_successes, probability
+from jaxcert.returns._sample import Sample
 
 Described = TypeVar("Described")
 AUTO = "auto"
@@ -44,19 +39,6 @@ def default_bound(bound: str | None, returns: Any) -> str:
     return bound or (CLOPPER_PEARSON.name if is_successes(returns) else BETTING.name)
 
 
-def defaults(bound: str | None, method: str | None, returns: Any, beta: Any = None) -> tuple[str, str]:
-    """The names of bound and method; if no method is given, successes with their bound have one of their own.
-
-    Returns of 0 and 1 have it for "auto", too, which then chooses among the levels that are attained.
-    """
-    usual = CLOPPER_PEARSON.name if is_successes(returns) else BETTING.name
-    if method is None:
-        known = usual == CLOPPER_PEARSON.name or is_auto(beta)
-        method = ATTAINED.name if known and (bound or usual) == CLOPPER_PEARSON.name else BINOMIAL.name
-    derive = choose("method", method, METHODS).from_returns
-    return bound or (usual if derive is None else derive.bound.name), method
-
-
 def choose_bound(name: str, method: Method) -> Bound:
     """The bound with that name, or ValueError if the method has only another one."""
     only = None if method.from_returns is None else method.from_returns.bound.name
@@ -67,7 +49,7 @@ def choose_bound(name: str, method: Method) -> Bound:
 
 def prepare_levels(
     method: Method, delta: Any, beta: Any, num_tasks: int, dtype: np.dtype, validate: bool
-) -> tuple[jax.Array, jax.Array]:
+) -> tuple[Any, Any]:
     """Delta rounded down, and beta, by default the method's own, to nearest, since the rounded one is used.
 
     None for a method that chooses a beta for each threshold.
@@ -79,28 +61,28 @@ def prepare_levels(
     return delta, level
 
 
-def divided(delta: Any, dtype: np.dtype, parts: int, exact: Callable[[float], float]) -> jax.Array:
+def divided(delta: Any, dtype: np.dtype, parts: int, exact: Callable[[float], float]) -> Any:
     """A delta for each of several events, rounded down: exact(delta) if it can be read, else delta / parts."""
     if np.ndim(delta):
         raise ValueError(f"delta has shape {np.shape(delta)}; expected a scalar")
     if is_concrete(delta):
-        known = float(cast_host(np.asarray(delta, np.float64), dtype, "down"))
-        each = exact(known) if 0 < known < 1 else np.nan
-        return jax.device_put(cast_host(np.asarray(each), dtype, "down"))
-    known, size = cast_level(delta, dtype, "down"), jnp.asarray(parts, dtype)
-    return jnp.where((known > 0) & (known < 1), quotient(known, size) * (1 - 8 * unit_roundoff(dtype)), jnp.nan)
+        below = float(cast_host(np.asarray(delta, np.float64), dtype, "down"))
+        each = exact(below) if 0 < below < 1 else np.nan
+        return cast_host(np.asarray(each), dtype, "down")
+    below, size = cast_level(delta, dtype, "down"), jnp.asarray(parts, dtype)
+    return jnp.where((below > 0) & (below < 1), quotient(below, size) * (1 - 8 * unit_roundoff(dtype)), jnp.nan)
 
 
-def planned_beta(derive: FromReturns, beta: Any, prepared: Prepared) -> Any:
+def planned_beta(derive: FromReturns, beta: Any, sample: Sample) -> Any:
     """Beta, or the default of a method that needs the returns, by how many rollouts of a task they have room for."""
-    if isinstance(prepared.returns, Summary):
+    if sample.is_summary:
         if not derive.summaries:
             raise ValueError("returns are a summary, without single rollouts; this method needs an array")
         return beta
-    return derive.default_beta(prepared.returns.shape[-1]) if beta is None else beta
+    return derive.default_beta(int(sample.num_rollouts)) if beta is None else beta
 
 
-def prepare_lower_bounds(lower_bounds: Any, validate: bool) -> jax.Array:
+def prepare_lower_bounds(lower_bounds: Any, validate: bool) -> Any:
     """Lower bounds [..., n] rounded down; NaN, which certifies nothing, for all tasks if one of them is NaN or +inf."""
     require_real("lower_bounds", lower_bounds)
     shape = np.shape(lower_bounds)
@@ -109,20 +91,21 @@ def prepare_lower_bounds(lower_bounds: Any, validate: bool) -> jax.Array:
     if validate and is_concrete(lower_bounds):
         array = np.asarray(lower_bounds, dtype=np.float64)
         refuse("lower_bounds", array, array < np.inf, "a finite number, or -inf for no bound")
-    lower = cast(lower_bounds, compute_dtype(lower_bounds), "down")
-    return jnp.where(jnp.all(lower < jnp.inf, axis=-1, keepdims=True), lower, jnp.nan)
+    lower = known(lower_bounds, compute_dtype(lower_bounds), "down")
+    xp = np if isinstance(lower, np.ndarray) else jnp
+    return xp.where(xp.all(lower < np.inf, axis=-1, keepdims=True), lower, np.asarray(np.nan, lower.dtype))
 
 
-def prepare_thresholds(thresholds: Any, dtype: np.dtype, validate: bool, *, name: str = "thresholds") -> jax.Array:
+def prepare_thresholds(thresholds: Any, dtype: np.dtype, validate: bool, *, name: str = "thresholds") -> Any:
     """Thresholds [t] rounded up; ``name``: what messages call them."""
     if isinstance(thresholds, list | tuple) and not is_concrete(thresholds):
         # Entry by entry: an array of them would not show which numbers have been rounded by the trace.
-        return jnp.concatenate([prepare_thresholds(entry, dtype, validate, name=name) for entry in thresholds])
+        return jnp.concatenate([jnp.asarray(prepare_thresholds(t, dtype, validate, name=name)) for t in thresholds])
     if validate and is_concrete(thresholds):
         check_finite(name, thresholds, dtype=dtype)
     else:
         require_real(name, thresholds)
-    return as_row(name, cast(thresholds, dtype, "up"))
+    return as_row(name, known(thresholds, dtype, "up"))
 
 
 def warn_outside(name: str, values: Any, support: Support, validate: bool, *, stacklevel: int = 3) -> None:
@@ -144,20 +127,19 @@ def warn_outside(name: str, values: Any, support: Support, validate: bool, *, st
         warnings.warn(text, UserWarning, stacklevel=stacklevel)
 
 
-def as_row(name: str, values: jax.Array) -> jax.Array:
+def as_row(name: str, values: Any) -> Any:
     """A scalar or [t] as [t]."""
     if values.ndim > 1 or values.size == 0:
         raise ValueError(f"{name} have shape {values.shape}; expected a scalar or [t] with at least one entry")
-    with kept_readable(values):
-        return values if values.ndim else values.reshape(1)
+    return values if values.ndim else values.reshape(1)
 
 
-def warned(certificate: Certificate) -> Certificate:
-    """The certificate, with a warning where its method is not sound by itself, if the values are concrete."""
-    method, n = METHODS[certificate.method], certificate.num_tasks
-    if method.caveat is not None and is_concrete(certificate.beta, certificate.delta):
-        beta, delta = np.asarray(certificate.beta), np.asarray(certificate.delta)
-        if not np.all(method.is_sound(beta, delta, n)):
-            caveat = method.caveat(float(beta), float(delta), n)
-            warnings.warn(f"{method.name} at {caveat}", UserWarning, stacklevel=3)
-    return certificate
+def usual_beta(method: Method, beta: Any) -> Any:
+    """Beta, or None, its default, for "auto" where the method chooses a level for each threshold anyway."""
+    return None if method.chooses_beta and is_auto(beta) else beta
+
+
+def refuse_choice(beta: Any, instead: str) -> None:
+    """Raise ValueError for a word in place of a level, where there is nothing to choose from."""
+    if isinstance(beta, str):
+        raise ValueError(f"beta is {beta!r}; expected {instead}")

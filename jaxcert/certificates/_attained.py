@@ -1,195 +1,162 @@
 """Successes and failures: a task passes with enough successes, at the level that so many attain."""
 
 import functools
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.bounds._bound import Ends, finish, usable
-from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._evaluate import data_of
-from jaxcert.bounds._padding import Tasks, padded, padded_tasks, unpadded_tasks
-from jaxcert.bounds._prepare_array import task_shape
-from jaxcert.certificates._binomial import inflate, upper_risk
-from jaxcert.certificates._compiled import count_first, number_of
+from jaxcert.bounds._bound import Bound, Ends, finish, rollouts_of, usable
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON, successes_of
+from jaxcert.certificates._arguments import planned_beta, prepare_levels
+from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._counting import count_violations, fields_of_solution
 from jaxcert.certificates._levels import (
     LEVELS,
-    attained,
+    Enough,
     by_coins,
-    divided_by_levels,
-    enough_successes,
+    delta_of_sets,
     numbers_for,
     risks_at_levels,
-    sums_of_shares,
+    sets_of,
+    usual_enough,
 )
-from jaxcert.certificates._method import Derived, FromCounts, FromReturns, Method, Solution
-from jaxcert.numerics._batches import as_argument, padded_length
-from jaxcert.numerics._rounding import next_down
-from jaxcert.returns._prepared import Prepared
-from jaxcert.returns.summaries import Summary
+from jaxcert.certificates._method import FromReturns, Method, Solution
+from jaxcert.certificates._solve import solve, table_of
+from jaxcert.numerics._batches import in_front
+from jaxcert.numerics._rounding import complement_down, next_down
+from jaxcert.numerics._tails import limit
+from jaxcert.returns._sample import Sample, placed
 
-# The last step of the bound, which has one: (successes, rollouts, level) to lower bounds.
-lower_bounds_of: Any = CLOPPER_PEARSON.solve
+_TAIL: Any = BINOMIAL.tail
 
 
 class Successes(NamedTuple):
     """What certificates of successes start from, [..., n].
 
     Attributes:
-        num_successes: the successes of each task; -1 in an invalid one, which never has enough.
+        successes: how many rollouts of each task succeeded; -1 in an invalid one, which never has enough.
         num_rollouts: how many rollouts of it count, at least 1.
-        lower: its Clopper-Pearson bound.
     """
 
-    num_successes: jax.Array
+    successes: jax.Array
     num_rollouts: jax.Array
-    lower: jax.Array
 
 
-def equal_rollouts(prepared: Prepared) -> bool:
-    """Whether all tasks are known to have as many rollouts as there is room for."""
-    return prepared.where is None and not isinstance(prepared.returns, Summary)
+def counted(sample: Sample) -> Successes:
+    """The successes of returns or of a summary, within a program."""
+    data: Any = rollouts_of(sample, binary=True)
+    count, num_rollouts = successes_of(data)
+    return Successes(jnp.where(usable(data.valid, data.refuted), count, -1), num_rollouts)
 
 
-def counted(prepared: Prepared, beta: jax.Array | None) -> Successes:
-    """The successes of returns or of a summary, with lower bounds at that level, the first of ``LEVELS`` by default."""
-    level = as_argument(np.asarray(LEVELS[0], prepared.low.dtype), prepared.low) if beta is None else beta
-    arguments, ends = _arguments(*padded(prepared), level)
-    found, n = _finished(*arguments[:2], lower_bounds_of(*arguments), ends), task_shape(prepared)[-1]
-    return Successes(*(unpadded_tasks(Tasks(each, n)) for each in found))
+def limits_of(sample: Sample, beta: Any) -> Any:
+    """U(k; m, beta) for k = 0, ..., m, a host array; None where it is not known, or tasks have other numbers."""
+    if not sample.is_full:
+        return None
+    return table_of(_TAIL, int(sample.num_rollouts), sample.values.shape[-1], beta)
 
 
-@jax.jit
-def counts_of(x, low, high, where) -> jax.Array:
-    """Successes and rollouts of each task, [2, ..., n]: -1 in an invalid one, NaN in one that refutes the support."""
-    data = data_of(CLOPPER_PEARSON, x, jnp.asarray(LEVELS[0], low.dtype), low, high, where)
-    count, num_rollouts, _ = CLOPPER_PEARSON.lower(data)
-    count = jnp.where(data.valid, count, -1)
-    return jnp.stack([jnp.where(data.refuted, jnp.nan, count), num_rollouts])
+def lower_bounds(found: Successes, sample: Sample, beta: Any, limits: Any) -> jax.Array:
+    """Clopper-Pearson bounds at level beta, [..., n]: 1 - U(m - s; m, beta), where U is known."""
+    if limits is None:
+        lower = limit(found.successes, found.num_rollouts, beta, upper=False)
+    else:
+        place = sample.num_rollouts - jnp.maximum(found.successes, 0).astype(np.int32)
+        lower = complement_down(jnp.asarray(limits)[0][place])
+    return finish(lower, Ends(jnp.asarray(sample.low), found.successes >= 0))
 
 
-@jax.jit
-def successes_from(counts: jax.Array) -> Successes:
-    """From ``counts_of`` the tasks of one certificate; their bounds, not computed, are 0, and -inf in invalid ones."""
-    count, num_rollouts = counts
-    valid = usable(count >= 0, jnp.isnan(count))
-    return Successes(jnp.where(valid, count, -1), num_rollouts, jnp.where(valid, 0, -jnp.inf).astype(count.dtype))
+def count_successes(
+    method: Method, bound: Bound, sample: Sample, thresholds: Any, beta: Any, delta: Any, validate: bool
+) -> dict[str, Any]:
+    """The fields of certificates from numbers of successes, at the best of a few levels or below a given one."""
+    assert method.from_returns is not None
+    n = int(sample.num_tasks)
+    beta = planned_beta(method.from_returns, beta, sample)
+    delta, beta = prepare_levels(method, delta, beta, n, sample.dtype, validate)
+    shown = np.asarray(LEVELS[0], sample.dtype) if beta is None else beta
+    arguments: tuple[Any, ...] = sample, thresholds, beta, shown, delta, limits_of(sample, shown)
+    if sample.is_full:
+        enough = usual_enough(sample.num_rollouts.astype(sample.dtype), thresholds, beta)
+        deltas = delta_of_sets(sample.num_rollouts, delta, beta)
+        fields = _equal(method, *placed((*arguments, enough, deltas, table_of(_TAIL, n, sample.tasks[-1], deltas))))
+    else:
+        fields = _unequal(method, *placed(arguments))
+    return fields | {"thresholds": thresholds, "delta": delta} | ({} if beta is None else {"beta": beta})
 
 
-@jax.jit
-def _arguments(x, low, high, where, beta) -> tuple[tuple[jax.Array, ...], Ends]:
-    data = data_of(CLOPPER_PEARSON, x, beta, low, high, where)
-    return CLOPPER_PEARSON.lower(data), Ends(data.low, usable(data.valid, data.refuted))
+@functools.partial(jax.jit, static_argnums=0)
+def _equal(
+    method: Method, sample: Sample, thresholds, beta, shown, delta, limits, enough: Enough, deltas, table
+) -> dict[str, Any]:
+    found = counted(sample)
+    fields = of_equal(method, found, sample.num_tasks, thresholds, beta, delta, enough, deltas, table)
+    return fields | {"lower_bounds": lower_bounds(found, sample, shown, limits)}
 
 
-@jax.jit
-def _finished(count, num_rollouts, lower, ends: Ends) -> tuple[jax.Array, ...]:
-    return jnp.where(ends.valid, count, -1), num_rollouts, finish(lower, ends)
+@functools.partial(jax.jit, static_argnums=0)
+def _unequal(method: Method, sample: Sample, thresholds, beta, shown, delta, limits) -> dict[str, Any]:
+    found = counted(sample)
+    fields = of_unequal(method, found, sample.num_tasks, thresholds, beta, delta)
+    return fields | {"lower_bounds": lower_bounds(found, sample, shown, limits)}
 
 
-def _solve(prepared: Prepared, thresholds: jax.Array, beta: Any, delta: jax.Array) -> Derived:
-    num_rollouts = prepared.returns.shape[-1] if equal_rollouts(prepared) else None
-    return _derived(counted(prepared, beta), num_rollouts, thresholds, beta, delta)
-
-
-def _from_counts(counts: Any, num_rollouts: int | None, thresholds: jax.Array, beta: Any, delta: jax.Array) -> Derived:
-    return _derived(successes_from(counts), num_rollouts, thresholds, beta, delta)
-
-
-def _derived(found: Successes, num_rollouts: int | None, thresholds: jax.Array, beta: Any, delta: jax.Array) -> Derived:
-    """From the successes of each task; with the number of rollouts of all tasks, if it is the same."""
+def of_equal(
+    method: Method, found: Successes, n: Any, thresholds, beta, delta, enough: Enough, deltas, table
+) -> dict[str, Any]:
+    """With as many rollouts in every task, within a program."""
+    violations = count_at(found.successes, enough.successes, n)
     # A share of an invalid delta might be a valid one.
-    delta = jnp.where((delta > 0) & (delta < 1), delta, jnp.nan)
-    if num_rollouts is None:
-        derived = _unequal(found, thresholds, beta, delta)
-    else:
-        derived = _equal(found, num_rollouts, thresholds, beta, delta)
-    return derived if beta is None else derived._replace(levels=None)
+    deltas = jnp.where((delta > 0) & (delta < 1), deltas, jnp.nan)
+    level = jnp.broadcast_to(enough.level, violations.shape)
+    row = jnp.broadcast_to(sets_of(enough.successes), violations.shape)
+    solution = solve(_TAIL, violations, n, level, deltas, table, size=found.successes.shape[-1], row=row)
+    return _fields(method, found, n, thresholds, beta, delta, least_risk(violations, solution.epsilon, level, n))
 
 
-# --- as many rollouts in every task -------------------------------------------------------------------------------
+def count_at(count: jax.Array, enough: jax.Array, n: Any) -> jax.Array:
+    """How many of the first n tasks [..., n] have fewer successes than each number [t, levels]: [..., t, levels]."""
+    return count_violations(count, enough.reshape(-1), n).reshape(*count.shape[:-1], *enough.shape)
 
 
-def _equal(found: Successes, num_rollouts: int, thresholds: jax.Array, beta: Any, delta: jax.Array) -> Derived:
-    m: Any
-    m, n = np.asarray(num_rollouts, thresholds.dtype), found.num_successes.shape[-1]
-    enough, parts = enough_successes(m, thresholds, beta)
-    level = attained(enough, m, thresholds[:, None])
-    size, rows = found.num_successes.size // n * enough.size, 2 ** len(parts) * (n + 1)
-    # One problem per certificate and level, or one per k and set of levels, whichever are fewer.
-    direct = size <= rows
-    length = padded_length(min(size, rows), found.num_successes, thresholds, delta)
-    tasks = padded_tasks(found.num_successes) if direct else Tasks(found.num_successes, n)
-    count, number = tasks.values, number_of(tasks)
-    sums = as_argument(sums_of_shares(parts, count.dtype), count)
-    violations, places, *problems = _problems(count, number, enough, delta, sums, length=length, direct=direct)
-    return Derived(found.lower, *best_level(violations, places, upper_risk(*problems), level, number))
+def of_unequal(method: Method, found: Successes, n: Any, thresholds, beta, delta) -> dict[str, Any]:
+    """Of masks and summaries, whose tasks have numbers of rollouts of their own, within a program."""
+    whole, there = jnp.where((delta > 0) & (delta < 1), delta, jnp.nan), in_front(found.successes, n)
+    found_risks = risks_at_levels(*found, thresholds, numbers_for(beta), whole, by_coins, there)
+    return _fields(method, found, n, thresholds, beta, delta, least_risk(*found_risks, n))
 
 
-@functools.partial(jax.jit, static_argnames=("length", "direct"))
-def _problems(count, num_tasks, enough, delta, sums, *, length: int, direct: bool) -> tuple[jax.Array, ...]:
-    """Violations [..., t, levels], the place of each risk among those to solve for, and rows of k, n and delta."""
-    n, dtype = count.shape[-1], delta.dtype
-    wanted = jnp.broadcast_to(enough.reshape(-1), (*count.shape[:-1], enough.size))
-    violations = count_first(count, num_tasks, wanted).reshape(*count.shape[:-1], *enough.shape)
-    sets, each = divided_by_levels(enough, delta, sums)
-    if direct:
-        k, levels = violations.reshape(-1), jnp.broadcast_to(each[sets], violations.shape).reshape(-1)
-        places = jnp.arange(violations.size).reshape(violations.shape)
-    else:
-        k, levels = jnp.tile(jnp.arange(n + 1), each.size), jnp.repeat(each, n + 1)
-        places = jnp.broadcast_to(sets, violations.shape) * (n + 1) + violations
-    padding = (0, length - k.size)
-    return violations, places, jnp.pad(k.astype(dtype), padding), num_tasks.astype(dtype), jnp.pad(levels, padding)
+def _fields(method: Method, found: Successes, n: Any, thresholds, beta, delta, best) -> dict[str, Any]:
+    violations, solution, level = best
+    used = level if beta is None else beta
+    bad_task = any_invalid(found.successes, n)
+    fields = fields_of_solution(method, violations, solution, thresholds, used, delta, n, bad_task)
+    return fields | ({"beta": level} if beta is None else {})
 
 
-@jax.jit
-def best_level(violations, places, risk, level, n) -> tuple[jax.Array, Solution, jax.Array]:
-    """The level with the smallest risk: its violations, its solution and itself, [..., t]."""
-    return least_risk(violations, inflate(risk[places], jnp.broadcast_to(level, violations.shape)), level, n)
+def any_invalid(count: jax.Array, n: Any) -> jax.Array:
+    """Whether one of the first n counts [..., n or more] is of an invalid task, [..., 1]."""
+    return jnp.any((count < 0) & in_front(count, n), axis=-1, keepdims=True)
 
 
-# --- masks and summaries ------------------------------------------------------------------------------------------
-
-
-def _unequal(found: Successes, thresholds: jax.Array, beta: Any, delta: jax.Array) -> Derived:
-    return Derived(found.lower, *_with_coins(found.num_successes, found.num_rollouts, thresholds, beta, delta))
-
-
-@jax.jit
-def _with_coins(count, num_rollouts, thresholds, beta, delta) -> tuple[jax.Array, Solution, jax.Array]:
-    violations, epsilon, level = risks_at_levels(count, num_rollouts, thresholds, numbers_for(beta), delta, by_coins)
-    return least_risk(violations, epsilon, level, count.shape[-1])
-
-
-def least_risk(violations, epsilon, level, n: jax.Array | int) -> tuple[jax.Array, Solution, jax.Array]:
+def least_risk(violations, epsilon, level, n: Any) -> tuple[jax.Array, Solution, jax.Array]:
+    """At the level with the smallest risk, of [..., t, levels]: violations, solution, and the level itself."""
     best = jnp.argmin(epsilon, axis=-1)[..., None]
     violations, epsilon, level = (
         jnp.take_along_axis(jnp.broadcast_to(each, epsilon.shape), best, axis=-1)[..., 0]
         for each in (violations, epsilon, level)
     )
-    num_valid = n - violations
-    solution = Solution(epsilon.reshape(-1), num_valid.reshape(-1), jnp.ones(epsilon.size, bool))
+    solution = Solution(epsilon, n - violations, jnp.ones(epsilon.shape, bool))
     # A level of 1 certifies nothing, and is no failure probability.
     return violations, solution, jnp.minimum(level, next_down(jnp.ones_like(level)))
 
 
-def _refuse(*_: object) -> NoReturn:
-    raise ValueError("attained levels follow from successes, not from lower bounds; expected another method")
-
-
 ATTAINED = Method(
     "attained",
-    _refuse,
+    count_successes,
+    _TAIL,
     lambda delta, num_tasks: None,
-    from_returns=FromReturns(
-        CLOPPER_PEARSON,
-        lambda num_rollouts: None,
-        _solve,
-        summaries=True,
-        chooses=True,
-        counts=FromCounts(counts_of, _from_counts),
-    ),
+    from_returns=FromReturns(CLOPPER_PEARSON, lambda num_rollouts: None, summaries=True),
 )

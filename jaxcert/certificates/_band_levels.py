@@ -1,44 +1,11 @@
-"""The kinds of bands, and the level at which each counts."""
+"""The level of a band: of equal local levels, at which order statistics of uniform numbers stay below their limits."""
 
-import dataclasses
 import functools
 import math
-from collections.abc import Callable
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.certificates._binomial import BINOMIAL, inflate
 from jaxcert.certificates._crossing import Crossing
-from jaxcert.certificates._method import Method, Solution
-from jaxcert.numerics._elementary import log, quotient
-from jaxcert.numerics._rounding import unit_roundoff
-
-
-@dataclasses.dataclass(frozen=True)
-class Band:
-    """A kind of band as a static description.
-
-    Attributes:
-        method: turns k into min(1, u_k / (1 - beta)), at the band's level in place of delta; named as in
-            ``certify_band(kind=...)``. It is no method of ``certify``.
-        level: (n, delta, last) -> the level at which P[U_(k+1) > u_k for some k <= last] is at most delta, for the
-            order statistics of n independent uniform numbers; on the host.
-        parts: last -> a number such that delta / parts is such a level; for a delta that cannot be read.
-        takes_smallest: whether the level is larger if only the smallest counts are certified.
-    """
-
-    method: Method
-    level: Callable[[int, float, int], float]
-    parts: Callable[[int], int]
-    takes_smallest: bool = False
-
-    @property
-    def name(self) -> str:
-        """The name of its method."""
-        return self.method.name
-
 
 # How close to delta the probability is where the search ends, and after how many steps it ends anyway.
 _CLOSE, _MOST_STEPS = 2e-7, 30
@@ -87,31 +54,3 @@ def _steps(n: int, last: int) -> tuple[np.ndarray, np.ndarray]:
     share = 1 / np.maximum(_STANDARD_DEVIATIONS * np.sqrt(k * ((n - k) / n)), 1)
     first = np.flatnonzero(np.diff(np.floor(np.cumsum(share)), prepend=0.0))
     return k[first], np.append(k[first[1:] - 1], last)
-
-
-# u_k = U(k; n, level): the binomial certificate at a smaller delta.
-EQUAL_LOCAL_LEVELS = Band(
-    Method("equal_local_levels", BINOMIAL.solve, BINOMIAL.default_beta, zero_beta=True),
-    local_level,
-    parts=lambda last: last + 1,
-    takes_smallest=True,
-)
-
-
-@jax.jit
-def _solve(k: jax.Array, n: jax.Array, beta: jax.Array, level: jax.Array) -> Solution:
-    """u_k = k/n + sqrt(ln(1/level) / 2n)."""
-    valid = (k >= 0) & (k < n) & (level > 0) & (level < 1)
-    # Massart's constant is for levels up to 1/2.
-    width = jnp.sqrt(quotient(-log(jnp.where(valid, jnp.minimum(level, 0.5), 0.5)), jnp.broadcast_to(2 * n, k.shape)))
-    risk = quotient(k, jnp.broadcast_to(n, k.shape)) + width
-    # Two quotients, a logarithm and a root that a GPU may get wrong by 2 to 4 u, and a sum.
-    risk = jnp.where(valid, jnp.minimum(risk * (1 + 12 * unit_roundoff(risk.dtype)), 1.0), 1.0)
-    return Solution(inflate(risk, beta), jnp.broadcast_to(n - k, k.shape).astype(jnp.int32), jnp.ones(k.shape, bool))
-
-
-DKW_BAND = Band(
-    Method("dkw", _solve, BINOMIAL.default_beta, zero_beta=True),
-    lambda num_tasks, delta, last: delta,
-    parts=lambda last: 1,
-)

@@ -1,6 +1,5 @@
 """The certified risk from the number of violations, by the binomial tail; and the arguments of such functions."""
 
-import functools
 from typing import Any
 
 import chex
@@ -9,18 +8,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
+from jaxcert.certificates._counting import count_bounds
 from jaxcert.certificates._level_calibration import calibrated
-from jaxcert.certificates._method import Choice, Method, Solution
-from jaxcert.numerics._batches import common_shape, counts_from_zero, elementwise, in_blocks, unpadded
+from jaxcert.certificates._method import Choice, Method, Solution, Tail
+from jaxcert.numerics._batches import elementwise, in_blocks, in_front
 from jaxcert.numerics._binomial_limits import upper_limit
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import cast, complement_down, compute_dtype, next_down, unit_roundoff
 from jaxcert.returns._prepared import probability
 
 
-def epsilon_arguments(
-    k: Any, n: Any, beta: Any, delta: Any, validate: bool, *, zero_beta: bool
-) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
+def epsilon_arguments(k: Any, n: Any, beta: Any, delta: Any, validate: bool, *, zero_beta: bool) -> tuple[Any, ...]:
     """(k up, n down, beta up, delta down) as arrays of one float type: epsilon grows with k and beta."""
     dtype = compute_dtype(beta, delta)
     if validate and is_concrete(k, n):
@@ -98,13 +96,12 @@ def binomial_epsilon(
     Reference: the thinning lemma in the theory page, section on the binomial certificate.
     """
     k, n, beta, delta = epsilon_arguments(num_violations, num_tasks, beta, delta, validate, zero_beta=True)
-    shape = common_shape(num_violations=k, num_tasks=n, beta=beta, delta=delta)
-    return _inflated(elementwise(upper_risk, shape, k, n, delta), beta, shape=shape)
+    return elementwise(_epsilon, num_violations=k, num_tasks=n, beta=beta, delta=delta)
 
 
-@functools.partial(jax.jit, static_argnames="shape")
-def _inflated(risk: jax.Array, beta: jax.Array, *, shape: tuple[int, ...]) -> jax.Array:
-    return inflate(unpadded(risk, shape=shape), beta)
+@jax.jit
+def _epsilon(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> jax.Array:
+    return inflate(upper_risk(k, n, delta), beta)
 
 
 def inflate(risk: jax.Array, beta: jax.Array) -> jax.Array:
@@ -127,35 +124,27 @@ def upper_risk(k: jax.Array, n: jax.Array, delta: jax.Array) -> jax.Array:
 # --- the method ---------------------------------------------------------------------------------------------------
 
 
-def _solve(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> Solution:
-    return _solution(upper_risk(k, n, delta), k, n, beta)
-
-
 @jax.jit
-def _solution(risk: jax.Array, k: jax.Array, n: jax.Array, beta: jax.Array) -> Solution:
+def _search(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> jax.Array:
+    return upper_risk(k, n, delta)
+
+
+def _finish(risk: jax.Array, k: jax.Array, n: jax.Array, beta: jax.Array) -> Solution:
     num_valid = jnp.broadcast_to(n - k, risk.shape).astype(jnp.int32)
     return Solution(inflate(risk, beta), num_valid, jnp.ones(risk.shape, bool))
 
 
-def _best_beta(n: int, delta: jax.Array, wanted: jax.Array) -> tuple[jax.Array, Solution]:
-    """The beta for wanted safeties [t], a function of n, delta and the safeties alone.
+def largest_beta(risk: jax.Array, wanted: jax.Array, n: Any) -> jax.Array:
+    """The beta for wanted safeties [t], a function of n, delta and the safeties alone; risk: U for k = 0, 1, ....
 
     It is 1 - U(k*)/(1 - s), the largest beta with the same k* as 0.05, so that it costs nothing. If there is no k* at
     0.05, it is the largest beta with k* = 0. For several safeties it is the smallest of theirs; 0.05 where no beta has
     a k*.
     """
-    k, n_row = counts_from_zero(n, delta)
-    risk = upper_risk(k, n_row, delta)
-    beta = _largest_beta(risk, wanted, k, n_row)
-    return beta, _solution(risk, k, n_row, beta)
-
-
-@jax.jit
-def _largest_beta(risk: jax.Array, wanted: jax.Array, k: jax.Array, n: jax.Array) -> jax.Array:
     # Smaller by as much as the rounding of epsilon may need.
     inflated = risk * (1 + 16 * unit_roundoff(risk.dtype))
     largest = next_down(1 - inflated[None, :] / complement_down(wanted)[:, None], 2)
-    largest = jnp.where(k < n, largest, -jnp.inf)
+    largest = jnp.where(in_front(largest, n), largest, -jnp.inf)
     usual = jnp.min(jnp.where(largest >= _USUAL_BETA, largest, jnp.inf), axis=-1)
     smaller = jnp.where(largest[:, 0] > 0, largest[:, 0], jnp.inf)
     beta = jnp.min(jnp.where(usual < 1, usual, smaller))
@@ -165,4 +154,12 @@ def _largest_beta(risk: jax.Array, wanted: jax.Array, k: jax.Array, n: jax.Array
 # Near 0.05, 0.25 and 0.6: more levels cost about as much in delta as they gain (benchmarks/levels.py).
 CHOICE = Choice((3 / 64, 1 / 4, 5 / 8), calibrated)
 
-BINOMIAL = Method("binomial", _solve, lambda delta, n: _USUAL_BETA, best_beta=_best_beta, choice=CHOICE, zero_beta=True)
+BINOMIAL = Method(
+    "binomial",
+    count_bounds,
+    Tail(_search, _finish),
+    lambda delta, n: _USUAL_BETA,
+    choice=CHOICE,
+    zero_beta=True,
+    free_beta=True,
+)

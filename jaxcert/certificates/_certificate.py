@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import jax
 
@@ -19,8 +19,9 @@ from jaxcert.certificates._figures import (
     level_figures,
 )
 from jaxcert.certificates._headline import Headline, at_least, nothing, reach
+from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import is_successes
-from jaxcert.returns._sample import Paired, Weighted
+from jaxcert.returns._weighted import Weighted
 
 # The name of the distribution that the tasks of a certificate are from; a fixed list is from none.
 SAMPLED, REWEIGHTED, LISTED = "sampled", "reweighted", "listed"
@@ -29,20 +30,6 @@ EXPECTED_RETURN, PROBABILITY_OF_SUCCESS = "expected return", "probability of suc
 _A_MINUS_B = "policy A minus that of policy B"
 DIFFERENCE = f"{EXPECTED_RETURN} of {_A_MINUS_B}"
 DIFFERENCE_OF_SUCCESSES = f"{PROBABILITY_OF_SUCCESS} of {_A_MINUS_B}"
-
-
-class Claim(NamedTuple):
-    """What a certificate speaks of, in words.
-
-    Attributes:
-        quantity: what is certified to be at least a threshold.
-        tasks: over which tasks.
-        when: when it holds, if not just once.
-    """
-
-    quantity: str
-    tasks: str
-    when: str
 
 
 @jax.tree_util.register_dataclass
@@ -107,18 +94,6 @@ class Certificate(ByThreshold):
     simultaneous: bool = dataclasses.field(default=False, kw_only=True, metadata={"static": True})
     quantity: str = dataclasses.field(default=EXPECTED_RETURN, kw_only=True, metadata={"static": True})
     question: str = dataclasses.field(default="safety", kw_only=True, metadata={"static": True})
-
-    _shifts: ClassVar[bool] = True
-
-    def __init_subclass__(cls, *, shifts: bool = False, **options: Any) -> None:
-        """Whether ``certify_shift`` takes this kind; one that does not say so is refused."""
-        super().__init_subclass__(**options)
-        cls._shifts = shifts
-
-    @property
-    def claim(self) -> Claim:
-        """What it speaks of, in words."""
-        return Claim(self.quantity, self._new_task, self._when)
 
     @property
     def _apart(self) -> str:

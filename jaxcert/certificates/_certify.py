@@ -2,38 +2,38 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import chex
+import jax
 
 from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._evaluate import padded_bounds, padded_bounds_at
-from jaxcert.bounds._padding import padded_tasks
-from jaxcert.bounds._prepare import prepare
-from jaxcert.bounds._prepare_array import task_shape
+from jaxcert.certificates._answer import answer, padded_rows
 from jaxcert.certificates._arguments import (
     choose,
     choose_bound,
-    defaults,
-    planned_beta,
-    prepare_levels,
     prepare_lower_bounds,
     prepare_thresholds,
+    refuse_choice,
+    usual_beta,
     warn_outside,
-    warned,
 )
-from jaxcert.certificates._certificate import Certificate, about
-from jaxcert.certificates._certify_weighted import certify_sample
-from jaxcert.certificates._compiled import certify_derived, certify_given
-from jaxcert.certificates._level_choice import Levels, certify_best_level, prepare_choice, refuse_choice, usual_beta
+from jaxcert.certificates._certificate import Certificate, about, quantity_of
+from jaxcert.certificates._certify_weighted import certify_weighted_sample
+from jaxcert.certificates._counting import fields_of_bounds
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._missing import missing_of_counts
 from jaxcert.certificates._question import Question, same
-from jaxcert.certificates._registry import METHODS
+from jaxcert.certificates._registry import METHODS, defaults, warned
+from jaxcert.certificates._solve import table_of
 from jaxcert.certificates._witness_rows import of_counts
-from jaxcert.returns._prepared import Prepared, Support, probability
-from jaxcert.returns._sample import Paired, Weighted
+from jaxcert.returns._paired import Paired
+from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._sample import Sample, placed, sample_of, sample_of_numbers
+from jaxcert.returns._weighted import Weighted
 from jaxcert.returns.summaries import Summary
+
+Kind = TypeVar("Kind", bound=Certificate)
 
 
 def certify(
@@ -122,36 +122,35 @@ def certify(
     """
     if isinstance(returns, Weighted):
         settings = {"support": support, "delta": delta, "beta": beta, "bound": bound, "where": where}
-        return certify_sample(returns, thresholds, **settings, method=method, validate=validate)
+        return certify_weighted_sample(returns, thresholds, **settings, method=method, validate=validate)
     bound, method = defaults(bound, method, returns, beta)
     chosen = choose("method", method, METHODS)
     per_task = choose_bound(bound, chosen)
-    prepared = prepare(per_task, returns, support, where, validate, certificate=True)
-    certificate = certify_prepared(per_task, chosen, prepared, thresholds, beta, delta, validate)
-    warn_outside("thresholds", thresholds, prepared[1:3], validate)
+    sample = sample_of(per_task.needs, returns, support, where, validate)
+    certificate = certify_sample(Certificate, per_task, chosen, sample, thresholds, beta, delta, validate)
+    warn_outside("thresholds", thresholds, (sample.low, sample.high), validate)
     certificate = about(certificate, returns)
     return warned(certificate) if validate else certificate
 
 
-def certify_prepared(
-    per_task: Bound, method: Method, prepared: Prepared, thresholds: Any, beta: Any, delta: Any, validate: bool
-) -> Certificate:
-    """``certify`` from returns that are on the device, rounded down."""
-    dtype = prepared.low.dtype
-    n, thresholds = task_shape(prepared)[-1], prepare_thresholds(thresholds, dtype, validate)
-    derive = method.from_returns
-    beta = usual_beta(method, beta)
-    if isinstance(beta, str | Levels):
-        delta, levels = prepare_choice(method, delta, beta, n, dtype, validate)
-        lower = padded_bounds_at(per_task, prepared, levels.betas)
-        return certify_best_level(per_task.name, method, lower, thresholds, levels, delta)
-    beta = beta if derive is None else planned_beta(derive, beta, prepared)
-    delta, beta = prepare_levels(method, delta, beta, n, dtype, validate)
-    if derive is not None:
-        derived = derive.solve(prepared, thresholds, beta, delta)
-        return certify_derived(per_task.name, method, derived, thresholds, beta, delta)
-    lower = padded_bounds(per_task, prepared, beta)
-    return certify_given(per_task.name, method, lower, thresholds, beta, delta)
+def certify_sample(
+    kind: type[Kind],
+    bound: Bound,
+    method: Method,
+    sample: Sample,
+    thresholds: Any,
+    beta: Any,
+    delta: Any,
+    validate: bool,
+) -> Kind:
+    """``certify`` of a sample, as an answer of that kind."""
+    thresholds = prepare_thresholds(thresholds, sample.dtype, validate)
+    # Evidence is added up for each threshold; counting costs nothing more.
+    rows = padded_rows(thresholds, sample, *(() if method.tail else (1,)))
+    fields = method.count(method, bound, sample, rows, usual_beta(method, beta), delta, validate)
+    sizes = {"task": int(sample.num_tasks), "threshold": len(thresholds)}
+    settings = {"bound": bound.name, "method": method.name, "quantity": quantity_of(bound.name)}
+    return answer(kind, fields, sizes, num_tasks=sizes["task"], **settings)
 
 
 def certify_lower_bounds(
@@ -191,13 +190,38 @@ def certify_lower_bounds(
     """
     chosen = choose("method", method, METHODS)
     refuse_choice(beta, "a number: the level of the given lower bounds")
+    if chosen.from_returns is not None:
+        raise ValueError(
+            f"{method} derives the risk from the returns and counts no lower bounds; expected another method"
+        )
     lower = prepare_lower_bounds(lower_bounds, validate)
     checks = {"validate": validate, "scalar": True}
     delta = probability("delta", delta, lower.dtype, "down", **checks)
     beta = probability("beta", beta, lower.dtype, "up", zero_allowed=chosen.zero_beta, **checks)
     thresholds = prepare_thresholds(thresholds, lower.dtype, validate)
-    certificate = certify_given("given", chosen, padded_tasks(lower), thresholds, beta, delta)
+    certificate = certify_given("given", chosen, lower, thresholds, beta, delta)
     return warned(certificate) if validate else certificate
+
+
+def certify_given(
+    bound: str, method: Method, lower: Any, thresholds: Any, beta: Any, delta: Any, *, given: bool = True
+) -> Certificate:
+    """From lower bounds [..., n], rounded down, to a certificate [..., t]; NaN is not the bound of a valid task.
+
+    ``given``: whether -inf may be the bound of a valid task.
+    """
+    assert method.tail is not None
+    n = lower.shape[-1]
+    held = sample_of_numbers(lower)
+    rows, table = padded_rows(thresholds, held), table_of(method.tail, n, held.values.shape[-1], delta, beta)
+    arguments = placed((held.values, held.num_tasks, rows, beta, delta, table))
+    fields = _of_bounds(method, *arguments, given=given)
+    fields |= {"thresholds": rows, "beta": beta, "delta": delta}
+    settings = {"num_tasks": n, "bound": bound, "method": method.name, "quantity": quantity_of(bound)}
+    return answer(Certificate, fields, {"task": n, "threshold": len(thresholds)}, **settings)
+
+
+_of_bounds = jax.jit(fields_of_bounds, static_argnums=0, static_argnames="given")
 
 
 def curve_of_counts(certificate: Certificate, lower_bounds: chex.Array, thresholds: chex.Array) -> Certificate:

@@ -1,6 +1,7 @@
 """Certificates that hold at every moment: from returns, in the order of their tasks."""
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,30 +10,37 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import task_bounds
-from jaxcert.bounds._prepare import prepare
-from jaxcert.bounds._prepare_array import task_shape
 from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._answer import answer, padded_rows
 from jaxcert.certificates._anytime_counts import counted_as_stated
 from jaxcert.certificates._anytime_epsilon import Prior, anytime_risk, check_prior, prepare_prior
-from jaxcert.certificates._arguments import choose, default_bound, prepare_levels, prepare_thresholds, warn_outside
+from jaxcert.certificates._arguments import (
+    choose,
+    default_bound,
+    prepare_levels,
+    prepare_thresholds,
+    refuse_choice,
+    warn_outside,
+)
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._binomial import BINOMIAL, inflate
 from jaxcert.certificates._certificate import Certificate, about, quantity_of
-from jaxcert.certificates._compiled import bad_levels, status_of
-from jaxcert.certificates._level_choice import refuse_choice
+from jaxcert.certificates._counting import any_neginf, bad_levels, status_of
 from jaxcert.certificates._missing import missing_of_counts
 from jaxcert.certificates._question import Option, Question, same
-from jaxcert.numerics._batches import elementwise, unpadded
+from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._rounding import complement_down
+from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, probability
-from jaxcert.returns._sample import Paired
+from jaxcert.returns._sample import Sample, placed, sample_of, sample_of_numbers
 from jaxcert.returns.summaries import Summary
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class AnytimeCertificate(Certificate, shifts=True):
+class AnytimeCertificate(Certificate):
     """A ``Certificate`` after all n tasks, with the risks after each earlier one; all of them hold together.
 
     Epsilon is the smallest one of all moments so far, so that it never grows with a task.
@@ -143,63 +151,60 @@ def certify_anytime(
     bound = default_bound(bound, returns)
     per_task = choose("bound", bound, BOUNDS)
     refuse_choice(beta, "a number, or None for 0.05")
-    prepared = prepare(per_task, returns, support, where, validate, certificate=True)
-    dtype = prepared.low.dtype
-    given, thresholds = thresholds, prepare_thresholds(thresholds, dtype, validate)
-    warn_outside("thresholds", given, prepared[1:3], validate)
-    alpha, gamma = prepare_prior(prior, dtype, validate)
-    if alpha.ndim or gamma.ndim:
-        raise ValueError(f"prior has shapes {alpha.shape} and {gamma.shape}; expected scalars")
-    delta, beta = prepare_levels(BINOMIAL, delta, beta, task_shape(prepared)[-1], dtype, validate)
-    lower = task_bounds(per_task, prepared, beta)
-    return about(certify_in_order(bound, lower, thresholds, beta, delta, (alpha, gamma)), returns)
+    # A search for each task.
+    sample = sample_of(per_task.needs._replace(costly=True), returns, support, where, validate)
+    rows = prepare_thresholds(thresholds, sample.dtype, validate)
+    warn_outside("thresholds", thresholds, (sample.low, sample.high), validate)
+    prior = prepare_prior(prior, sample.dtype, validate)
+    if np.ndim(prior[0]) or np.ndim(prior[1]):
+        raise ValueError(f"prior has shapes {np.shape(prior[0])} and {np.shape(prior[1])}; expected scalars")
+    delta, beta = prepare_levels(BINOMIAL, delta, beta, int(sample.num_tasks), sample.dtype, validate)
+    return about(certify_in_order(per_task, sample, rows, beta, delta, prior), returns)
 
 
-def certify_in_order(bound: str, lower, thresholds, beta, delta, prior: tuple) -> AnytimeCertificate:
-    """From lower bounds [..., n] in the order of their tasks and thresholds [t] to a certificate [..., t]."""
-    counts, places = _counts(lower, thresholds)
-    risk = elementwise(anytime_risk, counts.shape, counts, places, delta, *prior)
-    fields = _fields(risk, counts, lower, thresholds, beta, delta)
-    settings = {"num_tasks": lower.shape[-1], "bound": bound, "method": "anytime", "quantity": quantity_of(bound)}
-    levels = {"beta": beta, "delta": delta, "prior": jnp.stack(prior)}
-    return AnytimeCertificate(**fields, **levels, lower_bounds=lower, **settings)
+def certify_in_order(
+    bound: Bound | str, sample: Sample, thresholds: Any, beta: Any, delta: Any, prior: tuple[Any, Any]
+) -> AnytimeCertificate:
+    """From a sample, or numbers of tasks that are lower bounds already, in the order of the tasks, and thresholds."""
+    n, rows = int(sample.num_tasks), padded_rows(thresholds, sample, 1)
+    fields = _in_order(bound, *placed((sample, rows, beta, delta, prior)))
+    name = bound if isinstance(bound, str) else bound.name
+    settings = {"num_tasks": n, "bound": name, "method": "anytime", "quantity": quantity_of(name)}
+    fields |= {"thresholds": rows, "beta": beta, "delta": delta}
+    return answer(AnytimeCertificate, fields, {"task": n, "threshold": len(thresholds)}, **settings)
 
 
-@jax.jit
-def _counts(lower: jax.Array, thresholds: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """k and n after each task as floats [..., n, t]; a bound that is NaN is a violation."""
-    violated = ~(lower[..., :, None] >= thresholds.reshape((1,) * lower.ndim + thresholds.shape))
+@functools.partial(jax.jit, static_argnums=0)
+def _in_order(bound: Bound | str, sample: Sample, thresholds, beta, delta, prior) -> dict[str, jax.Array]:
+    """The fields [..., t], and the history [..., n, t]."""
+    lower = jnp.asarray(sample.values) if isinstance(bound, str) else task_bounds(bound, sample, beta)
+    n, there = sample.num_tasks, in_front(lower, sample.num_tasks)[..., None]
+    # A bound that is NaN is a violation.
+    violated = ~(lower[..., :, None] >= thresholds.reshape((1,) * lower.ndim + thresholds.shape)) & there
     counts = jnp.cumsum(violated, axis=-2, dtype=jnp.int32).astype(lower.dtype)
     places = jax.lax.broadcasted_iota(lower.dtype, counts.shape, counts.ndim - 2) + 1
-    return counts, places
-
-
-@jax.jit
-def _fields(risk, counts, lower, thresholds, beta, delta) -> dict[str, jax.Array]:
-    """The fields [..., t], and the history [..., n, t], from a row of risks."""
-    n = lower.shape[-1]
+    risk = anytime_risk(counts, places, delta, *prior)
     bad_threshold = jnp.broadcast_to(~jnp.isfinite(thresholds), counts.shape)
-    moments = jnp.where(bad_threshold, 1.0, inflate(unpadded(risk, shape=counts.shape), beta))
+    moments = jnp.where(bad_threshold | ~there, 1.0, inflate(risk, beta))
     history = jax.lax.cummin(moments, axis=counts.ndim - 2)
     epsilon, violations = history[..., -1, :], counts[..., -1, :].astype(jnp.int32)
-    bad_task = jnp.any(jnp.isneginf(lower), axis=-1, keepdims=True)
-    invalid = bad_task | bad_threshold[..., -1, :] | bad_levels(beta, delta)
-    feasible = jnp.ones(epsilon.shape, bool)
+    invalid = any_neginf(lower, n) | bad_threshold[..., -1, :] | bad_levels(beta, delta)
     return {
-        "thresholds": thresholds,
         "safety": complement_down(epsilon),
         "epsilon": epsilon,
         "num_violations": violations,
         "num_valid": n - violations,
-        "status": status_of(BINOMIAL, epsilon, feasible, invalid, beta, delta, n),
+        "status": status_of(BINOMIAL, epsilon, jnp.ones(epsilon.shape, bool), invalid, beta, delta, n),
         "history": history,
+        "lower_bounds": lower,
+        "prior": jnp.stack(prior),
     }
 
 
 def _curve(certificate: AnytimeCertificate, lower_bounds: chex.Array, levels: np.ndarray) -> AnytimeCertificate:
-    settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta}
     prior = certificate.prior[0], certificate.prior[1]
-    return certify_in_order(certificate.bound, lower_bounds, jnp.asarray(levels), **settings, prior=prior)
+    numbers = sample_of_numbers(jnp.asarray(lower_bounds))
+    return certify_in_order(certificate.bound, numbers, jnp.asarray(levels), certificate.beta, certificate.delta, prior)
 
 
 ANYTIME = Question(

@@ -5,15 +5,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import chex
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import check_count, is_concrete, refuse, require_real
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._evaluate import task_bounds
-from jaxcert.bounds._prepare import prepare
-from jaxcert.bounds._prepare_array import task_shape
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import (
     choose,
@@ -22,23 +18,24 @@ from jaxcert.certificates._arguments import (
     prepare_levels,
     prepare_lower_bounds,
     prepare_thresholds,
+    refuse_choice,
     warn_outside,
 )
-from jaxcert.certificates._attained_levels import (
+from jaxcert.certificates._attained_band import (
     ATTAINED_LEVELS,
-    certify_successes,
+    band_of_successes,
     check_settings,
     level_of_successes,
 )
-from jaxcert.certificates._band import BANDS, BandCertificate, certify_at_level, level_of
-from jaxcert.certificates._band_levels import EQUAL_LOCAL_LEVELS
+from jaxcert.certificates._band import EQUAL_LOCAL_LEVELS, BandCertificate, band_of, level_of
+from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certificate import about
-from jaxcert.certificates._level_choice import refuse_choice
 from jaxcert.certificates._missing import missing_of_counts
 from jaxcert.certificates._question import Option, Question, same
-from jaxcert.numerics._rounding import cast
+from jaxcert.numerics._rounding import known
+from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, probability
-from jaxcert.returns._sample import Paired
+from jaxcert.returns._sample import sample_of, sample_of_numbers
 from jaxcert.returns.summaries import Summary
 
 
@@ -65,8 +62,6 @@ def certify_band(
 
     * "equal_local_levels": u_k = U(k; n, eta), the limit of ``certify`` at an eta for which that probability is 1 -
       delta exactly: delta / 34 at n = 200, delta = 0.01.
-    * "dkw": u_k = k/n + sqrt(ln(1/delta) / 2n). About a tenth narrower around k = n/2, and several times as wide at its
-      ends: 0.108 in place of 0.040 at n = 200, k = 0, delta = beta = 0.01.
     * "attained_levels", for successes: no lower bounds, but U(k_c; n, eta) / (1 - tau_B(c)) at the best number of
       successes c, with k_c tasks that have fewer and tau_B(c) = P[Bin(m, B) >= c]. It costs little beside ``certify``,
       since eta is delta / m, or the eta of "equal_local_levels" if larger.
@@ -81,9 +76,9 @@ def certify_band(
         beta: failure probability of one lower bound, in (0, 1); a scalar. 0.05 by default. "attained_levels" has none:
             the certificate's ``beta`` is then the level that was attained, [..., t].
         bound: as in ``certify``.
-        kind: "equal_local_levels", "dkw", or "attained_levels" for returns of 0 and 1. By default the last for
-            successes, an array of bool, without a beta or another bound, and the first for others.
-        num_smallest: K in 1..n, not for "dkw": fixed beforehand, only k < K violations certify anything, for
+        kind: "equal_local_levels", or "attained_levels" for returns of 0 and 1. By default the latter for
+            successes, an array of bool, without a beta or another bound, and the former for others.
+        num_smallest: K in 1..n: fixed beforehand, only k < K violations certify anything, for
             an eta that is larger: delta / 6.2 for K = 20 at n = 200, delta = 0.01.
         where: as in ``certify``.
         validate: as in ``certify``.
@@ -112,21 +107,18 @@ def certify_band(
     """
     kind, bound = _defaults(kind, bound, beta, returns)
     per_task = choose("bound", bound, BOUNDS)
-    prepared = prepare(per_task, returns, support, where, validate, certificate=True)
-    dtype, n = prepared.low.dtype, task_shape(prepared)[-1]
+    sample = sample_of(per_task.needs, returns, support, where, validate)
+    dtype, n = sample.dtype, int(sample.num_tasks)
     if thresholds is not None:
         given, thresholds = thresholds, prepare_thresholds(thresholds, dtype, validate)
-        warn_outside("thresholds", given, prepared[1:3], validate)
-    if kind == ATTAINED_LEVELS.name:
-        eta = level_of_successes(prepared, delta, n, num_smallest)
+        warn_outside("thresholds", given, (sample.low, sample.high), validate)
+    if kind == ATTAINED_LEVELS:
+        level = level_of_successes(sample, delta, num_smallest)
         delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
-        return certify_successes(prepared, thresholds, delta, eta, num_smallest)
-    chosen = choose("kind", kind, BANDS)
-    settings = {"level": level_of(chosen, delta, n, num_smallest, dtype), "num_smallest": num_smallest}
-    delta, beta = prepare_levels(chosen.method, delta, beta, n, dtype, validate)
-    lower = task_bounds(per_task, prepared, beta)
-    settings |= {"beta": beta, "delta": delta, "low": prepared.low}
-    return about(certify_at_level(bound, chosen, lower, thresholds, **settings), returns)
+        return band_of_successes(sample, thresholds, delta, level, num_smallest)
+    settings = {"level": level_of(delta, n, num_smallest, dtype), "num_smallest": num_smallest}
+    delta, beta = prepare_levels(BINOMIAL, delta, beta, n, dtype, validate)
+    return about(band_of(per_task, sample, thresholds, **settings, beta=beta, delta=delta), returns)
 
 
 def _defaults(kind: str | None, bound: str | None, beta: Any, returns: Any) -> tuple[str, str]:
@@ -134,9 +126,9 @@ def _defaults(kind: str | None, bound: str | None, beta: Any, returns: Any) -> t
     usual = default_bound(None, returns)
     if kind is None:
         exact = usual == CLOPPER_PEARSON.name == (bound or usual) and (beta is None or is_auto(beta))
-        kind = ATTAINED_LEVELS.name if exact else EQUAL_LOCAL_LEVELS.name
+        kind = ATTAINED_LEVELS if exact else EQUAL_LOCAL_LEVELS
     _check_kind("kind", kind)
-    if kind == ATTAINED_LEVELS.name:
+    if kind == ATTAINED_LEVELS:
         bound = bound or CLOPPER_PEARSON.name
         check_settings(bound, beta)
     else:
@@ -145,7 +137,7 @@ def _defaults(kind: str | None, bound: str | None, beta: Any, returns: Any) -> t
 
 
 def _check_kind(name: str, value: str) -> None:
-    choose(name, value, BANDS | {ATTAINED_LEVELS.name: ATTAINED_LEVELS})
+    choose(name, value, {kind: kind for kind in (EQUAL_LOCAL_LEVELS, ATTAINED_LEVELS)})
 
 
 def certify_lower_bounds_band(
@@ -155,7 +147,6 @@ def certify_lower_bounds_band(
     delta: chex.Numeric,
     beta: chex.Numeric,
     low: chex.Numeric = -math.inf,
-    kind: str = "equal_local_levels",
     num_smallest: int | None = None,
     validate: bool = True,
 ) -> BandCertificate:
@@ -167,7 +158,6 @@ def certify_lower_bounds_band(
         delta: as in ``certify_band``.
         beta: failure probability of one lower bound, in [0, 1); 0 if performances are known exactly.
         low: the lower end of the support, which no performance is below; ``certify_tail`` needs it for means.
-        kind: "equal_local_levels" or "dkw", as in ``certify_band``.
         num_smallest: as in ``certify_band``.
         validate: as in ``certify``.
 
@@ -183,23 +173,20 @@ def certify_lower_bounds_band(
         >>> print(f"{curve.epsilon[0]:.4f} {curve.epsilon[20]:.4f}")
         0.0402 0.1938
     """
-    if kind == ATTAINED_LEVELS.name:
-        raise ValueError(f"kind {kind!r} counts successes, not lower bounds; expected one of {', '.join(BANDS)}")
-    chosen = choose("kind", kind, BANDS)
     refuse_choice(beta, "a number: the level of the given lower bounds")
     lower = prepare_lower_bounds(lower_bounds, validate)
     dtype, n = lower.dtype, lower.shape[-1]
     if thresholds is not None:
         thresholds = prepare_thresholds(thresholds, dtype, validate)
-    settings = {"level": level_of(chosen, delta, n, num_smallest, dtype), "num_smallest": num_smallest}
-    checks = {"validate": validate, "scalar": True}
+    settings = {"level": level_of(delta, n, num_smallest, dtype), "num_smallest": num_smallest}
+    checks: dict[str, Any] = {"validate": validate, "scalar": True}
     delta = probability("delta", delta, dtype, "down", **checks)
     beta = probability("beta", beta, dtype, "up", zero_allowed=True, **checks)
-    low = _lower_end(low, dtype, validate)
-    return certify_at_level("given", chosen, lower, thresholds, **settings, beta=beta, delta=delta, low=low)
+    sample = sample_of_numbers(lower).replace(low=_lower_end(low, dtype, validate))
+    return band_of("given", sample, thresholds, **settings, beta=beta, delta=delta)
 
 
-def _lower_end(low: Any, dtype: np.dtype, validate: bool) -> jax.Array:
+def _lower_end(low: Any, dtype: np.dtype, validate: bool) -> Any:
     """The lower end of the support rounded down; -inf for NaN or infinity."""
     require_real("low", low)
     if np.ndim(low):
@@ -207,13 +194,13 @@ def _lower_end(low: Any, dtype: np.dtype, validate: bool) -> jax.Array:
     if validate and is_concrete(low):
         end = np.asarray(low, np.float64)
         refuse("low", end, end < np.inf, "a number, or -inf if it is not known")
-    rounded = cast(low, dtype, "down")
-    return jnp.where(rounded < jnp.inf, rounded, -jnp.inf)
+    rounded = known(low, dtype, "down")
+    return (np if is_concrete(low) else jnp).where(rounded < np.inf, rounded, np.asarray(-np.inf, dtype))
 
 
 def _curve(certificate: BandCertificate, lower_bounds: chex.Array, thresholds: np.ndarray) -> BandCertificate:
     settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "low": certificate.low}
-    settings |= {"kind": certificate.method, "num_smallest": certificate.num_smallest}
+    settings |= {"num_smallest": certificate.num_smallest}
     return certify_lower_bounds_band(lower_bounds, thresholds, **settings)
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import inspect
 from typing import Any
 
 import chex
@@ -24,7 +25,7 @@ CHANGED = ("thresholds", "safety", "epsilon", "status")
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class ShiftCertificate(Certificate, shifts=True):
+class ShiftCertificate(Certificate):
     """A ``Certificate`` for new tasks from another distribution, in an environment that may be worse, or both.
 
     ``epsilon``, ``safety``, ``thresholds`` and ``status`` are what holds after the shift; ``lower_bounds``,
@@ -223,13 +224,20 @@ def _scalar(name: str, value: Any) -> Any:
     return value
 
 
+def _answers_a_question(certificate: Any) -> bool:
+    """Whether it bounds a share of tasks from below: a kind of its own says which question it answers."""
+    kind = type(certificate)
+    says = kind in (Certificate, ShiftCertificate) or "question" in inspect.get_annotations(kind)
+    return says and isinstance(certificate, Certificate) and bool(certificate.question)
+
+
 def _check_certificate(certificate: Any) -> None:
     if isinstance(certificate, IntervalCertificate):
         raise ValueError(
             "certificate is an IntervalCertificate, whose upper end would be lost; apply shifted_epsilon to its "
             "epsilon and to its safety_upper"
         )
-    if isinstance(certificate, Certificate) and certificate._shifts:
+    if _answers_a_question(certificate):
         return
     if isinstance(getattr(certificate, "certificate", None), Certificate):
         raise ValueError(f"certificate is {kind_of(certificate)} with rollouts; expected its .certificate")

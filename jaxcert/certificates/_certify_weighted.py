@@ -1,34 +1,37 @@
 """Certified risk for tasks from another distribution, from weighted tasks of the sampled one."""
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 import chex
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxcert.bounds._betting import BETTING
+from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import task_bounds
-from jaxcert.bounds._prepare import prepare
-from jaxcert.bounds._prepare_array import task_shape
+from jaxcert.certificates._answer import answer, padded_rows
 from jaxcert.certificates._arguments import (
     choose,
     choose_bound,
-    defaults,
     planned_beta,
     prepare_levels,
     prepare_thresholds,
+    refuse_choice,
+    usual_beta,
     warn_outside,
 )
-from jaxcert.certificates._attained import ATTAINED, counts_of, equal_rollouts, least_risk, successes_from
+from jaxcert.certificates._attained import ATTAINED, counted, least_risk
 from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.certificates._certificate import REWEIGHTED, Certificate, about, fields_of
-from jaxcert.certificates._compiled import certify_derived, count_violations
-from jaxcert.certificates._level_choice import refuse_choice, usual_beta
+from jaxcert.certificates._certificate import REWEIGHTED, Certificate, about, quantity_of
+from jaxcert.certificates._counting import any_neginf, count_violations, fields_of_solution
 from jaxcert.certificates._levels import numbers_for, risks_at_levels
-from jaxcert.certificates._method import Derived, Method, Solution
+from jaxcert.certificates._method import Method, Solution
 from jaxcert.certificates._question import Option, Question, same
+from jaxcert.certificates._registry import defaults
 from jaxcert.certificates._soft import SOFT, evidence, least_evidence, shares
 from jaxcert.certificates._task_weights import (
     Weights,
@@ -39,14 +42,16 @@ from jaxcert.certificates._task_weights import (
 )
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, complement_up, unit_roundoff
-from jaxcert.returns._prepared import Prepared, Support
-from jaxcert.returns._sample import Paired, Weighted, weighted
+from jaxcert.returns._paired import Paired
+from jaxcert.returns._prepared import Support
+from jaxcert.returns._sample import Sample, placed, sample_of
+from jaxcert.returns._weighted import Weighted, weighted
 from jaxcert.returns.summaries import Summary
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class WeightedCertificate(Certificate, shifts=True):
+class WeightedCertificate(Certificate):
     """A ``Certificate`` for new tasks from another distribution D', of known density ratio to the sampled one.
 
     ``epsilon``, ``safety`` and ``status`` are about D'. ``num_violations`` and ``num_valid`` count sampled tasks,
@@ -159,11 +164,11 @@ def certify_weighted(
     """
     sample = weighted(returns, weights, max_weight=max_weight)
     settings = {"support": support, "delta": delta, "beta": beta, "bound": bound, "where": where}
-    return certify_sample(sample, thresholds, **settings, method=method, validate=validate)
+    return certify_weighted_sample(sample, thresholds, **settings, method=method, validate=validate)
 
 
-def certify_sample(
-    sample: Weighted,
+def certify_weighted_sample(
+    weighted: Weighted,
     thresholds: Any,
     *,
     support: Any,
@@ -174,81 +179,89 @@ def certify_sample(
     where: Any,
     validate: bool,
 ) -> WeightedCertificate:
-    """``certify_weighted``, of a sample."""
-    returns = sample.returns
-    bound, method = defaults(bound, method if method is None else choose("method", method, _WEIGHTED).name, returns)
+    """``certify_weighted``, of returns with their weights."""
+    returns = weighted.returns
+    name = None if method is None else choose("method", method, _WEIGHTED).name
+    bound, method = defaults(bound, name, returns)
     chosen = _WEIGHTED[method]
     per_task = choose_bound(bound, chosen)
     beta = usual_beta(chosen, beta)
     refuse_choice(beta, "a number, or None for the default")
-    prepared = prepare(per_task, returns, support, where, validate, certificate=True)
-    tasks, dtype = task_shape(prepared), prepared.low.dtype
-    weights, largest = prepare_weights(sample, tasks, dtype, validate)
+    sample = sample_of(per_task.needs, returns, support, where, validate)
+    n, dtype = int(sample.num_tasks), sample.dtype
+    weights = prepare_weights(weighted, sample, validate)
     given, thresholds = thresholds, prepare_thresholds(thresholds, dtype, validate)
-    warn_outside("thresholds", given, prepared[1:3], validate, stacklevel=4)
+    warn_outside("thresholds", given, (sample.low, sample.high), validate, stacklevel=4)
     derive = chosen.from_returns
-    beta = beta if derive is None else planned_beta(derive, beta, prepared)
-    delta, beta = prepare_levels(chosen, delta, beta, tasks[-1], dtype, validate)
-    if derive is None:
-        lower = task_bounds(per_task, prepared, beta)
-        derived, size = _from_lower_bounds(lower, thresholds, weights, largest, beta, delta)
-    elif chosen is ATTAINED:
-        derived, size = _from_successes(prepared, thresholds, weights, largest, beta, delta)
+    beta = beta if derive is None else planned_beta(derive, beta, sample)
+    delta, beta = prepare_levels(chosen, delta, beta, n, dtype, validate)
+    rows = padded_rows(thresholds, sample, 1)
+    least = np.zeros((), dtype) if chosen is not SOFT else least_evidence(int(sample.num_rollouts), dtype)
+    fields = _weighted(chosen, per_task, *placed((sample, rows, weights, beta, delta, least)))
+    fields |= {"thresholds": rows, "delta": delta, "max_weight": weights[1]} | ({} if beta is None else {"beta": beta})
+    settings = {"num_tasks": n, "bound": bound, "method": f"weighted_{method}", "quantity": quantity_of(bound)}
+    return about(answer(WeightedCertificate, fields, {"task": n, "threshold": len(thresholds)}, **settings), returns)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _weighted(method: Method, bound: Bound, sample: Sample, thresholds, weights, beta, delta, least) -> dict[str, Any]:
+    there = jnp.broadcast_to(jnp.arange(sample.tasks[-1]) < sample.num_tasks, sample.tasks)
+    parts = parts_of_largest(jnp.broadcast_to(weights[0], sample.tasks), weights[1], there if sample.padded else None)
+    if method is ATTAINED:
+        found = _of_successes(sample, thresholds, parts, beta, delta, there)
+    elif method is SOFT:
+        found = _of_evidence(sample, thresholds, parts, beta, delta, least)
     else:
-        derived, size = _from_evidence(prepared, thresholds, weights, largest, beta, delta)
-    return about(_as_weighted(chosen, per_task.name, derived, thresholds, beta, delta, largest, size), returns)
+        found = _of_bounds(bound, sample, thresholds, parts, beta, delta)
+    lower, violations, epsilon, used = found
+    # Where no task is valid, as for refuted returns, weights alone certify nothing.
+    some = jnp.any(jnp.isfinite(lower) & there, axis=-1, keepdims=True)
+    n, bad_task = sample.num_tasks, any_neginf(lower, sample.num_tasks)
+    solution = Solution(jnp.where(some, epsilon, 1.0), n - violations, jnp.ones(epsilon.shape, bool))
+    fields = fields_of_solution(method, violations, solution, thresholds, used, delta, n, bad_task)
+    return {**fields, "lower_bounds": lower, "beta": used, "effective_size": parts.effective_size}
 
 
-def _as_weighted(method: Method, bound: str, derived: Derived, thresholds, beta, delta, largest, size) -> Any:
-    plain = certify_derived(bound, method, derived, thresholds, beta, delta)
-    fields = {**fields_of(plain), "method": f"weighted_{method.name}"}
-    return WeightedCertificate(**fields, max_weight=largest, effective_size=size)
+_Found = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
 
 
-@jax.jit
-def _from_lower_bounds(lower, thresholds, weights, largest, beta, delta) -> tuple[Derived, jax.Array]:
+def _of_bounds(bound: Bound, sample: Sample, thresholds, parts: Weights, beta, delta) -> _Found:
     """From lower bounds [..., n] at level beta."""
-    parts = parts_of_largest(jnp.broadcast_to(weights, lower.shape), largest)
-    lower, num_thresholds = jnp.where(parts.valid, lower, -jnp.inf), thresholds.shape[-1]
-    passed = lower[..., None] >= jnp.broadcast_to(thresholds, (*lower.shape, num_thresholds))
+    lower = jnp.where(parts.valid, task_bounds(bound, sample, beta), -jnp.inf)
+    passed = lower[..., None] >= jnp.broadcast_to(thresholds, (*lower.shape, thresholds.shape[-1]))
     epsilon = weighted_epsilon(passed.astype(lower.dtype), parts, jnp.zeros_like(delta), beta, delta)
-    epsilon = _unless_none(epsilon, jnp.isfinite(lower))
-    violations = count_violations(lower, jnp.broadcast_to(thresholds, (*lower.shape[:-1], num_thresholds)))
-    return _derived(lower, violations, epsilon), parts.effective_size
+    return lower, count_violations(lower, thresholds, sample.num_tasks), epsilon, beta
 
 
-@jax.jit
-def _from_evidence(prepared: Prepared, thresholds, weights, largest, alpha, delta) -> tuple[Derived, jax.Array]:
+def _of_evidence(sample: Sample, thresholds, parts: Weights, alpha, delta, least) -> _Found:
     """From e-values, as soft counts."""
-    parts = parts_of_largest(jnp.broadcast_to(weights, prepared.returns.shape[:-1]), largest)
-    wealth, valid = evidence(prepared, thresholds)
+    wealth, valid = evidence(sample, thresholds)
     wealth, valid = jnp.where(parts.valid[..., None], wealth, 0), valid & parts.valid
-    share, low = shares(wealth, alpha, least_evidence(prepared.returns.shape[-1], wealth.dtype))
-    epsilon = _unless_none(weighted_epsilon(share, parts, low, alpha, delta), valid)
-    violations = valid.shape[-1] - jnp.sum(wealth > 1, axis=-2, dtype=jnp.int32)
-    lower = jnp.where(valid & (alpha > 0), prepared.low, -jnp.inf)
-    return _derived(lower, violations, epsilon), parts.effective_size
+    share, low = shares(wealth, alpha, least)
+    epsilon = weighted_epsilon(share, parts, low, alpha, delta)
+    violations = sample.num_tasks - jnp.sum(wealth > 1, axis=-2, dtype=jnp.int32)
+    return jnp.where(valid & (alpha > 0), sample.low, -jnp.inf), violations, epsilon, alpha
 
 
-@jax.jit
-def _from_successes(prepared: Prepared, thresholds, weights, largest, beta, delta) -> tuple[Derived, jax.Array]:
+def _of_successes(sample: Sample, thresholds, parts: Weights, beta, delta, there: jax.Array) -> _Found:
     """From numbers of successes, at the levels that these attain."""
-    found = successes_from(counts_of(*prepared))
-    parts = parts_of_largest(jnp.broadcast_to(weights, found.lower.shape), largest)
-    count = jnp.where(parts.valid, found.num_successes, -1)
-    num_rollouts = found.num_rollouts[..., :1] if equal_rollouts(prepared) else found.num_rollouts
+    found = counted(sample)
+    count = jnp.where(parts.valid, found.successes, -1)
+    num_rollouts = found.num_rollouts
+    if sample.is_full:
+        num_rollouts = jnp.broadcast_to(sample.num_rollouts.astype(count.dtype), (*count.shape[:-1], 1))
 
     def solve(passed: jax.Array, level: jax.Array, share_of_delta: jax.Array) -> jax.Array:
+        level = jnp.where(there[..., None], level, 0)
         worst = jnp.max(level, axis=-2)
         above_zero = jnp.maximum(worst, float(jnp.finfo(level.dtype).tiny))
         share = jnp.where(passed, 1, complement_down(_lost(level, worst)))
         return weighted_epsilon(share, parts, jnp.zeros_like(delta), above_zero, share_of_delta)
 
-    violations, epsilon, level = risks_at_levels(count, num_rollouts, thresholds, numbers_for(beta), delta, solve)
-    violations, solution, level = least_risk(violations, epsilon, level, count.shape[-1])
-    epsilon = _unless_none(solution.epsilon.reshape(violations.shape), jnp.isfinite(found.lower))
-    derived = _derived(jnp.where(parts.valid, found.lower, -jnp.inf), violations, epsilon)
-    return derived._replace(levels=level if beta is None else None), parts.effective_size
+    risks = risks_at_levels(count, num_rollouts, thresholds, numbers_for(beta), delta, solve, there)
+    violations, solution, level = least_risk(*risks, sample.num_tasks)
+    lower = jnp.where(count >= 0, 0, -jnp.inf).astype(count.dtype)
+    return lower, violations, solution.epsilon, level if beta is None else beta
 
 
 def _lost(level: jax.Array, worst: jax.Array) -> jax.Array:
@@ -257,18 +270,6 @@ def _lost(level: jax.Array, worst: jax.Array) -> jax.Array:
     most = jnp.broadcast_to(complement_up(worst)[..., None, :], level.shape)
     rest = quotient(most, jnp.maximum(complement_down(level), tiny))
     return jnp.minimum(rest * (1 + 4 * unit_roundoff(level.dtype)), 1)
-
-
-def _unless_none(epsilon: jax.Array, valid: jax.Array) -> jax.Array:
-    """The risk [..., t]; 1 where no task [..., n] is valid, as for refuted returns: weights alone certify nothing."""
-    return jnp.where(jnp.any(valid, axis=-1, keepdims=True), epsilon, 1.0)
-
-
-def _derived(lower: jax.Array, violations: jax.Array, epsilon: jax.Array) -> Derived:
-    num_valid = lower.shape[-1] - violations
-    return Derived(
-        lower, violations, Solution(epsilon.reshape(-1), num_valid.reshape(-1), jnp.ones(epsilon.size, bool))
-    )
 
 
 def weighted_epsilon(

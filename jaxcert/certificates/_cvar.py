@@ -12,26 +12,27 @@ import numpy as np
 from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound, Ends, finish
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._prepare_array import task_shape
+from jaxcert.certificates._answer import answer
 from jaxcert.certificates._arguments import as_row
-from jaxcert.certificates._certificate import REWEIGHTED, quantity_of
-from jaxcert.certificates._mean_certificate import (
-    MeanCertificate,
-    check_task_sums,
+from jaxcert.certificates._averages import (
+    averages_of,
+    bound_over_tasks,
+    check_averages,
     mean_of_trials,
     mean_over_tasks,
-    mean_status,
-    prepare_averages,
-    task_averages,
     weighted_capped_mean,
 )
+from jaxcert.certificates._certificate import REWEIGHTED, quantity_of
+from jaxcert.certificates._mean_certificate import MeanCertificate, mean_status
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.certificates._task_weights import prepare_weights
 from jaxcert.numerics._batches import common_shape
 from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import cast, next_down, next_up, unit_roundoff
-from jaxcert.returns._prepared import Prepared, Support, probability
-from jaxcert.returns._sample import Paired, Weighted
+from jaxcert.numerics._rounding import known, next_down, next_up, unit_roundoff
+from jaxcert.returns._paired import Paired
+from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._sample import Sample, placed
+from jaxcert.returns._weighted import Weighted
 from jaxcert.returns.summaries import Summary
 
 
@@ -89,38 +90,31 @@ def certify_cvar(
     Reference: Rockafellar & Uryasev (2000), Theorem 1, for the maximum over c; the theory page, equation (17.2); of
     weighted tasks (20.3).
     """
-    sample, of_weights = (returns.returns, returns) if isinstance(returns, Weighted) else (returns, None)
+    of_weights = returns if isinstance(returns, Weighted) else None
+    returns = returns if of_weights is None else of_weights.returns
     kind = {"capped": True, "weighted": of_weights is not None}
-    chosen, prepared = prepare_averages(bound, sample, support, where, validate, **kind)
-    dtype, tasks = prepared.low.dtype, task_shape(prepared)
+    chosen, sample = bound_over_tasks(bound, returns, support, where, validate, **kind)
+    dtype = sample.dtype
     delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
-    alpha, cap = _shares(alpha, dtype, validate), _caps(cap, prepared, validate)
-    common_shape(alpha=alpha, cap=cap)
-    settings = {
-        "num_tasks": tasks[-1],
-        "bound": chosen.name,
-        "quantity": quantity_of(chosen.name, sample),
-        "question": "cvar",
-    }
-    if of_weights is not None:
-        weights, largest = prepare_weights(of_weights, tasks, dtype, validate)
-        fields = _cvar_of_weighted(chosen, prepared, weights, largest, alpha, cap, delta)
-        return MeanCertificate(**fields, delta=delta, **settings, source=REWEIGHTED, max_weight=largest)
-    if chosen is CLOPPER_PEARSON:
-        fields = _cvar_of_trials(mean_of_trials(prepared, delta), prepared.low, alpha, cap)
-    else:
-        if validate:
-            check_task_sums(lambda: _largest_capped(prepared, cap), tasks[-1], prepared.low, cap)
-        fields = _cvar(chosen, prepared, alpha, cap, delta)
-    return MeanCertificate(**fields, delta=delta, **settings)
+    alpha, cap = _shares(alpha, dtype, validate), _caps(cap, sample, validate)
+    rows = common_shape(alpha=alpha, cap=cap)
+    if validate and chosen is not CLOPPER_PEARSON and of_weights is None:
+        check_averages(sample, cap)
+    weights = None if of_weights is None else prepare_weights(of_weights, sample, validate)
+    fields = _cvar(chosen, *placed((sample, alpha, cap, delta, weights))) | {"delta": delta}
+    settings: dict[str, Any] = {"num_tasks": int(sample.num_tasks), "bound": chosen.name, "question": "cvar"}
+    settings |= {"quantity": quantity_of(chosen.name, returns)}
+    if weights is not None:
+        fields, settings = fields | {"max_weight": weights[1]}, settings | {"source": REWEIGHTED}
+    return answer(MeanCertificate, fields, {"alpha": rows[0]}, **settings)
 
 
-def _shares(alpha: Any, dtype: np.dtype, validate: bool) -> jax.Array:
+def _shares(alpha: Any, dtype: np.dtype, validate: bool) -> Any:
     """Alpha [t] rounded down: the mean over fewer of the worst tasks is smaller."""
     require_real("alpha", alpha)
     if validate and is_concrete(alpha):
         _check_shares("alpha", alpha, dtype)
-    return as_row("alpha", cast(alpha, dtype, "down"))
+    return as_row("alpha", known(alpha, dtype, "down"))
 
 
 def _check_shares(name: str, value: Any, dtype: Any = np.float64) -> None:
@@ -128,44 +122,38 @@ def _check_shares(name: str, value: Any, dtype: Any = np.float64) -> None:
     refuse(name, array, (array >= float(jnp.finfo(dtype).tiny)) & (array <= 1), "a share in (0, 1]")
 
 
-def _caps(cap: Any, prepared: Prepared, validate: bool) -> jax.Array:
+def _caps(cap: Any, sample: Sample, validate: bool) -> Any:
     """Caps [t]: rounded to nearest, since any of them is valid."""
     require_real("cap", cap)
-    if validate and is_concrete(cap, prepared.low, prepared.high):
-        array, (low, high) = as_numbers("cap", cap), (float(prepared.low), float(prepared.high))
+    if validate and is_concrete(cap, sample.low, sample.high):
+        array, (low, high) = as_numbers("cap", cap), (float(sample.low), float(sample.high))
         inside = np.isfinite(array) & (array > low) & (array <= high)
         refuse("cap", array, inside, f"a number above {low:g}, up to {high:g}: in the support")
-    return as_row("cap", cast(cap, prepared.low.dtype, "nearest"))
-
-
-def _largest_capped(prepared: Prepared, cap: jax.Array) -> jax.Array:
-    return jnp.minimum(task_averages(prepared).excess, jnp.max(cap) - prepared.low)
+    return as_row("cap", known(cap, sample.dtype, "nearest"))
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _cvar(bound: Bound, prepared: Prepared, alpha: jax.Array, cap: jax.Array, delta: jax.Array) -> dict:
-    low, (excess, _, valid) = prepared.low, task_averages(prepared)
-    alpha, cap = jnp.broadcast_arrays(alpha, cap)
+def _cvar(bound: Bound, sample: Sample, alpha, cap, delta, weights: Any) -> dict[str, jax.Array]:
+    low, (alpha, cap) = jnp.asarray(sample.low), jnp.broadcast_arrays(alpha, cap)
     # The cap that counts is a plus this number, which is exact by definition.
     room = cap - low
-    rows = jax.vmap(lambda r: mean_over_tasks(bound, jnp.minimum(excess, r), delta, jnp.zeros_like(r), r))(room)
-    lower = jnp.where(jnp.all(valid, axis=-1, keepdims=True), jnp.moveaxis(rows, 0, -1), -jnp.inf)
+    if bound.binary:
+        lower = _capped_trials(mean_of_trials(sample, delta), cap)
+    elif weights is not None:
+        lower = weighted_capped_mean(bound, sample, weights[0], weights[1], room, delta)
+    else:
+        excess, _, valid, there = averages_of(sample)
+        there = there if sample.padded else None
+        zero = jnp.zeros_like(low)
+        rows = jax.vmap(lambda r: mean_over_tasks(bound, jnp.minimum(excess, r), delta, zero, r, there))(room)
+        lower = jnp.where(jnp.all(valid, axis=-1, keepdims=True), jnp.moveaxis(rows, 0, -1), -jnp.inf)
     return _fields(lower, low, room, alpha, cap)
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _cvar_of_weighted(bound: Bound, prepared: Prepared, weights, largest, alpha, cap, delta) -> dict:
-    low, (alpha, cap) = prepared.low, jnp.broadcast_arrays(alpha, cap)
-    room = cap - low
-    return _fields(weighted_capped_mean(bound, prepared, weights, largest, room, delta), low, room, alpha, cap)
-
-
-@jax.jit
-def _cvar_of_trials(mean: jax.Array, low: jax.Array, alpha: jax.Array, cap: jax.Array) -> dict:
-    """From a lower bound on the mean of trials, [...]: capped at c, a trial is 0 or min(c, 1)."""
-    alpha, cap = jnp.broadcast_arrays(alpha, cap)
+def _capped_trials(mean: jax.Array, cap: jax.Array) -> jax.Array:
+    """From a lower bound on the mean of trials, [...], to one of min(c, 1) for each success, [..., t]."""
     capped = next_down(jnp.maximum(mean, 0)[..., None] * jnp.minimum(cap, 1))
-    return _fields(jnp.where(mean[..., None] >= 0, jnp.maximum(capped, 0), -jnp.inf), low, cap - low, alpha, cap)
+    return jnp.where(mean[..., None] >= 0, jnp.maximum(capped, 0), -jnp.inf)
 
 
 def _fields(lower: jax.Array, low: jax.Array, room: jax.Array, alpha: jax.Array, cap: jax.Array) -> dict:

@@ -9,24 +9,24 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._evaluate import evaluate, joined, task_bounds
-from jaxcert.bounds._padding import Tasks, padded, unpadded_tasks
-from jaxcert.bounds._prepare import prepare
-from jaxcert.bounds._prepare_array import task_shape
+from jaxcert.bounds._evaluate import task_bounds
 from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._answer import answer, padded_rows
 from jaxcert.certificates._arguments import choose, default_bound, prepare_thresholds, warn_outside
 from jaxcert.certificates._attained import counted
 from jaxcert.certificates._certificate import Status, quantity_of
-from jaxcert.certificates._levels import attained
+from jaxcert.certificates._levels import with_level
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.certificates._tasks_certificate import TasksCertificate
-from jaxcert.certificates._upper_bounds import check_complete, check_reflected, upper_task_bounds
-from jaxcert.numerics._batches import as_argument
+from jaxcert.certificates._upper_bounds import both_sides, check_complete, upper_bounds
+from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import next_down, unit_roundoff
-from jaxcert.returns._prepared import Prepared, Support, probability
-from jaxcert.returns._sample import Paired
+from jaxcert.returns._paired import Paired
+from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._sample import Sample, placed, sample_of
 from jaxcert.returns.summaries import Summary
 
 # Levels of Holm's procedure that are evaluated: one for each number of tasks named so far, or as many of these.
@@ -89,23 +89,28 @@ def certify_each_task(
     """
     bound = default_bound(bound, returns)
     per_task = choose("bound", bound, BOUNDS)
+    # Bounds at a level for each number of tasks that are named.
+    needs, raised = per_task.needs._replace(costly=not complete), None
     if complete is not False:
         check_complete(complete)
-        check_reflected(per_task, returns, support)
-    prepared = prepare(per_task, returns, support, where, validate, certificate=True)
-    dtype, n = prepared.low.dtype, task_shape(prepared)[-1]
-    thresholds = prepare_thresholds(thresholds, dtype, validate)
-    warn_outside("thresholds", thresholds, (prepared.low, prepared.high), validate)
-    delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
-    if complete:
-        level = _share(delta, n)
-        lower = task_bounds(per_task, prepared, level)
-        upper = upper_task_bounds(per_task, returns, support, where, prepared, lower, level)
-        fields = _both_sides(lower, upper, thresholds, delta)
+        sample, raised = both_sides(needs, returns, support, where, validate)
     else:
-        fields = _one_side(per_task, prepared, thresholds, delta, n)
+        sample = sample_of(needs, returns, support, where, validate)
+    n = int(sample.num_tasks)
+    row = prepare_thresholds(thresholds, sample.dtype, validate)
+    warn_outside("thresholds", thresholds, (sample.low, sample.high), validate)
+    delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
+    rows = padded_rows(row, sample, 1)
+    if complete:
+        arguments = placed((sample, raised, rows, delta, _share(delta, n)))
+        fields = _both_sides(per_task, isinstance(returns, Paired), *arguments)
+    else:
+        so_far = _named_so_far(n)
+        fields = _one_side(per_task, *placed((sample, rows, delta, _share(delta, n - so_far), so_far)))
     settings = {"num_tasks": n, "bound": bound, "quantity": quantity_of(bound, returns), "complete": complete}
-    return TasksCertificate(thresholds=thresholds, **fields, delta=delta, **settings, tasks=_names(tasks, n))
+    settings |= {"tasks": _names(tasks, n)}
+    fields |= {"thresholds": rows, "delta": delta}
+    return answer(TasksCertificate, fields, {"task": n, "threshold": len(row)}, **settings)
 
 
 def _names(tasks: Sequence[Any] | None, num_tasks: int) -> tuple[str, ...]:
@@ -122,16 +127,12 @@ def _names(tasks: Sequence[Any] | None, num_tasks: int) -> tuple[str, ...]:
     return names
 
 
-def _share(delta: jax.Array, parts: int | np.ndarray) -> jax.Array:
+def _share(delta: Any, parts: int | np.ndarray) -> Any:
     """Delta over that many, rounded down; NaN for an invalid delta, a share of which might be a valid one."""
-    return _quotient_down(delta, as_argument(np.asarray(parts, delta.dtype), delta))
-
-
-@jax.jit
-def _quotient_down(delta: jax.Array, number: jax.Array) -> jax.Array:
-    delta = jnp.where((delta > 0) & (delta < 1), delta, jnp.nan)
-    share = quotient(jnp.broadcast_to(delta, number.shape), number) * (1 - 4 * unit_roundoff(delta.dtype))
-    return jnp.where(number > 1, share, delta)
+    xp, number = np if is_concrete(delta) else jnp, np.asarray(parts, delta.dtype)
+    delta = xp.where((delta > 0) & (delta < 1), delta, delta.dtype.type(np.nan))
+    share = delta / number if xp is np else quotient(jnp.broadcast_to(delta, number.shape), jnp.asarray(number))
+    return xp.where(number > 1, share * delta.dtype.type(1 - 4 * unit_roundoff(delta.dtype)), delta)
 
 
 def _named_so_far(num_tasks: int) -> np.ndarray:
@@ -146,42 +147,23 @@ def _named_so_far(num_tasks: int) -> np.ndarray:
     return np.pad(found, (0, max(16, 1 << (len(found) - 1).bit_length()) - len(found)), mode="edge")
 
 
-def _one_side(bound: Bound, prepared: Prepared, thresholds: jax.Array, delta: jax.Array, n: int) -> dict:
-    """Good tasks by Holm's procedure, at each threshold."""
-    so_far = _named_so_far(n)
-    levels, so_far = _share(delta, n - so_far), as_argument(so_far, delta)
-    if bound.binary:
-        found = counted(prepared, None)
-        shape = (*found.num_successes.shape, thresholds.size)
-        wanted = jnp.broadcast_to(found.num_successes[..., None], shape)
-        p_values = attained(wanted, found.num_rollouts[..., None], thresholds)
-        return _by_p_values(p_values, found.num_successes, levels, so_far, thresholds, delta)
-    lower = unpadded_tasks(Tasks(_bounds_at(bound, *padded(prepared), levels), n))
-    return _by_bounds(lower, so_far, thresholds, delta)
-
-
 @functools.partial(jax.jit, static_argnums=0)
-def _bounds_at(bound: Bound, x, low, high, where, levels: jax.Array) -> jax.Array:
-    """Lower bounds at each level, [levels, ..., n], a few levels at a time."""
-
-    def at(level: jax.Array) -> jax.Array:
-        return joined(evaluate(bound, x, level, low, high, where))
-
-    return jax.lax.map(at, levels, batch_size=_AT_ONCE)
-
-
-@jax.jit
-def _by_p_values(p_values, num_successes, levels, so_far, thresholds, delta) -> dict:
-    valid = num_successes >= 0
-    # Above 1 the level of m + 1 successes is 0, and no number of successes that a task can have says anything.
-    possible = jnp.expand_dims(thresholds <= 1, range(p_values.ndim))
-    passed = (p_values[None] <= levels.reshape(-1, *(1,) * p_values.ndim)) & possible
-    return _named(passed & valid[None, ..., None], so_far, valid, thresholds, delta)
-
-
-@jax.jit
-def _by_bounds(lower, so_far, thresholds, delta) -> dict:
-    return _named(_reached(lower, thresholds), so_far, jnp.isfinite(lower[0]), thresholds, delta)
+def _one_side(bound: Bound, sample: Sample, thresholds, delta, levels, so_far) -> dict:
+    """Good tasks by Holm's procedure, at each threshold."""
+    if bound.binary:
+        found = counted(sample)
+        p_values = with_level(found.successes[..., None], found.num_rollouts[..., None], thresholds).level
+        valid = found.successes >= 0
+        # Above 1 the level of m + 1 successes is 0, and no number of successes that a task can have says anything.
+        possible = jnp.expand_dims(thresholds <= 1, range(p_values.ndim))
+        passed = (p_values[None] <= levels.reshape(-1, *(1,) * p_values.ndim)) & possible
+        passed = passed & valid[None, ..., None]
+    else:
+        # A few levels at a time.
+        lower = jax.lax.map(lambda level: task_bounds(bound, sample, level), levels, batch_size=_AT_ONCE)
+        passed, valid = _reached(lower, thresholds), jnp.isfinite(lower[0])
+    there = in_front(valid, sample.num_tasks)
+    return _named(passed & there[None, ..., None], so_far, valid | ~there, thresholds, delta)
 
 
 def _named(passed: jax.Array, so_far: jax.Array, valid: jax.Array, thresholds: jax.Array, delta: jax.Array) -> dict:
@@ -197,11 +179,15 @@ def _named(passed: jax.Array, so_far: jax.Array, valid: jax.Array, thresholds: j
     return _fields(good, jnp.zeros_like(good), valid, thresholds, delta)
 
 
-@jax.jit
-def _both_sides(lower: jax.Array, upper: jax.Array, thresholds: jax.Array, delta: jax.Array) -> dict:
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _both_sides(bound: Bound, pairs: bool, sample: Sample, raised: Sample, thresholds, delta, level) -> dict:
+    lower = task_bounds(bound, sample, level)
+    upper = upper_bounds(bound, raised, level, lower, pairs=pairs)
     # Below the float before each threshold, so below the number itself that was rounded up to it.
     bad = upper[..., None] < jnp.expand_dims(next_down(thresholds), range(upper.ndim))
-    return _fields(_reached(lower, thresholds), bad, jnp.isfinite(lower), thresholds, delta)
+    there = in_front(lower, sample.num_tasks)
+    good, bad = _reached(lower, thresholds) & there[..., None], bad & there[..., None]
+    return _fields(good, bad, jnp.isfinite(lower) | ~there, thresholds, delta)
 
 
 def _reached(bounds: jax.Array, thresholds: jax.Array) -> jax.Array:

@@ -13,19 +13,20 @@ import numpy as np
 from jaxcert._validation import as_numbers, check_count, is_concrete, refuse, require_real
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._evaluate import lower_bounds
+from jaxcert.bounds._evaluate import evaluate
 from jaxcert.certificates._access import ByThreshold, holds_values, listed
+from jaxcert.certificates._answer import answer, padded_rows
 from jaxcert.certificates._arguments import prepare_thresholds
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures, floor_to
 from jaxcert.certificates._headline import Headline, in_hundred, nothing
 from jaxcert.certificates._question import COUNTED, Option, Question, same
-from jaxcert.numerics._batches import common_shape
+from jaxcert.numerics._batches import elementwise, in_front
 from jaxcert.numerics._elementary import exp, log, quotient
 from jaxcert.numerics._rounding import at_least, cast, complement_up, compute_dtype, unit_roundoff
-from jaxcert.returns._prepared import Prepared, is_successes, probability
-from jaxcert.returns._sample import prepare_without_support
+from jaxcert.returns._prepared import is_successes, probability
+from jaxcert.returns._sample import Needs, Sample, numbers_as_sample, placed, sample_of
 
 
 def consecutive_successes_threshold(
@@ -76,8 +77,7 @@ def consecutive_successes_threshold(
     require_real("probability", probability)
     require_real("num_episodes", num_episodes)
     tau, k = cast(probability, dtype, "up"), cast(num_episodes, dtype, "up", whole=True)
-    common_shape(probability=tau, num_episodes=k)
-    return _root(tau, k)
+    return elementwise(_root, probability=tau, num_episodes=k)
 
 
 def _check(probability, num_episodes, dtype: np.dtype) -> None:
@@ -249,22 +249,21 @@ def certify_episode(
     """
     _check_rollouts("rollouts", rollouts)
     check_count("num_episodes", num_episodes)
-    prepared = prepare_without_support(returns, where, validate, needed_by="the next episode")
-    _check_enough(prepared, num_episodes)
-    dtype, (n, m) = prepared.low.dtype, prepared.returns.shape[-2:]
-    delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
-    thresholds = prepare_thresholds(thresholds, dtype, validate)
-    exact = rollouts == "first" or m == num_episodes
-    shares, valid = _shares_reached(prepared, thresholds, first=exact, k=num_episodes)
-    lower = lower_bounds(CLOPPER_PEARSON if exact else BETTING, shares, delta)
-    fields = _certificates(lower, thresholds, valid)
+    sample = sample_of(Needs("the next episode", support=False), returns, None, where, validate)
+    _check_enough(sample, num_episodes)
+    delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
+    row = prepare_thresholds(thresholds, sample.dtype, validate)
+    rows = padded_rows(row, sample, 1)
+    exact = rollouts == "first" or int(sample.num_rollouts) == num_episodes
+    fields = _shares_reached(exact, num_episodes, *placed((sample, rows, delta)))
+    fields |= {"thresholds": rows, "delta": delta}
     settings = {
-        "num_tasks": n,
+        "num_tasks": int(sample.num_tasks),
         "rollouts": rollouts,
         "num_episodes": num_episodes,
         "of_successes": is_successes(returns),
     }
-    return EpisodeCertificate(**fields, thresholds=thresholds, delta=delta, **settings)
+    return answer(EpisodeCertificate, fields, {"threshold": len(row)}, **settings)
 
 
 def _check_rollouts(name: str, value: str) -> None:
@@ -272,8 +271,9 @@ def _check_rollouts(name: str, value: str) -> None:
         raise ValueError(f"{name} is {value!r}; expected 'all' or 'first'")
 
 
-def _check_enough(prepared: Prepared, num_episodes: int) -> None:
-    m, where = prepared.returns.shape[-1], prepared.where
+def _check_enough(sample: Sample, num_episodes: int) -> None:
+    n, m = int(sample.num_tasks), int(sample.num_rollouts)
+    where = None if sample.where is None else sample.where[..., :n, :]
     if m < num_episodes:
         raise ValueError(f"returns have {m} rollouts per task; expected at least num_episodes, {num_episodes}")
     if num_episodes > 1 and where is not None and is_concrete(where):
@@ -286,11 +286,12 @@ def _check_enough(prepared: Prepared, num_episodes: int) -> None:
 _BLOCK_BYTES = 2**28
 
 
-@functools.partial(jax.jit, static_argnames=("first", "k"))
-def _shares_reached(prepared: Prepared, thresholds: jax.Array, *, first: bool, k: int) -> tuple[Prepared, jax.Array]:
-    """At most the share of the choices of k rollouts that all reach each threshold, [..., t, n]; valid tasks."""
-    x, mask = prepared.returns, prepared.where
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _shares_reached(first: bool, k: int, sample: Sample, thresholds, delta) -> dict[str, jax.Array]:
+    """From at most the share of the choices of k rollouts that all reach each threshold, [..., t, n]."""
+    x, mask = jnp.asarray(sample.values), sample.mask
     mask = jnp.ones(x.shape, bool) if mask is None else mask
+    there = in_front(x[..., 0], sample.num_tasks)
     count = jnp.sum(mask, axis=-1, dtype=jnp.int32)
     valid = jnp.all(jnp.isfinite(x) | ~mask, axis=-1) & (count >= k)
     if first:
@@ -303,8 +304,10 @@ def _shares_reached(prepared: Prepared, thresholds: jax.Array, *, first: bool, k
 
     block = max(1, _BLOCK_BYTES // x.size)
     shares = jnp.moveaxis(jax.lax.map(reached, thresholds, batch_size=block), 0, -2)
-    one = jnp.ones_like(prepared.low)
-    return Prepared(shares, jnp.zeros_like(one), one, None), valid
+    some = jnp.broadcast_to(there[..., None, :], shares.shape) if sample.padded else None
+    bound, one = CLOPPER_PEARSON if first else BETTING, jnp.ones((), x.dtype)
+    lower = evaluate(bound, numbers_as_sample(shares, jnp.zeros_like(one), one, some), delta)
+    return _certificates(lower, thresholds, valid | ~there)
 
 
 def _share_of_choices(hits: jax.Array, total: jax.Array, k: int) -> jax.Array:
@@ -319,7 +322,6 @@ def _share_of_choices(hits: jax.Array, total: jax.Array, k: int) -> jax.Array:
     return jax.lax.fori_loop(0, k, narrowed, jnp.ones_like(hits))
 
 
-@jax.jit
 def _certificates(lower: jax.Array, thresholds: jax.Array, valid: jax.Array) -> dict:
     """The fields of certificates with these lower bounds, [..., t]; -inf where delta is invalid."""
     bad = jnp.isneginf(lower) | jnp.broadcast_to(~jnp.isfinite(thresholds), lower.shape)

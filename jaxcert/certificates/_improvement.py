@@ -9,15 +9,14 @@ import jax
 import numpy as np
 
 from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._pairs import check_pairs, paired_differences, prepare_both
-from jaxcert.certificates._arguments import choose, choose_bound, prepare_thresholds, warn_outside, warned
+from jaxcert.certificates._arguments import choose, choose_bound, prepare_thresholds, warn_outside
 from jaxcert.certificates._both_policies import of_each, side_by_side
 from jaxcert.certificates._certificate import Certificate, difference_of, fields_of
-from jaxcert.certificates._certify import certify_prepared, curve_of_counts
+from jaxcert.certificates._certify import certify_sample, curve_of_counts
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._question import COUNTED, Option, Question, same
-from jaxcert.certificates._registry import METHODS
-from jaxcert.returns._checks import check_sums
+from jaxcert.certificates._registry import METHODS, warned
+from jaxcert.returns._differences import differences_of, policies_of
 from jaxcert.returns._prepared import Support
 
 # Differences of successes are no successes.
@@ -26,7 +25,7 @@ _OF_DIFFERENCES = {name: method for name, method in METHODS.items() if not metho
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class ImprovementCertificate(Certificate, shifts=True):
+class ImprovementCertificate(Certificate):
     """A ``Certificate`` of the difference between two policies in place of a performance.
 
     The thresholds are the margins, ``lower_bounds`` are those on the difference of the two expected returns in each
@@ -109,24 +108,21 @@ def certify_improvement(
     Reference: the theory page, section 18; its equation (18.1).
     """
     chosen, per_task = _chosen(method, bound)
-    both = prepare_both(returns_a, returns_b, support, where_a, where_b, validate, bound=per_task)
-    m_a, m_b = (one.returns.shape[-1] for one in both)
+    policies = policies_of(per_task.needs, returns_a, returns_b, support, where_a, where_b, validate)
+    m_a, m_b = (int(one.num_rollouts) for one in policies)
     if m_a == m_b:
-        prepared = paired_differences(both)
-        if validate:
-            check_pairs(prepared, per_task)
+        sample = differences_of(per_task.needs, policies, validate)
     elif chosen.from_returns is not None:
         raise ValueError(f"returns_a have {m_a} rollouts per task and returns_b {m_b}; {method} needs as many of both")
     else:
-        prepared, per_task = side_by_side(both), of_each(per_task, m_a)
-        if validate:
-            both_of_a_task = "the returns of both policies of task {task}"
-            check_sums(prepared.returns, prepared.where, (prepared.low, prepared.high), what=both_of_a_task)
-    margins = prepare_thresholds(margins, prepared.low.dtype, validate, name="margins")
-    found = certify_prepared(per_task, chosen, prepared, margins, beta, delta, validate)
-    warn_outside("margins", margins, (-prepared.high, prepared.high), validate)
-    found = warned(found) if validate else found
-    return _as_improvement(found, difference_of(returns_a, returns_b))
+        sample, per_task = side_by_side(policies, validate), of_each(per_task, policies.a.values.shape[-1])
+    margins = prepare_thresholds(margins, sample.dtype, validate, name="margins")
+    found = certify_sample(ImprovementCertificate, per_task, chosen, sample, margins, beta, delta, validate)
+    warn_outside("margins", margins, (-sample.high, sample.high), validate)
+    found = dataclasses.replace(found, quantity=difference_of(returns_a, returns_b))
+    if validate:
+        warned(found)
+    return found
 
 
 def _chosen(method: str, bound: str) -> tuple[Method, Bound]:
@@ -137,14 +133,11 @@ def _chosen(method: str, bound: str) -> tuple[Method, Bound]:
     return chosen, per_task
 
 
-def _as_improvement(found: Certificate, quantity: str) -> ImprovementCertificate:
-    return ImprovementCertificate(**{**fields_of(found), "quantity": quantity})
-
-
 def _curve(
     certificate: ImprovementCertificate, lower_bounds: chex.Array, margins: np.ndarray
 ) -> ImprovementCertificate:
-    return _as_improvement(curve_of_counts(certificate, lower_bounds, margins), certificate.quantity)
+    found = curve_of_counts(certificate, lower_bounds, margins)
+    return ImprovementCertificate(**{**fields_of(found), "quantity": certificate.quantity})
 
 
 IMPROVEMENT = Question(

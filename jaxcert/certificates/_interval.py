@@ -3,40 +3,44 @@
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import check_open_unit
+from jaxcert._validation import check_open_unit, is_concrete
+from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import task_bounds
-from jaxcert.bounds._padding import padded_tasks
-from jaxcert.bounds._prepare import prepare
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._arguments import choose, default_bound, prepare_levels, prepare_thresholds, warn_outside
+from jaxcert.certificates._answer import answer, padded_rows
+from jaxcert.certificates._arguments import (
+    choose,
+    default_bound,
+    prepare_levels,
+    prepare_thresholds,
+    refuse_choice,
+    warn_outside,
+)
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.certificates._certificate import Certificate, Status, about, fields_of, with_article
-from jaxcert.certificates._compiled import bad_levels, certify_given, count_violations
+from jaxcert.certificates._certificate import Certificate, Status, about, quantity_of, with_article
+from jaxcert.certificates._counting import bad_levels, count_violations, fields_of_bounds
 from jaxcert.certificates._figures import ceil_to, floor_figures, floor_to
 from jaxcert.certificates._headline import Headline, in_hundred, nothing, reach
-from jaxcert.certificates._level_choice import refuse_choice
 from jaxcert.certificates._missing import missing_of_counts
 from jaxcert.certificates._question import CLAIMED, COUNTED, RISKS, Option, Question, same
-from jaxcert.certificates._upper_bounds import check_complete, check_reflected, upper_task_bounds
+from jaxcert.certificates._solve import solve, table_of
+from jaxcert.certificates._upper_bounds import both_sides, check_complete, upper_bounds
 from jaxcert.certificates._witness_rows import of_both_sides
 from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import (
-    complement_down,
-    complement_up,
-    next_down,
-    unit_roundoff,
-)
-from jaxcert.numerics._tails import limit
+from jaxcert.numerics._rounding import complement_down, complement_up, next_down, unit_roundoff
+from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, probability
-from jaxcert.returns._sample import Paired
+from jaxcert.returns._sample import Sample, placed
+
+_TAIL: Any = BINOMIAL.tail
 
 # The usual level of upper bounds: compared with 0.05 it says more where few tasks are bad, and hardly less elsewhere.
 _USUAL_UPPER = 0.02
@@ -167,69 +171,59 @@ def certify_interval(
     per_task = choose("bound", bound, BOUNDS)
     refuse_choice(beta, "a number, or None for 0.05")
     check_complete(complete)
-    check_reflected(per_task, returns, support)
-    prepared = prepare(per_task, returns, support, where, validate, certificate=True)
-    dtype, n = prepared.low.dtype, prepared.returns.shape[-2]
-    given, thresholds = thresholds, prepare_thresholds(thresholds, dtype, validate)
-    warn_outside("thresholds", given, prepared[1:3], validate)
-    delta, beta = prepare_levels(BINOMIAL, delta, beta, n, dtype, validate)
-    beta_upper = _level_above(beta_upper, beta, dtype, validate)
-    lower = task_bounds(per_task, prepared, beta)
-    upper = upper_task_bounds(per_task, returns, support, where, prepared, lower, beta_upper)
-    found = interval_between(bound, lower, upper, thresholds, beta, beta_upper, delta)
-    return about(found, returns)
+    sample, raised = both_sides(per_task.needs, returns, support, where, validate)
+    n, rows = int(sample.num_tasks), prepare_thresholds(thresholds, sample.dtype, validate)
+    warn_outside("thresholds", thresholds, (sample.low, sample.high), validate)
+    delta, beta = prepare_levels(BINOMIAL, delta, beta, n, sample.dtype, validate)
+    beta_upper = _level_above(beta_upper, beta, sample.dtype, validate)
+    levels = beta, beta_upper, delta, half_of(delta)
+    table = table_of(_TAIL, n, sample.tasks[-1], levels[-1])
+    shown = padded_rows(rows, sample)
+    arguments = placed((sample, raised, shown, *levels, table))
+    fields = _interval(per_task, isinstance(returns, Paired), *arguments)
+    return about(_answer(bound, fields, shown, levels, n, len(rows)), returns)
 
 
-def _level_above(beta_upper: chex.Numeric | None, beta: jax.Array, dtype: np.dtype, validate: bool) -> jax.Array:
+def _answer(bound: str, fields: dict[str, Any], rows: Any, levels: tuple[Any, ...], n: int, t: int) -> Any:
+    fields = {"thresholds": rows, "beta": levels[0], "beta_upper": levels[1], "delta": levels[2], **fields}
+    settings = {"num_tasks": n, "bound": bound, "method": BINOMIAL.name, "quantity": quantity_of(bound)}
+    return answer(IntervalCertificate, fields, {"task": n, "threshold": t}, **settings)
+
+
+def _level_above(beta_upper: chex.Numeric | None, beta: Any, dtype: np.dtype, validate: bool) -> Any:
     """The level of the upper bounds: the given one, or the level of the lower bounds, but at most the usual one."""
     if beta_upper is not None:
         return probability("beta_upper", beta_upper, dtype, "nearest", validate=validate, scalar=True)
-    # An explicit transfer, which a transfer guard allows.
-    return jnp.minimum(beta, jax.device_put(np.asarray(_USUAL_UPPER, dtype)))
+    return (np if is_concrete(beta) else jnp).minimum(beta, np.asarray(_USUAL_UPPER, dtype))
 
 
-def interval_between(
-    bound: str,
-    lower: jax.Array,
-    upper: jax.Array,
-    thresholds: jax.Array,
-    beta: jax.Array,
-    beta_upper: jax.Array,
-    delta: jax.Array,
-) -> IntervalCertificate:
-    """The intervals from lower and upper bounds [..., n] at their levels; delta is of both ends together."""
-    half = half_of(delta)
-    found = certify_given(bound, BINOMIAL, padded_tasks(lower), thresholds, beta, half)
-    below = _count_below(upper, thresholds)
-    count, tasks = _as_floats(below, half, n=upper.shape[-1])
-    share = limit(count, tasks, half, upper=False)
-    sides = _upper_side(found.status, share, thresholds, beta_upper, delta)
-    fields = {"delta": delta, "num_below": below, "upper_bounds": upper, "beta_upper": beta_upper, **sides}
-    return IntervalCertificate(**(fields_of(found) | fields))
-
-
-@jax.jit
-def half_of(delta: jax.Array) -> jax.Array:
+def half_of(delta: Any) -> Any:
     """The part of delta that is for one end: exact; NaN for an invalid delta, whose half might be a valid one."""
-    return jnp.where((delta > 0) & (delta < 1), 0.5 * delta, jnp.nan)
+    xp = np if is_concrete(delta) else jnp
+    return xp.where((delta > 0) & (delta < 1), delta * delta.dtype.type(0.5), delta.dtype.type(np.nan))
 
 
-@functools.partial(jax.jit, static_argnames="n")
-def _as_floats(count: jax.Array, like: jax.Array, *, n: int) -> tuple[jax.Array, jax.Array]:
-    return count.astype(like.dtype), jnp.asarray(n, like.dtype)
-
-
-@jax.jit
-def _count_below(upper, thresholds) -> jax.Array:
-    """How many upper bounds [..., n] are below the float before each threshold, [..., t].
-
-    So they are below the number itself that was rounded up to the threshold.
-    """
-    wanted = jnp.broadcast_to(next_down(thresholds), (*upper.shape[:-1], thresholds.shape[-1]))
-    return count_violations(upper, wanted)
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _interval(
+    bound: Bound, pairs: bool, sample: Sample, raised: Sample, thresholds, beta, beta_upper, delta, half, table
+) -> dict[str, jax.Array]:
+    lower = task_bounds(bound, sample, beta)
+    upper = upper_bounds(bound, raised, beta_upper, lower, pairs=pairs)
+    return _between(lower, upper, sample.num_tasks, thresholds, beta, beta_upper, delta, half, table)
 
 
 @jax.jit
+def _between(lower, upper, n, thresholds, beta, beta_upper, delta, half, table) -> dict[str, jax.Array]:
+    """The fields of intervals from lower and upper bounds [..., n] at their levels."""
+    fields = fields_of_bounds(BINOMIAL, lower, n, thresholds, beta, half, table)
+    # Below the float before a threshold, an upper bound is below the number itself that was rounded up to it.
+    below = count_violations(upper, next_down(thresholds), n)
+    # The lower limit at h is one minus the upper limit at n - h.
+    others = solve(_TAIL, n - below, n, jnp.zeros_like(beta), half, table, size=lower.shape[-1])
+    sides = _upper_side(fields["status"], complement_down(others.epsilon), thresholds, beta_upper, delta)
+    return {**fields, "num_below": below, "upper_bounds": upper, **sides}
+
+
 def _upper_side(status, share, thresholds, beta, delta) -> dict[str, jax.Array]:
     """The certified safety from above, from a lower limit on the share of tasks with an upper bound below."""
     valid = ~bad_levels(beta, delta) & jnp.isfinite(thresholds)
@@ -243,9 +237,12 @@ def _upper_side(status, share, thresholds, beta, delta) -> dict[str, jax.Array]:
 
 
 def _curve(certificate: IntervalCertificate, lower_bounds: chex.Array, levels: np.ndarray) -> IntervalCertificate:
-    levels_of = certificate.beta, certificate.beta_upper, certificate.delta
-    arrays = map(jnp.asarray, (lower_bounds, certificate.upper_bounds, levels, *levels_of))
-    return interval_between(certificate.bound, *arrays)
+    of_both = certificate.beta, certificate.beta_upper, certificate.delta, half_of(np.asarray(certificate.delta))
+    n, rows = certificate.num_tasks, np.asarray(levels)
+    table = table_of(_TAIL, n, n, of_both[-1])
+    numbers = np.asarray(lower_bounds), np.asarray(certificate.upper_bounds), np.asarray(n, np.int32), rows
+    fields = _between(*placed((*numbers, *of_both, table)))
+    return _answer(certificate.bound, fields, rows, of_both, n, len(rows))
 
 
 INTERVAL = Question(

@@ -1,18 +1,18 @@
 """Levels that numbers of successes attain, for equal and for unequal numbers of rollouts."""
 
-import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.numerics._batches import common_shape, elementwise, padded_length, unpadded
+from jaxcert._validation import is_concrete
+from jaxcert.numerics._batches import in_blocks, on_rows
 from jaxcert.numerics._coins import coins_limit
 from jaxcert.numerics._rounding import complement_down, unit_roundoff
-from jaxcert.numerics._tails import tail_up, upper_tails
+from jaxcert.numerics._tails import tail_up
 
 # Near which levels the numbers of successes are, with the normal quantiles of 1 minus them. Docs/successes.md compares
 # them with the best number in hindsight (python -m benchmarks.attained).
@@ -26,87 +26,84 @@ def delta_shares(num_rollouts: chex.Numeric) -> list[chex.Numeric]:
     return [1 - 3 * other, other, other, other]
 
 
-def enough_successes(num_rollouts: Any, thresholds: jax.Array, beta: Any) -> tuple[jax.Array, tuple[float, ...]]:
-    """The numbers c that count of m rollouts, [t, levels], and the share of delta of each: one c if beta is given."""
-    if beta is None:
-        parts = delta_shares(float(num_rollouts))
-        return successes_near(num_rollouts, thresholds), tuple(float(part) for part in parts)
-    return successes_at(num_rollouts, thresholds, beta)[:, None], (1.0,)
+class Enough(NamedTuple):
+    """Numbers of successes that are enough, and their levels, of one shape.
 
-
-def sums_of_shares(parts: tuple[float, ...], dtype: np.dtype) -> np.ndarray:
-    """The share of delta of every set of levels, by its number of bits."""
-    sums = [sum(part for g, part in enumerate(parts) if index >> g & 1) for index in range(2 ** len(parts))]
-    return np.asarray([min(total, 1) for total in sums], dtype)
-
-
-def divided_by_levels(enough: jax.Array, delta: jax.Array, sums: chex.Array) -> tuple[jax.Array, jax.Array]:
-    """Which levels have the c of each, [t, levels], as a number of bits; and the delta of every such set, rounded down.
-
-    Levels with the same c are one certificate, at the sum of their shares.
+    Attributes:
+        successes: c; 0 for B <= 0 and m + 1 for B > 1.
+        level: P[Bin(m, B) >= c], rounded up; 1 for a threshold that is NaN.
     """
-    same, bits = enough[:, :, None] == enough[:, None, :], 2 ** np.arange(enough.shape[-1], dtype=np.int32)
-    sets = jnp.sum(jnp.where(same, bits[None, None], 0), axis=-1, dtype=np.int32)
-    each = delta * sums * (1 - 4 * unit_roundoff(delta.dtype))
-    return sets, each.at[-1].set(delta)  # all of them together
+
+    successes: Any
+    level: Any
 
 
-@functools.partial(jax.jit, static_argnames="quantiles")
-def successes_near(
-    num_rollouts: jax.Array, thresholds: jax.Array, *, quantiles: tuple[float, ...] = _QUANTILES
-) -> jax.Array:
-    """c near each of the levels, [...] to [..., levels]: the Cornish-Fisher quantile of Bin(m, B), rounded.
+@jax.jit
+def near(num_rollouts: jax.Array, thresholds: jax.Array, quantiles: jax.Array) -> Enough:
+    """c near levels, by the normal quantiles of 1 minus them: the Cornish-Fisher quantile of Bin(m, B), rounded.
 
     Which integer is taken is a matter of tightness alone: the level of each is computed exactly.
     """
-    return by_quantiles(num_rollouts, thresholds, jnp.asarray(quantiles, thresholds.dtype))
-
-
-def by_quantiles(num_rollouts: jax.Array, thresholds: jax.Array, quantiles: jax.Array) -> jax.Array:
-    """``successes_near`` of levels [levels], by the normal quantiles of 1 minus them."""
-    shape = (*jnp.broadcast_shapes(jnp.shape(num_rollouts), thresholds.shape), quantiles.size)
-    m, thresholds = (jnp.broadcast_to(each[..., None], shape) for each in (num_rollouts, thresholds))
-    z, p = jnp.broadcast_to(quantiles, shape), jnp.clip(thresholds, 0, 1)
+    m, thresholds, z = jnp.broadcast_arrays(num_rollouts, thresholds, quantiles)
+    p = jnp.clip(thresholds, 0, 1)
     quantile = m * p + z * jnp.sqrt(m * p * (1 - p)) + (1 - 2 * p) * (z * z - 1) / 6
-    return at_the_ends(jnp.clip(jnp.rint(quantile + 0.5), 1, m), m, thresholds)
-
-
-def successes_at(num_rollouts: jax.Array, thresholds: jax.Array, beta: jax.Array) -> jax.Array:
-    """The least c with a level of at most beta, [...]: a Clopper-Pearson bound at level beta passes from it on."""
-    shape = common_shape(num_rollouts=num_rollouts, thresholds=thresholds, beta=beta)
-    rows = elementwise(_least, shape, thresholds, jnp.asarray(num_rollouts), beta)
-    return unpadded(rows, shape=shape)
-
-
-def attained(successes: jax.Array, num_rollouts: Any, thresholds: jax.Array) -> jax.Array:
-    """The level of c, rounded up, [...], where the others broadcast to c; 1 for a threshold that is NaN."""
-    length = padded_length(successes.size, successes, thresholds)
-    tails = upper_tails(*_tails_of(successes, num_rollouts, thresholds, length=length))
-    return _levels_of(tails, successes, thresholds)
-
-
-@functools.partial(jax.jit, static_argnames="length")
-def _tails_of(successes, num_rollouts, thresholds, *, length: int) -> tuple[jax.Array, ...]:
-    def row(values: jax.Array) -> jax.Array:
-        flat = jnp.broadcast_to(values, successes.shape).reshape(-1)
-        return jnp.pad(flat, (0, length - flat.size))
-
-    m = jnp.asarray(num_rollouts, successes.dtype)
-    return row(successes - 1), m if m.ndim == 0 else row(m), row(jnp.clip(thresholds, 0, 1))
+    return with_level(at_the_ends(jnp.clip(jnp.rint(quantile + 0.5), 1, m), m, thresholds), m, thresholds)
 
 
 @jax.jit
-def _levels_of(tails, successes, thresholds) -> jax.Array:
-    thresholds, level = jnp.broadcast_to(thresholds, successes.shape), tails[: successes.size].reshape(successes.shape)
+def at_most(num_rollouts: jax.Array, thresholds: jax.Array, beta: jax.Array) -> Enough:
+    """The least c with a level of at most beta: a Clopper-Pearson bound at level beta passes from it on."""
+    m, thresholds, beta = jnp.broadcast_arrays(num_rollouts, thresholds, beta)
+    return with_level(at_the_ends(in_blocks(_least, thresholds, m, beta), m, thresholds), m, thresholds)
+
+
+@jax.jit
+def with_level(successes: jax.Array, num_rollouts: jax.Array, thresholds: jax.Array) -> Enough:
+    """Given numbers of successes with their level."""
+    successes, m, thresholds = jnp.broadcast_arrays(successes, num_rollouts, thresholds)
+    level = in_blocks(tail_up, successes - 1, m, jnp.clip(thresholds, 0, 1))
     level = jnp.where((thresholds <= 0) | (thresholds > 1), 0.0, level)
-    return jnp.where(jnp.isnan(thresholds), 1.0, level)
+    return Enough(successes, jnp.where(jnp.isnan(thresholds), 1.0, level))
 
 
-@jax.jit
+def usual_enough(num_rollouts: Any, thresholds: Any, beta: Any = None) -> Enough:
+    """The c that are tried at each threshold, [t, levels]: near the usual levels, or one if beta is given."""
+    if beta is not None:
+        return known_enough(at_most, num_rollouts, thresholds[:, None], beta)
+    return known_enough(near, num_rollouts, thresholds[:, None], np.asarray(_QUANTILES, thresholds.dtype))
+
+
+def known_enough(choose: Callable[..., Enough], num_rollouts: Any, thresholds: Any, settings: Any) -> Enough:
+    """``choose(m, B, settings)``; on the host by a program for all shapes, where all of it is known."""
+    if not is_concrete(num_rollouts, thresholds, settings):
+        return choose(num_rollouts, thresholds, settings)
+    arrays = np.broadcast_arrays(np.asarray(num_rollouts, thresholds.dtype), thresholds, settings)
+    found = on_rows(choose, *(array.reshape(-1) for array in arrays))
+    return Enough(*(array.reshape(arrays[0].shape) for array in found))
+
+
+def delta_of_sets(num_rollouts: Any, delta: Any, beta: Any = None) -> Any:
+    """The delta of every set of levels, by its number of bits, rounded down; of one level all of delta.
+
+    Levels with the same c are one certificate, at the sum of their shares.
+    """
+    parts = [1.0] if beta is not None else [float(part) for part in delta_shares(float(num_rollouts))]
+    sums = [sum(part for g, part in enumerate(parts) if index >> g & 1) for index in range(2 ** len(parts))]
+    shares = np.asarray([min(total, 1) for total in sums], delta.dtype)
+    xp = np if is_concrete(delta) else jnp
+    whole = np.arange(len(shares)) == len(shares) - 1  # all of them together
+    return xp.where(whole, delta, delta * shares * delta.dtype.type(1 - 4 * unit_roundoff(delta.dtype)))
+
+
+def sets_of(successes: Any) -> jax.Array:
+    """Which levels have the c of each, [t, levels], as a number of bits."""
+    same, bits = successes[:, :, None] == successes[:, None, :], 2 ** np.arange(successes.shape[-1], dtype=np.int32)
+    return jnp.sum(jnp.where(same, bits[None, None], 0), axis=-1, dtype=np.int32)
+
+
 def _least(thresholds: jax.Array, num_rollouts: jax.Array, beta: jax.Array) -> jax.Array:
     """By bisection, which ends at a number whose own level was seen to be at most beta, or at m + 1."""
-    thresholds, m, beta = jnp.broadcast_arrays(thresholds, num_rollouts, beta)
-    p = jnp.clip(thresholds, 0, 1)
+    m, p = num_rollouts, jnp.clip(thresholds, 0, 1)
 
     def halve(ends: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         low, high = ends
@@ -116,8 +113,7 @@ def _least(thresholds: jax.Array, num_rollouts: jax.Array, beta: jax.Array) -> j
         return jnp.where(open_ & ~enough, middle, low), jnp.where(open_ & enough, middle, high)
 
     ends = jnp.zeros_like(m), m + 1
-    _, least = jax.lax.while_loop(lambda ends: jnp.any(ends[1] - ends[0] > 1), halve, ends)
-    return at_the_ends(least, m, thresholds)
+    return jax.lax.while_loop(lambda ends: jnp.any(ends[1] - ends[0] > 1), halve, ends)[1]
 
 
 def at_the_ends(successes: jax.Array, num_rollouts: jax.Array, thresholds: jax.Array) -> jax.Array:
@@ -127,7 +123,7 @@ def at_the_ends(successes: jax.Array, num_rollouts: jax.Array, thresholds: jax.A
 
 
 # (rollouts of each task, thresholds, both [..., n]) -> (their c [..., n, levels], shares of delta [..., levels]).
-Numbers = Callable[[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
+Numbers = Callable[[jax.Array, jax.Array], tuple[Enough, jax.Array]]
 
 # Thresholds are taken in blocks of so many that the coins of a block take about 16 MB.
 _BLOCK = 2**22
@@ -136,11 +132,13 @@ _BLOCK = 2**22
 def numbers_for(beta: jax.Array | None) -> Numbers:
     """The c of each task at level beta; near each of the usual levels for None."""
 
-    def choose(num_rollouts: jax.Array, thresholds: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def choose(num_rollouts: jax.Array, thresholds: jax.Array) -> tuple[Enough, jax.Array]:
+        m, b = num_rollouts[..., None], thresholds[..., None]
         if beta is not None:
-            return successes_at(num_rollouts, thresholds, beta)[..., None], jnp.ones((*num_rollouts.shape[:-1], 1))
+            return at_most(m, b, beta), jnp.ones((*num_rollouts.shape[:-1], 1), m.dtype)
         parts = delta_shares(jnp.max(num_rollouts, axis=-1))
-        return successes_near(num_rollouts, thresholds), jnp.stack([jnp.asarray(part) for part in parts], axis=-1)
+        found = near(m, b, jnp.asarray(_QUANTILES, m.dtype))
+        return found, jnp.stack([jnp.asarray(part, m.dtype) for part in parts], axis=-1)
 
     return choose
 
@@ -156,7 +154,13 @@ def by_coins(passed: jax.Array, level: jax.Array, share_of_delta: jax.Array) -> 
 
 
 def risks_at_levels(
-    count: jax.Array, num_rollouts: jax.Array, thresholds: jax.Array, numbers: Numbers, delta: jax.Array, solve: Solve
+    count: jax.Array,
+    num_rollouts: jax.Array,
+    thresholds: jax.Array,
+    numbers: Numbers,
+    delta: jax.Array,
+    solve: Solve,
+    there: jax.Array,
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Violations, risks, and the largest level of a task, each [..., t, levels].
 
@@ -167,15 +171,16 @@ def risks_at_levels(
         numbers: which c each task has.
         delta: a scalar.
         solve: the risk at each level.
+        there: which tasks there are, [..., n]; the others pass, at a level of 1.
     """
 
     def at(threshold: jax.Array) -> tuple[jax.Array, ...]:
-        thresholds = jnp.broadcast_to(threshold, num_rollouts.shape)
-        enough, parts = numbers(num_rollouts, thresholds)
-        level = attained(enough, num_rollouts[..., None], thresholds[..., None])
-        passed = count[..., None] >= enough
-        risks = solve(passed, level, delta * together(enough, parts.astype(delta.dtype)))
-        return too_few(passed), risks, jnp.broadcast_to(jnp.max(level, axis=-2), risks.shape)
+        (enough, level), parts = numbers(num_rollouts, jnp.broadcast_to(threshold, num_rollouts.shape))
+        passed = (count[..., None] >= enough) | ~there[..., None]
+        every = jnp.where(there[..., None], level, 1)
+        risks = solve(passed, every, delta * together(enough, parts.astype(delta.dtype)))
+        worst = jnp.max(jnp.where(there[..., None], level, 0), axis=-2)
+        return too_few(passed), risks, jnp.broadcast_to(worst, risks.shape)
 
     block = max(1, _BLOCK // (count.size * 8))
     columns = jax.lax.map(at, thresholds, batch_size=block)
@@ -188,8 +193,9 @@ def too_few(passed: jax.Array) -> jax.Array:
     return passed.shape[-2] - jnp.sum(passed, axis=-2, dtype=jnp.int32)
 
 
-def together(enough: jax.Array, parts: jax.Array) -> jax.Array:
+def together(enough: Any, parts: Any) -> Any:
     """The share of delta of each level, rounded down; levels with the same successes in every task share theirs."""
-    same = jnp.all(enough[..., :, None] == enough[..., None, :], axis=-3)
-    total = jnp.sum(jnp.where(same, parts[..., None, :], 0), axis=-1) * (1 - 8 * unit_roundoff(parts.dtype))
-    return jnp.where(jnp.all(same, axis=-1), 1.0, jnp.minimum(total, 1))
+    xp = np if isinstance(enough, np.ndarray) else jnp
+    same = xp.all(enough[..., :, None] == enough[..., None, :], axis=-3)
+    total = xp.sum(xp.where(same, parts[..., None, :], 0), axis=-1) * (1 - 8 * unit_roundoff(parts.dtype))
+    return xp.where(xp.all(same, axis=-1), 1.0, xp.minimum(total, 1)).astype(parts.dtype)

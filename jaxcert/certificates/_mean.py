@@ -1,6 +1,7 @@
 """The mean performance over tasks."""
 
 import functools
+from typing import Any
 
 import chex
 import jax
@@ -8,23 +9,23 @@ import jax.numpy as jnp
 
 from jaxcert.bounds._bound import Bound, Ends, finish
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._evaluate import lower_bounds
-from jaxcert.bounds._padding import Tasks, padded, tasks_there
-from jaxcert.bounds._prepare_array import task_shape
-from jaxcert.certificates._certificate import REWEIGHTED, quantity_of
-from jaxcert.certificates._mean_certificate import (
-    MeanCertificate,
-    check_task_sums,
+from jaxcert.certificates._answer import answer
+from jaxcert.certificates._averages import (
+    averages_of,
+    bound_over_tasks,
+    check_averages,
     mean_of_trials,
-    mean_status,
-    prepare_averages,
-    task_averages,
+    mean_over_tasks,
     weighted_capped_mean,
 )
+from jaxcert.certificates._certificate import REWEIGHTED, quantity_of
+from jaxcert.certificates._mean_certificate import MeanCertificate, mean_status
 from jaxcert.certificates._question import Question, same
 from jaxcert.certificates._task_weights import prepare_weights
-from jaxcert.returns._prepared import Prepared, Support, probability
-from jaxcert.returns._sample import Paired, Weighted
+from jaxcert.returns._paired import Paired
+from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._sample import Sample, placed
+from jaxcert.returns._weighted import Weighted
 from jaxcert.returns.summaries import Summary
 
 
@@ -71,62 +72,41 @@ def certify_mean(
 
     Reference: the theory page, equation (17.1); of weighted tasks (20.3).
     """
-    sample, of_weights = (returns.returns, returns) if isinstance(returns, Weighted) else (returns, None)
-    chosen, prepared = prepare_averages(bound, sample, support, where, validate, weighted=of_weights is not None)
-    tasks, dtype = task_shape(prepared), prepared.low.dtype
-    delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
-    settings = {
-        "num_tasks": tasks[-1],
-        "bound": chosen.name,
-        "quantity": quantity_of(chosen.name, sample),
-        "question": "mean",
-    }
-    if of_weights is not None:
-        weights, largest = prepare_weights(of_weights, tasks, dtype, validate)
-        fields = _mean_of_weighted(chosen, prepared, weights, largest, delta)
-        return MeanCertificate(**fields, delta=delta, **settings, source=REWEIGHTED, max_weight=largest)
-    fields = _mean_of_trials(prepared, delta) if chosen is CLOPPER_PEARSON else _mean(chosen, prepared, delta, validate)
-    return MeanCertificate(**fields, delta=delta, **settings)
+    of_weights = returns if isinstance(returns, Weighted) else None
+    returns = returns if of_weights is None else of_weights.returns
+    chosen, sample = bound_over_tasks(bound, returns, support, where, validate, weighted=of_weights is not None)
+    delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
+    if validate and chosen is not CLOPPER_PEARSON and of_weights is None:
+        check_averages(sample)
+    weights = None if of_weights is None else prepare_weights(of_weights, sample, validate)
+    fields = _mean(chosen, *placed((sample, delta, weights))) | {"delta": delta}
+    settings: dict[str, Any] = {"num_tasks": int(sample.num_tasks), "bound": chosen.name, "question": "mean"}
+    settings |= {"quantity": quantity_of(chosen.name, returns)}
+    if weights is not None:
+        fields, settings = fields | {"max_weight": weights[1]}, settings | {"source": REWEIGHTED}
+    return answer(MeanCertificate, fields, {}, **settings)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _mean_of_weighted(bound: Bound, prepared: Prepared, weights, largest, delta) -> dict:
-    """The mean up to the cap that every return is below."""
-    low, (_, width, _) = prepared.low, task_averages(prepared)
-    lower = weighted_capped_mean(bound, prepared, weights, largest, width[None], delta)[..., 0]
-    mean = finish(lower, Ends(low, lower >= 0))
-    return {"mean": mean, **_whole(low), "status": mean_status(mean, low)}
+def _mean(bound: Bound, sample: Sample, delta, weights: Any) -> dict[str, jax.Array]:
+    low = jnp.asarray(sample.low)
+    if bound.binary:
+        return fields_of_mean(mean_of_trials(sample, delta), low)
+    if weights is not None:
+        # Up to the cap that every return is below.
+        lower = weighted_capped_mean(bound, sample, weights[0], weights[1], jnp.full(1, jnp.inf, low.dtype), delta)[
+            ..., 0
+        ]
+        return fields_of_mean(finish(lower, Ends(low, lower >= 0)), low)
+    excess, width, valid, there = averages_of(sample)
+    lower = mean_over_tasks(bound, excess, delta, jnp.zeros_like(width), width, there if sample.padded else None)
+    return fields_of_mean(finish(lower, Ends(low, (lower >= 0) & jnp.all(valid, axis=-1))), low)
 
 
-def _mean_of_trials(prepared: Prepared, delta: jax.Array) -> dict:
-    mean, low = mean_of_trials(prepared, delta), prepared.low
-    return {"mean": mean, **_whole(low), "status": mean_status(mean, low)}
-
-
-def _whole(like: jax.Array) -> dict:
-    return {"alpha": jnp.ones_like(like), "cap": jnp.full_like(like, jnp.inf)}
-
-
-def _mean(bound: Bound, prepared: Prepared, delta: jax.Array, validate: bool) -> dict:
-    averages, valid = _averages(padded(prepared))
-    if validate:
-        check_task_sums(lambda: averages.returns, task_shape(prepared)[-1], prepared.low, prepared.high)
-    there = tasks_there(Tasks(valid, task_shape(prepared)[-1]))
-    return _fields(lower_bounds(bound, averages._replace(where=there), delta), valid, there, prepared.low)
-
-
-@jax.jit
-def _averages(prepared: Prepared) -> tuple[Prepared, jax.Array]:
-    """The averages of the tasks with their support, and the valid tasks."""
-    excess, width, valid = task_averages(prepared)
-    return Prepared(excess, jnp.zeros_like(width), width, None), valid
-
-
-@jax.jit
-def _fields(lower: jax.Array, valid: jax.Array, there: jax.Array | None, low: jax.Array) -> dict:
-    valid = valid if there is None else valid | ~there
-    mean = finish(lower, Ends(low, (lower >= 0) & jnp.all(valid, axis=-1)))
-    return {"mean": mean, **_whole(low), "status": mean_status(mean, low)}
+def fields_of_mean(mean: jax.Array, least: jax.Array) -> dict[str, jax.Array]:
+    """The fields of the mean over all tasks, -inf where input is invalid; ``least``: what it is at least."""
+    one = jnp.ones_like(least)
+    return {"mean": mean, "alpha": one, "cap": one * jnp.inf, "status": mean_status(mean, least)}
 
 
 MEAN = Question(

@@ -7,13 +7,17 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._pairs import BothPolicies, prepare_both
+from jaxcert.certificates._answer import answer
 from jaxcert.certificates._arguments import choose
+from jaxcert.certificates._averages import OVER_TASKS, mean_over_tasks
 from jaxcert.certificates._both_policies import average_differences, check_differences
 from jaxcert.certificates._certificate import difference_of
-from jaxcert.certificates._mean_certificate import OVER_TASKS, MeanCertificate, mean_over_tasks, mean_status
+from jaxcert.certificates._mean import fields_of_mean
+from jaxcert.certificates._mean_certificate import MeanCertificate
 from jaxcert.certificates._question import Question, same
+from jaxcert.returns._differences import Policies, policies_of
 from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._sample import Needs, placed
 
 
 def certify_mean_difference(
@@ -69,23 +73,22 @@ def certify_mean_difference(
     Reference: the theory page, section 18; its equation (18.2).
     """
     chosen = choose("bound", bound, OVER_TASKS)
-    both = prepare_both(returns_a, returns_b, support, where_a, where_b, validate)
-    delta = probability("delta", delta, both.a.low.dtype, "down", validate=validate, scalar=True)
+    needs = Needs("a difference", width=True)
+    policies = policies_of(needs, returns_a, returns_b, support, where_a, where_b, validate)
+    delta = probability("delta", delta, policies.a.dtype, "down", validate=validate, scalar=True)
     if validate:
-        check_differences(both)
-    fields, n = _mean_difference(chosen, both, delta), both.a.returns.shape[-2]
+        check_differences(policies)
+    fields = _mean_difference(chosen, *placed((policies, delta))) | {"delta": delta}
     quantity = difference_of(returns_a, returns_b)
-    settings = {"num_tasks": n, "bound": bound, "quantity": quantity, "question": "mean_difference"}
-    return MeanCertificate(**fields, delta=delta, **settings)
+    settings = {"num_tasks": int(policies.a.num_tasks), "bound": bound, "quantity": quantity}
+    return answer(MeanCertificate, fields, {}, **settings, question="mean_difference")
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _mean_difference(bound: Bound, both: BothPolicies, delta: jax.Array) -> dict:
-    values, width, valid = average_differences(both)
-    mean = mean_over_tasks(bound, values, delta, -width, width)
-    mean = jnp.where(jnp.all(valid, axis=-1), mean, -jnp.inf)
-    whole, uncapped = jnp.ones_like(width), jnp.full_like(width, jnp.inf)
-    return {"mean": mean, "alpha": whole, "cap": uncapped, "status": mean_status(mean, -width)}
+def _mean_difference(bound: Bound, policies: Policies, delta: jax.Array) -> dict:
+    values, width, valid, there = average_differences(policies)
+    mean = mean_over_tasks(bound, values, delta, -width, width, there)
+    return fields_of_mean(jnp.where(jnp.all(valid, axis=-1), mean, -jnp.inf), -width)
 
 
 MEAN_DIFFERENCE = Question(

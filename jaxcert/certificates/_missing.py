@@ -2,14 +2,12 @@
 
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.bounds._evaluate import lower_bounds
-from jaxcert.bounds._prepare import prepare
+from jaxcert.bounds._evaluate import apply_bound
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._certificate import Certificate
-from jaxcert.certificates._levels import numbers_for
+from jaxcert.certificates._levels import usual_enough
 from jaxcert.certificates._registry import COUNTING, METHODS, counts_bounds
 from jaxcert.returns._prepared import Support
 
@@ -46,8 +44,8 @@ def _found(certificate: Certificate, index: int, count: int, returns: Any, suppo
         return _too_few(certificate, index, count, returns, where)
     if certificate.beta.ndim and certificate.method in COUNTING and certificate.bound in BOUNDS:
         bound = BOUNDS[certificate.bound]
-        prepared = prepare(bound, returns, support, where, False, certificate=True)
-        return ~np.asarray(lower_bounds(bound, prepared, certificate.beta[index]) >= threshold)
+        lower = apply_bound(bound, np.asarray(returns), certificate.beta[index], support, where, False)
+        return ~np.asarray(lower >= threshold)
     return None
 
 
@@ -58,9 +56,10 @@ def _too_few(certificate: Certificate, index: int, count: int, returns: Any, whe
     if (trials == trials[0]).all():
         least = np.sort(successes)[count]
         return successes < least
-    dtype, given = certificate.safety.dtype, None if certificate.beta.ndim else certificate.beta
-    thresholds = jnp.broadcast_to(certificate.thresholds[index], trials.shape)
-    enough, _ = numbers_for(given)(jnp.asarray(trials, dtype), thresholds)
+    given = None if certificate.beta.ndim else np.asarray(certificate.beta)
+    dtype = np.dtype(certificate.safety.dtype)
+    thresholds = np.full(len(trials), certificate.thresholds[index], dtype)
+    enough = usual_enough(trials.astype(dtype)[:, None], thresholds, given).successes
     masks = (successes[:, None] < np.asarray(enough)).T
     fitting = [mask for mask in masks if mask.sum() == count]
     # Several levels may count as many tasks, and the same ones.

@@ -13,19 +13,21 @@ import numpy as np
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._pairs import BothPolicies
 from jaxcert.certificates._access import Plain, holds_values
+from jaxcert.certificates._answer import answer
 from jaxcert.certificates._arguments import choose
+from jaxcert.certificates._averages import OVER_TASKS, mean_over_tasks
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._both_policies import average_differences, check_differences, prepare_policies
+from jaxcert.certificates._both_policies import any_policies_of, average_differences, check_differences
 from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._figures import ceil_figures, confidence
-from jaxcert.certificates._mean_certificate import OVER_TASKS, mean_over_tasks
 from jaxcert.certificates._question import Question, same
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import cast, is_zero, next_down, unit_roundoff
 from jaxcert.numerics._tails import limit
+from jaxcert.returns._differences import Policies
 from jaxcert.returns._prepared import Support, is_successes, probability
+from jaxcert.returns._sample import Sample, placed
 
 
 def bound_between(bound: str | None, returns: Any) -> str:
@@ -56,8 +58,9 @@ def discordant_bound(differences: jax.Array, delta: jax.Array) -> jax.Array:
     return jnp.where((delta > 0) & (delta < 1), least, -jnp.inf)
 
 
-def all_binary(returns: jax.Array) -> jax.Array:
-    """Whether every return [..., p, n, m] is 0 or 1, [...]."""
+def _all_binary(sample: Sample) -> jax.Array:
+    """Whether every return [..., p, n, m] is 0 or 1, [...]; a padding is 0."""
+    returns = sample.values
     return jnp.all(is_zero(returns) | (returns == 1), axis=(-3, -2, -1))
 
 
@@ -182,23 +185,23 @@ def certify_ranking(
     """
     bound = bound_between(bound, returns)
     chosen = choose("bound", bound, _BOUNDS)
-    both = prepare_policies(returns, support, where, validate, binary=chosen.binary)
-    delta = probability("delta", delta, both.a.low.dtype, "down", validate=validate, scalar=True)
+    policies = any_policies_of(returns, support, where, validate, binary=chosen.binary)
+    delta = probability("delta", delta, policies.a.dtype, "down", validate=validate, scalar=True)
     if validate:
-        check_differences(both, crossed=True)
-    fields, n = _ranking(chosen, both, delta), both.a.returns.shape[-2]
-    return RankingCertificate(**fields, delta=delta, num_tasks=n, bound=bound)
+        check_differences(policies, crossed=True)
+    fields = _ranking(chosen, *placed((policies, delta))) | {"delta": delta}
+    return answer(RankingCertificate, fields, {}, num_tasks=int(policies.a.num_tasks), bound=bound)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _ranking(bound: Bound, both: BothPolicies, delta: jax.Array) -> dict:
-    values, width, valid = average_differences(both, crossed=True)
+def _ranking(bound: Bound, policies: Policies, delta: jax.Array) -> dict:
+    values, width, valid, there = average_differences(policies, crossed=True)
     p = values.shape[-2]
     level, good = _share(delta, p * (p - 1) // 2), jnp.all(valid, axis=(-3, -2, -1))
     if bound.binary:
-        lower, good = discordant_bound(values, level), good & all_binary(both.a.returns)
+        lower, good = discordant_bound(values, level), good & _all_binary(policies.a)
     else:
-        lower = mean_over_tasks(bound, values, level, -width, width)
+        lower = mean_over_tasks(bound, values, level, -width, width, there)
     lower = jnp.where(good[..., None, None], lower, -jnp.inf)
     itself = jnp.broadcast_to(jnp.eye(p, dtype=bool), lower.shape)
     differences = jnp.where(itself, 0, jnp.minimum(lower, 0))

@@ -1,9 +1,16 @@
-"""The methods by name, as ``certify(method=...)`` takes them."""
+"""The methods by name, as ``certify(method=...)`` takes them, and which of them is the default."""
 
+import warnings
 from typing import Any
 
+import numpy as np
+
+from jaxcert._validation import is_concrete
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
+from jaxcert.certificates._arguments import choose, default_bound, is_auto
 from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._scenario import SCENARIO
 from jaxcert.certificates._soft import SOFT
 
@@ -16,12 +23,30 @@ _ALL = (
 METHODS = {method.name: method for method in _ALL}
 # The methods that need no more than the number of violations.
 COUNTING = {name: method for name, method in METHODS.items() if method.from_returns is None}
-# The methods that go on from counts of the returns of each task.
-COUNTED = {
-    name: method.from_returns.counts
-    for name, method in METHODS.items()
-    if method.from_returns is not None and method.from_returns.counts is not None
-}
+
+
+def defaults(bound: str | None, method: str | None, returns: Any, beta: Any = None) -> tuple[str, str]:
+    """The names of bound and method; if no method is given, successes with their bound have one of their own.
+
+    Returns of 0 and 1 have it for "auto", too, which then chooses among the levels that are attained.
+    """
+    usual = default_bound(None, returns)
+    if method is None:
+        binary = usual == CLOPPER_PEARSON.name or is_auto(beta)
+        method = ATTAINED.name if binary and (bound or usual) == CLOPPER_PEARSON.name else BINOMIAL.name
+    derive = choose("method", method, METHODS).from_returns
+    return bound or (usual if derive is None else derive.bound.name), method
+
+
+def warned(certificate: Certificate) -> Certificate:
+    """The certificate, with a warning where its method is not sound by itself, if the values are concrete."""
+    method, n = METHODS[certificate.method], certificate.num_tasks
+    if method.caveat is not None and is_concrete(certificate.beta, certificate.delta):
+        beta, delta = np.asarray(certificate.beta), np.asarray(certificate.delta)
+        if not np.all(method.is_sound(beta, delta, n)):
+            caveat = method.caveat(float(beta), float(delta), n)
+            warnings.warn(f"{method.name} at {caveat}", UserWarning, stacklevel=3)
+    return certificate
 
 
 def counts_bounds(certificate: Any) -> bool:

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import chex
 import jax
@@ -10,93 +10,40 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete
-from jaxcert.bounds._evaluate import padded_bounds
-from jaxcert.bounds._padding import unpadded_tasks
-from jaxcert.bounds._prepare import prepare
-from jaxcert.bounds._prepare_array import task_shape
-from jaxcert.certificates._arguments import as_row, choose, choose_bound, defaults, divided, warned
-from jaxcert.certificates._attained import ATTAINED, equal_rollouts
-from jaxcert.certificates._attained_levels import level_of_successes
-from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.bounds._bound import Bound
+from jaxcert.bounds._evaluate import task_bounds
+from jaxcert.certificates._answer import answer, padded_rows
+from jaxcert.certificates._arguments import as_row, choose, choose_bound, divided, refuse_choice, usual_beta
+from jaxcert.certificates._attained import ATTAINED
+from jaxcert.certificates._attained_band import level_of_successes
+from jaxcert.certificates._attained_limits import FEW, limits_each, limits_together
+from jaxcert.certificates._binomial import BINOMIAL, largest_beta
 from jaxcert.certificates._certificate import Certificate, about, quantity_of
 from jaxcert.certificates._certify import curve_of_counts
-from jaxcert.certificates._compiled import (
-    any_neginf,
-    bad_levels,
-    count_first,
-    number_of,
-    status_of,
-)
+from jaxcert.certificates._counting import any_neginf, bad_levels, count_violations, status_of
 from jaxcert.certificates._crossing import joint_counts
-from jaxcert.certificates._joint_levels import certified_together
-from jaxcert.certificates._level_choice import refuse_choice, usual_beta
-from jaxcert.certificates._method import Method, Solution
+from jaxcert.certificates._method import Method
 from jaxcert.certificates._missing import missing_of_counts
 from jaxcert.certificates._question import Option, Question, same
-from jaxcert.certificates._registry import METHODS
-from jaxcert.certificates._tolerance_limits import FEW, certified_each
+from jaxcert.certificates._registry import METHODS, defaults, warned
+from jaxcert.certificates._solve import solve_every, table_of
 from jaxcert.certificates._witness_rows import of_limits
-from jaxcert.numerics._batches import as_argument, counts_from_zero, in_front
+from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._rounding import Side, cast_host, complement_down, complement_up
+from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, probability
-from jaxcert.returns._sample import Paired
+from jaxcert.returns._sample import Sample, placed, sample_of
 from jaxcert.returns.summaries import Summary
 
 
-class Allowed(NamedTuple):
-    """What certificates at wanted safeties [t] are made of.
-
-    Attributes:
-        beta: a scalar.
-        num_allowed: k* + 1, how many k, counted from 0, are allowed, int32[t]; 0 for none.
-        feasible: whether the method has a solution at k = 0.
-    """
-
-    beta: jax.Array
-    num_allowed: jax.Array
-    feasible: jax.Array
-
-
-def allowed_each(
-    method: Method, wanted: jax.Array, delta: jax.Array, beta: Any, num_tasks: int, validate: bool
-) -> Allowed:
-    """For each safety on its own, at that delta."""
-    solution = None
-    if beta is None and method.best_beta is not None:
-        beta, solution = method.best_beta(num_tasks, delta, wanted)
-    elif beta is None:
-        beta = method.default_beta(delta, num_tasks)
-    beta = probability("beta", beta, wanted.dtype, "nearest", validate=validate, scalar=True)
-    if solution is None:
-        solution = method.solve(*counts_from_zero(num_tasks, delta, beta, wanted), beta, delta)
-    number = as_argument(np.asarray(num_tasks, np.int32), solution.epsilon)
-    return Allowed(beta, *_allowed(solution, number, wanted))
-
-
-def allowed_together(
-    method: Method,
-    safety: Any,
-    wanted: jax.Array,
-    delta: Any,
-    beta: Any,
-    num_tasks: int,
-    validate: bool,
-) -> Allowed:
-    """For all safeties together: exactly if the values can be read, else each at delta / t.
-
-    Raises:
-        ValueError: for a method with which that division of delta is not exact.
-    """
-    if method.best_beta is None:
-        raise ValueError(f"simultaneous levels are calibrated for method 'binomial', not for {method.name!r}")
-    dtype = np.dtype(wanted.dtype)
-    known = _read(delta, beta, safety, dtype)
+def together(safety: Any, wanted: Any, delta: Any, beta: Any, num_tasks: int) -> tuple[Any, np.ndarray] | None:
+    """(beta, how many k are allowed for each safety) for all safeties together; None if a value cannot be read."""
+    known = _read(delta, beta, safety, np.dtype(wanted.dtype))
     if known is None:
-        share = divided(delta, dtype, wanted.size, lambda whole: whole / wanted.size * (1 - 2.0**-50))
-        return allowed_each(method, wanted, share, beta, num_tasks, validate)
+        return None
     chosen, counts = joint_counts(num_tasks, *known)
-    level = jax.device_put(cast_host(np.asarray(chosen), dtype, "down"))
-    return Allowed(level, jnp.asarray(counts, jnp.int32) + 1, jnp.asarray(True))
+    level = cast_host(np.asarray(chosen), np.dtype(wanted.dtype), "down")
+    return level, np.asarray(counts, np.int32) + 1
 
 
 def _read(delta: Any, beta: Any, safety: Any, dtype: np.dtype) -> tuple[float, tuple[float, ...], float | None] | None:
@@ -113,10 +60,28 @@ def _read(delta: Any, beta: Any, safety: Any, dtype: np.dtype) -> tuple[float, t
     return whole[0], tuple(safeties), None if beta is None else level[0]
 
 
-@jax.jit
-def _allowed(solution: Solution, n: jax.Array, wanted: jax.Array) -> tuple[jax.Array, jax.Array]:
-    epsilon = jnp.where(in_front(solution.epsilon, n), solution.epsilon, 1)
-    return good_enough(epsilon, wanted), solution.feasible[0]
+def allowed_counts(
+    method: Method, wanted: Any, delta: Any, beta: Any, num_tasks: int
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Beta, how many k are allowed for each safety on its own, and whether the method has a solution at all."""
+    tail: Any = method.tail
+    table = table_of(tail, num_tasks, num_tasks, delta, 0.5 if beta is None else beta)
+    return _allowed_of(method, num_tasks, *placed((wanted, delta, beta, table)))
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _allowed_of(method: Method, num_tasks: int, wanted, delta, beta, table) -> tuple[jax.Array, jax.Array, jax.Array]:
+    return _allowed(method, num_tasks, num_tasks, wanted, delta, beta, table)
+
+
+def _allowed(method: Method, size: int, n: Any, wanted, delta, beta, table) -> tuple[jax.Array, jax.Array, jax.Array]:
+    tail: Any = method.tail
+    if beta is None:
+        risk = solve_every(tail, n, jnp.zeros_like(delta), delta, table, size=size).epsilon
+        beta = largest_beta(risk, wanted, n)
+    found = solve_every(tail, n, beta, delta, table, size=size)
+    epsilon = jnp.where(in_front(found.epsilon, n), found.epsilon, 1)
+    return beta, good_enough(epsilon, wanted), found.feasible[0]
 
 
 def good_enough(epsilon: jax.Array, wanted: jax.Array) -> jax.Array:
@@ -191,46 +156,75 @@ def certify_safety_level(
     per_task = choose_bound(bound, chosen)
     beta = usual_beta(chosen, beta)
     refuse_choice(beta, "a number, or None for the largest level that costs nothing")
-    prepared = prepare(per_task, returns, support, where, validate, certificate=True)
-    dtype, n = prepared.low.dtype, task_shape(prepared)[-1]
-    wanted = as_row("safety", probability("safety", safety, dtype, "up", validate=validate))
-    rounded = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
-    settings = {"num_tasks": n, "bound": bound, "method": method, "simultaneous": simultaneous}
-    settings |= {"quantity": quantity_of(bound), "question": "safety_level"}
+    if simultaneous and chosen not in (BINOMIAL, ATTAINED):
+        raise ValueError(f"simultaneous levels are calibrated for method 'binomial', not for {method!r}")
+    if chosen.tail is None:
+        raise ValueError(f"{method} adds up evidence and counts no lower bounds; expected another method")
+    sample = sample_of(per_task.needs, returns, support, where, validate)
+    wanted = as_row("safety", probability("safety", safety, sample.dtype, "up", validate=validate))
+    rounded = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
+    rows = padded_rows(wanted, sample)
     if chosen is ATTAINED and beta is None:
-        few = equal_rollouts(prepared) and prepared.returns.shape[-1] <= FEW
-        if not (simultaneous or few):
-            return Certificate(**certified_each(prepared, wanted, rounded), **settings)
-        eta = level_of_successes(prepared, delta, n, None)
-        return Certificate(**certified_together(prepared, wanted, rounded, eta), **settings)
-    # A given level is attained by the number of successes that decides.
-    chosen = BINOMIAL if chosen is ATTAINED else chosen
-    if simultaneous:
-        allowed = allowed_together(chosen, safety, wanted, delta, beta, n, validate)
+        few = sample.is_full and int(sample.num_rollouts) <= FEW
+        if simultaneous or few:
+            fields = limits_together(sample, rows, rounded, level_of_successes(sample, delta, None))
+        else:
+            fields = limits_each(sample, rows, rounded)
     else:
-        allowed = allowed_each(chosen, wanted, rounded, beta, n, validate)
-    lower = padded_bounds(per_task, prepared, allowed.beta)
-    fields = _fields(chosen, wanted, lower.values, number_of(lower), allowed, rounded, prepared.low, prepared.high)
-    settings |= {"lower_bounds": unpadded_tasks(lower), "beta": allowed.beta, "delta": rounded}
-    certificate = about(Certificate(**fields, **settings), returns)
+        # A given level is attained by the number of successes that decides.
+        counting = BINOMIAL if chosen is ATTAINED else chosen
+        both = (safety, wanted, delta) if simultaneous else None
+        fields = _at_levels(counting, per_task, sample, rows, rounded, beta, validate, both)
+    settings = {"bound": bound, "method": method, "simultaneous": simultaneous, "question": "safety_level"}
+    settings |= {"quantity": quantity_of(bound), "num_tasks": int(sample.num_tasks)}
+    sizes = {"task": settings["num_tasks"], "threshold": len(wanted)}
+    certificate = about(answer(Certificate, fields, sizes, **settings), returns)
     return warned(certificate) if validate else certificate
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _fields(method: Method, wanted, lower, n, allowed: Allowed, delta, low, high) -> dict:
-    """The fields of certificates at the (k* + 1)-th smallest of the first n lower bounds."""
-    beta, count, feasible = allowed
+def _at_levels(
+    method: Method, bound: Bound, sample: Sample, rows: Any, delta: Any, beta: Any, validate: bool, both: tuple | None
+) -> dict[str, Any]:
+    """The fields of certificates from lower bounds; ``both``: safety, [t], and delta if all are to hold together."""
+    n, size, allowed, share = int(sample.num_tasks), sample.tasks[-1], None, delta
+    if both is not None:
+        safety, wanted, whole = both
+        allowed = together(safety, wanted, whole, beta, n)
+        share = divided(whole, sample.dtype, wanted.size, lambda known: known / wanted.size * (1 - 2.0**-50))
+    if allowed is not None:
+        level, counts = allowed
+        arguments = level, np.pad(counts, (0, len(rows) - len(counts)), "edge"), None, None
+        fields = _fields(method, bound, *placed((sample, rows, delta, *arguments)))
+        return fields | {"delta": delta}
+    beta = method.default_beta(share, n) if beta is None and not method.free_beta else beta
+    if beta is not None:
+        beta = probability("beta", beta, sample.dtype, "nearest", validate=validate, scalar=True)
+    tail: Any = method.tail
+    table = table_of(tail, n, size, share, 0.5 if beta is None else beta)
+    fields = _fields(method, bound, *placed((sample, rows, delta, beta, None, share, table)))
+    return fields | {"delta": delta}
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _fields(method: Method, bound: Bound, sample: Sample, wanted, delta, beta, count, share, table) -> dict:
+    """The fields of certificates at the (k* + 1)-th smallest of the lower bounds.
+
+    ``count``: k* + 1 for each safety; None where it is what beta and ``share``, the part of delta of each, allow.
+    """
+    n, size, low, feasible = sample.num_tasks, sample.tasks[-1], jnp.asarray(sample.low), jnp.asarray(True)
+    if count is None:
+        beta, count, feasible = _allowed(method, size, n, wanted, share, beta, table)
+    lower = task_bounds(bound, sample, beta)
     ordered = jnp.sort(jnp.where(in_front(lower, n), lower, jnp.inf), axis=-1)
     chosen = jnp.take(ordered, jnp.maximum(count - 1, 0), axis=-1)
     wanted, count = jnp.broadcast_to(wanted, chosen.shape), jnp.broadcast_to(count, chosen.shape)
-    bad_setting = bad_levels(beta, delta) | ~(jnp.isfinite(low) & (low < high)) | ~((wanted > 0) & (wanted < 1))
+    bad_setting = bad_levels(beta, delta) | ~(jnp.isfinite(low) & (low < sample.high)) | ~((wanted > 0) & (wanted < 1))
     bad_task = any_neginf(lower, n)
-    invalid = bad_task | bad_setting
     # Without a k*, the lower end of the support is certified by definition, unless data contradict the support.
     holds = jnp.where(count > 0, jnp.isfinite(chosen), ~bad_task) & ~bad_setting
     reached = jnp.where(holds, jnp.where(count > 0, jnp.maximum(chosen, low), low), -jnp.inf)
     safety = jnp.where(holds, wanted, 0.0)
-    violations = count_first(lower, n, reached)
+    violations = count_violations(lower, reached, n)
     says_something = jnp.where(holds & (reached > low), 0.0, 1.0).astype(lower.dtype)
     return {
         "thresholds": reached,
@@ -238,7 +232,9 @@ def _fields(method: Method, wanted, lower, n, allowed: Allowed, delta, low, high
         "epsilon": complement_up(safety),
         "num_violations": violations,
         "num_valid": n - violations,
-        "status": status_of(method, says_something, feasible, invalid, beta, delta, n.astype(lower.dtype)),
+        "status": status_of(method, says_something, feasible, bad_task | bad_setting, beta, delta, n),
+        "lower_bounds": lower,
+        "beta": beta,
     }
 
 

@@ -8,9 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete
-from jaxcert.certificates._binomial import BINOMIAL, epsilon_arguments, whole
-from jaxcert.certificates._method import Method, Solution
-from jaxcert.numerics._batches import common_shape, elementwise, in_blocks, unpadded
+from jaxcert.certificates._binomial import epsilon_arguments, inflate, upper_risk, whole
+from jaxcert.certificates._counting import count_bounds
+from jaxcert.certificates._method import Method, Solution, Tail
+from jaxcert.numerics._batches import elementwise, in_blocks
 from jaxcert.numerics._binomial_kernel import log_probability
 from jaxcert.numerics._binomial_limits import log_cdf, log_sf, move_log_odds, parabola_root, start_point
 from jaxcert.numerics._elementary import exp, log, quotient
@@ -210,8 +211,7 @@ def scenario_epsilon(
     Reference: Schnitzer et al. (2026), Theorem 5.1.
     """
     k, n, beta, delta = epsilon_arguments(num_violations, num_tasks, beta, delta, validate, zero_beta=False)
-    shape = common_shape(num_violations=k, num_tasks=n, beta=beta, delta=delta)
-    return unpadded(elementwise(solve_scenario, shape, k, n, beta, delta), shape=shape)
+    return elementwise(solve_scenario, num_violations=k, num_tasks=n, beta=beta, delta=delta)
 
 
 @jax.jit
@@ -259,20 +259,19 @@ def _with_derivative_jvp(primals: tuple, tangents: tuple) -> tuple[jax.Array, ja
 # --- the method ---------------------------------------------------------------------------------------------------
 
 
-def _solve_soundly(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> Solution:
+def _search(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> tuple[ScenarioSolution, Any]:
+    """The theorem's risk, and U, on which the binomial one rests, where that may be larger."""
+    known = is_concrete(n, beta, delta)
+    if known and np.all(_in_range(*(np.asarray(each) for each in (beta, delta, n)))):
+        return solve_scenario(k, n, beta, delta), np.zeros(np.shape(k), k.dtype)
+    # Where the theorem is sound, its risk is the larger one; at k = 0 the other takes no search.
+    return solve_scenario(k, n, beta, delta), upper_risk(jnp.where(_in_range(beta, delta, n), 0.0, k), n, delta)
+
+
+def _finish(found: tuple[ScenarioSolution, jax.Array], k: Any, n: Any, beta: jax.Array) -> Solution:
     """The larger of the theorem's risk and the binomial one, which is sound for every beta."""
-    printed = solve_scenario(k, n, beta, delta)
-    if not is_concrete(n, beta, delta):
-        # Where the theorem is sound, its risk is the larger one; at k = 0 the other takes no search.
-        k = jnp.where(_in_range(beta, delta, n), 0.0, k)
-    elif np.all(_in_range(*jax.device_get((beta, delta, n)))):
-        return Solution(*printed)
-    return _larger(printed, BINOMIAL.solve(k, n, beta, delta))
-
-
-@jax.jit
-def _larger(printed: ScenarioSolution, sound: Solution) -> Solution:
-    return Solution(jnp.maximum(printed.epsilon, sound.epsilon), printed.num_valid, printed.feasible)
+    printed, risk = found
+    return Solution(jnp.maximum(printed.epsilon, inflate(risk, beta)), printed.num_valid, printed.feasible)
 
 
 def _in_range(beta: Any, delta: Any, num_tasks: Any) -> Any:
@@ -282,7 +281,8 @@ def _in_range(beta: Any, delta: Any, num_tasks: Any) -> Any:
 
 SCENARIO = Method(
     "scenario",
-    _solve_soundly,
+    count_bounds,
+    Tail(_search, _finish, of_beta=True),
     lambda delta, num_tasks: delta / num_tasks,
     is_sound=_in_range,
     caveat=lambda beta, delta, num_tasks: (

@@ -1,7 +1,7 @@
 """Soft counts: the evidence of each task against a bad performance, and the certified risk from its mean."""
 
 import functools
-from typing import NoReturn
+from typing import Any
 
 import chex
 import jax
@@ -9,16 +9,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._betting import BETTING
-from jaxcert.bounds._bound import Rollouts, rollouts, usable
-from jaxcert.bounds._evaluate import lower_bounds
-from jaxcert.bounds._padding import Tasks, padded, tasks_there, unpadded_tasks
-from jaxcert.certificates._compiled import number_of
-from jaxcert.certificates._method import Derived, FromReturns, Method, Solution
-from jaxcert.numerics._batches import as_argument
+from jaxcert.bounds._bound import Bound, Rollouts, rollouts_of, usable
+from jaxcert.bounds._evaluate import evaluate
+from jaxcert.certificates._arguments import planned_beta, prepare_levels
+from jaxcert.certificates._counting import fields_of_solution
+from jaxcert.certificates._method import FromReturns, Method, Solution
+from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import exp, log, quotient
 from jaxcert.numerics._rounding import cast_host, complement_down, complement_up, unit_roundoff
 from jaxcert.numerics._summation import sum_error
-from jaxcert.returns._prepared import Prepared
+from jaxcert.returns._sample import Sample, numbers_as_sample, placed
 
 # Large, since a few rollouts give no evidence otherwise; below 1, where a single return of a would take all of it.
 BETS = (0.625, 0.9375)
@@ -33,10 +33,10 @@ def least_evidence(num_rollouts: int, dtype: np.dtype) -> np.ndarray:
     return cast_host(np.asarray(least * (1 - 1e-12)), dtype, "down")
 
 
-def evidence(prepared: Prepared, thresholds: jax.Array) -> tuple[jax.Array, jax.Array]:
+def evidence(sample: Sample, thresholds: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Returns [..., n, m] and thresholds [t] to e-values [..., n, t], 0 in an invalid task, and the valid tasks."""
-    x, low, high, where = prepared
-    data = rollouts(x, jnp.full((), 0.5, x.dtype), low, high, where, binary=False)
+    data: Any = rollouts_of(sample, binary=False)
+    x = data.x
     block = max(1, _BLOCK_BYTES // (x.size * x.dtype.itemsize * 2 * len(BETS)))
     columns = jax.lax.map(lambda threshold: _against(data, threshold), thresholds, batch_size=block)
     valid = usable(data.valid, data.refuted)
@@ -86,6 +86,7 @@ def _least(dtype: np.dtype) -> float:
     return 2.0 ** (-900 if dtype == jnp.float64 else -100)
 
 
+@jax.jit
 def soft_epsilon(
     wealth: jax.Array,
     alpha: jax.Array,
@@ -114,21 +115,11 @@ def soft_epsilon(
 
     Reference: the theory page, section 9; its equation (9.3).
     """
-    return _risk(lower_bounds(BETTING, _shares(wealth, alpha, least, where), delta), alpha)
-
-
-@jax.jit
-def _shares(wealth: jax.Array, alpha: jax.Array, least: chex.Numeric, where: jax.Array | None) -> Prepared:
-    """``shares`` by threshold, [..., t, n], with their ends; an invalid weight is replaced by another."""
-    share, low = shares(wealth, jnp.where((alpha > 0) & (alpha < 1), alpha, 0.5), least)
+    valid = (alpha > 0) & (alpha < 1)
+    share, low = shares(wealth, jnp.where(valid, alpha, 0.5), least)
     share = jnp.moveaxis(share, -1, -2)
     there = None if where is None else jnp.broadcast_to(jnp.expand_dims(where, -2), share.shape)
-    return Prepared(share, low, jnp.ones_like(low), there)
-
-
-@jax.jit
-def _risk(mean: jax.Array, alpha: jax.Array) -> jax.Array:
-    valid = (alpha > 0) & (alpha < 1)
+    mean = evaluate(BETTING, numbers_as_sample(share, low, jnp.ones_like(low), there), delta)
     rest = complement_down(jnp.where(valid, alpha, 0.5))
     ratio = quotient(complement_up(jnp.clip(mean, 0, 1)), jnp.broadcast_to(rest, mean.shape))
     # The quotient and this product: 3 u.
@@ -150,44 +141,40 @@ def default_alpha(num_rollouts: int) -> float:
     return 1 / (1 + 0.3125 * num_rollouts**0.75)
 
 
-def _solve(prepared: Prepared, thresholds: jax.Array, alpha: jax.Array, delta: jax.Array) -> Derived:
-    n, m = prepared.returns.shape[-2:]
-    wealth, valid = _evidence(padded(prepared), thresholds)
-    return soft_count(wealth, Tasks(valid, n), prepared.low, alpha, delta, least_evidence(m, wealth.dtype))
+def count_evidence(
+    method: Method, bound: Bound, sample: Sample, thresholds: Any, beta: Any, delta: Any, validate: bool
+) -> dict[str, Any]:
+    """The fields of certificates from the evidence of each task, whose weight beta is."""
+    assert method.from_returns is not None
+    beta = planned_beta(method.from_returns, beta, sample)
+    delta, beta = prepare_levels(method, delta, beta, int(sample.num_tasks), sample.dtype, validate)
+    least = least_evidence(int(sample.num_rollouts), sample.dtype)
+    fields = _of_sample(method, *placed((sample, thresholds, beta, delta, least)))
+    return fields | {"thresholds": thresholds, "beta": beta, "delta": delta}
 
 
-_evidence = jax.jit(evidence)
+@functools.partial(jax.jit, static_argnums=0)
+def _of_sample(method: Method, sample: Sample, thresholds, alpha, delta, least) -> dict[str, Any]:
+    wealth, valid = evidence(sample, thresholds)
+    there = in_front(valid, sample.num_tasks) if sample.padded else None
+    return fields_of_evidence(method, wealth, valid, sample.low, thresholds, alpha, delta, least, there)
 
 
-def soft_count(
-    wealth: jax.Array,
-    valid: Tasks,
-    low: jax.Array,
-    alpha: jax.Array,
-    delta: jax.Array,
-    least: chex.Numeric = 0.0,
-) -> Derived:
-    """What certificates hold, from e-values [..., n, t] and the valid tasks [..., n], with ``soft_epsilon``'s risk.
-
-    Tasks of a padding are not valid, and their e-values are 0.
-    """
-    least = as_argument(np.asarray(least, wealth.dtype), wealth)
-    epsilon = soft_epsilon(wealth, alpha, delta, least, tasks_there(valid))
-    lower, *counted = _counted(wealth, valid.values, low, alpha, epsilon, number_of(valid))
-    return Derived(unpadded_tasks(Tasks(lower, valid.num_tasks)), *counted)
-
-
-@jax.jit
-def _counted(wealth, valid, low, alpha, epsilon, n) -> tuple[jax.Array, jax.Array, Solution]:
-    convincing = jnp.sum(wealth > 1, axis=-2, dtype=jnp.int32)
-    solution = Solution(epsilon.reshape(-1), convincing.reshape(-1), jnp.ones(epsilon.size, bool))
+def fields_of_evidence(
+    method: Method, wealth, valid, low, thresholds, alpha, delta, least: chex.Numeric = 0.0, there: Any = None
+) -> dict[str, Any]:
+    """The fields of certificates, from e-values [..., n, t], and which tasks [..., n] are valid, and are there."""
+    epsilon = soft_epsilon(wealth, alpha, delta, least, there)
+    there = jnp.ones(valid.shape, bool) if there is None else there
+    convincing = jnp.sum((wealth > 1) & there[..., None], axis=-2, dtype=jnp.int32)
+    n = jnp.sum(there, axis=-1, keepdims=True, dtype=jnp.int32)
+    solution = Solution(epsilon, convincing, jnp.ones(epsilon.shape, bool))
     # The end of the support is all that is said of a single task; without a weight, nothing is said.
     lower = jnp.where(valid & (alpha > 0), low, -jnp.inf)
-    return lower, n - convincing, solution
+    bad_task = jnp.any(jnp.isneginf(lower) & there, axis=-1, keepdims=True)
+    violations = n - convincing
+    fields = fields_of_solution(method, violations, solution, thresholds, alpha, delta, n, bad_task)
+    return fields | {"lower_bounds": lower}
 
 
-def _refuse(*_: object) -> NoReturn:
-    raise ValueError("soft adds up evidence from the returns and counts no lower bounds; expected another method")
-
-
-SOFT = Method("soft", _refuse, _refuse, from_returns=FromReturns(BETTING, default_alpha, _solve))
+SOFT = Method("soft", count_evidence, None, from_returns=FromReturns(BETTING, default_alpha))

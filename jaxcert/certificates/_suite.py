@@ -1,6 +1,7 @@
 """How many tasks of a fixed list are good: a suite, whose tasks are all run, in place of a sample of tasks."""
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -10,21 +11,23 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import check_open_unit
-from jaxcert.bounds._prepare import prepare
-from jaxcert.bounds._prepare_array import task_shape
+from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._access import ByThreshold, holds_values, listed
+from jaxcert.certificates._answer import answer, padded_rows
 from jaxcert.certificates._arguments import as_row, choose, default_bound, prepare_thresholds, warn_outside
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import LISTED, Status, quantity_of, with_article
 from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures
 from jaxcert.certificates._headline import Headline, nothing, of_tasks, reach
 from jaxcert.certificates._question import Option, Question, same
-from jaxcert.certificates._suite_counts import USUAL_LEVELS, Passes, bad_tasks, passes
+from jaxcert.certificates._suite_counts import USUAL_LEVELS, Known, allowances, known_before, passes
 from jaxcert.certificates._witness_rows import of_lists
+from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._rounding import next_down
+from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, probability
-from jaxcert.returns._sample import Paired
+from jaxcert.returns._sample import Sample, placed, sample_of
 from jaxcert.returns.summaries import Summary
 
 
@@ -205,31 +208,36 @@ def certify_suite(
     """
     bound = default_bound(bound, returns)
     per_task = choose("bound", bound, BOUNDS)
-    prepared = prepare(per_task, returns, support, where, validate, certificate=True)
-    dtype = prepared.low.dtype
-    thresholds = prepare_thresholds(thresholds, dtype, validate)
-    warn_outside("thresholds", thresholds, (prepared.low, prepared.high), validate)
+    sample = sample_of(per_task.needs, returns, support, where, validate)
+    dtype, n = sample.dtype, int(sample.num_tasks)
+    row = prepare_thresholds(thresholds, dtype, validate)
+    warn_outside("thresholds", thresholds, (sample.low, sample.high), validate)
     delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
-    given = np.asarray(USUAL_LEVELS) if betas is None else betas
-    betas = as_row("betas", probability("betas", given, dtype, "nearest", validate=validate))
-    fields = _counted(passes(per_task, prepared, thresholds, betas), thresholds, delta)
-    settings = {"num_tasks": task_shape(prepared)[-1], "bound": bound, "quantity": quantity_of(bound, returns)}
-    return SuiteCertificate(thresholds=thresholds, **fields, betas=betas, delta=delta, **settings)
+    levels = np.asarray(USUAL_LEVELS) if betas is None else betas
+    levels = as_row("betas", probability("betas", levels, dtype, "nearest", validate=validate))
+    rows = padded_rows(row, sample)
+    known = known_before(per_task, sample, rows, levels, delta)
+    fields = _counted(per_task, *placed((sample, rows, levels, delta, known)))
+    fields |= {"thresholds": rows, "betas": levels, "delta": delta}
+    settings = {"num_tasks": n, "bound": bound, "quantity": quantity_of(bound, returns)}
+    return answer(SuiteCertificate, fields, {"task": n, "threshold": len(row)}, **settings)
 
 
-@jax.jit
-def _counted(found: Passes, thresholds: jax.Array, delta: jax.Array) -> dict[str, jax.Array]:
-    violations, allowance = bad_tasks(found, delta)
-    k, n = jnp.sum(violations, axis=-2, dtype=np.int32), violations.shape[-2]
+@functools.partial(jax.jit, static_argnums=0)
+def _counted(bound: Bound, sample: Sample, thresholds, betas, delta, known: Known) -> dict[str, jax.Array]:
+    found, n = passes(bound, sample, thresholds, betas, known), sample.num_tasks
+    violations, allowance = allowances(found, delta, n, known)
+    k = jnp.sum(violations, axis=-2, dtype=np.int32)
     bad = k + allowance
     best = jnp.argmin(bad, axis=-2)[..., None, :]
     level = jnp.broadcast_to(jnp.max(found.levels, axis=-2), bad.shape)
     good, k, level = (jnp.take_along_axis(each, best, axis=-2)[..., 0, :] for each in (n - bad, k, level))
     status = jnp.where(good > 0, Status.CERTIFIED.value, Status.VACUOUS.value)
-    known = jnp.all(found.valid, axis=-1, keepdims=True) & (delta > 0) & (delta < 1)
-    known = known & jnp.expand_dims(jnp.isfinite(thresholds), range(known.ndim - 1))
-    status = jnp.where(known, status, Status.INVALID_INPUT.value).astype(np.int32)
-    fields = {"num_good": good, "num_violations": k, "best_level": level, "status": status}
+    there = in_front(found.valid, n)
+    good_input = jnp.all(found.valid | ~there, axis=-1, keepdims=True) & (delta > 0) & (delta < 1)
+    good_input = good_input & jnp.expand_dims(jnp.isfinite(thresholds), range(good_input.ndim - 1))
+    status = jnp.where(good_input, status, Status.INVALID_INPUT.value).astype(np.int32)
+    fields = {"num_good": good.astype(np.int32), "num_violations": k, "best_level": level, "status": status}
     return fields | {"violations": violations, "allowance": allowance}
 
 

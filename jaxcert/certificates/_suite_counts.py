@@ -6,8 +6,10 @@ of the others. With k tasks that do not pass, at most k + x tasks of the list ar
 .. math:: x = \max\{\, x : P[\textstyle\sum \text{coins} \le k] > \delta_g \,\},
 
 the coins with probabilities 1 - beta_i: of the k tasks that do not pass, and of the x others with the largest beta_i.
+With one level for all tasks the sum is binomial, and x a function of k.
 """
 
+import statistics
 from typing import Any, NamedTuple
 
 import jax
@@ -15,15 +17,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import ndtri
 
+from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._evaluate import padded_bounds_at
-from jaxcert.bounds._padding import Tasks, unpadded_tasks
-from jaxcert.certificates._attained import counted, equal_rollouts
-from jaxcert.certificates._levels import attained, by_quantiles, together
-from jaxcert.numerics._batches import as_argument
-from jaxcert.numerics._coins import coins_allowed
+from jaxcert.bounds._evaluate import task_bounds_at
+from jaxcert.certificates._attained import Successes, counted
+from jaxcert.certificates._levels import Enough, known_enough, near, together
+from jaxcert.certificates._method import Tail
+from jaxcert.certificates._solve import table_of
+from jaxcert.numerics._batches import in_blocks, in_front
+from jaxcert.numerics._coins import coins_allowed, equal_coins_allowed
 from jaxcert.numerics._rounding import complement_down, unit_roundoff
-from jaxcert.returns._prepared import Prepared
+from jaxcert.returns._sample import Sample
 
 # Four levels at equal shares of delta; benchmarks/results/suites.csv compares them with the best number of successes in
 # hindsight (python -m benchmarks.suites).
@@ -34,7 +38,7 @@ class Passes(NamedTuple):
     """Which tasks pass at each level and threshold.
 
     Attributes:
-        passed: bool[..., levels, n, t].
+        passed: bool[..., levels, n, t]; tasks that are not there pass.
         levels: beta_i, at least the probability with which a task with J < B passes, [..., levels, n or 1, t or 1].
         shares: the part of delta of each level, rounded down, [..., levels, t or 1].
         valid: tasks whose returns are all valid, bool[..., n].
@@ -46,71 +50,136 @@ class Passes(NamedTuple):
     valid: jax.Array
 
 
-class BadTasks(NamedTuple):
-    """How many tasks may be bad.
+def quantiles_of(betas: Any) -> Any:
+    """The normal quantiles of 1 minus levels, near which numbers of successes are taken."""
+    if not is_concrete(betas):
+        return -ndtri(betas)
+    inverse = statistics.NormalDist().inv_cdf
+    levels = np.asarray(betas)
+    return np.asarray([-inverse(beta) if 0 < beta < 1 else np.nan for beta in levels.tolist()], levels.dtype)
+
+
+@jax.jit
+def _allowed(k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> jax.Array:
+    """x for coins of one probability 1 - beta."""
+    arrays = jnp.broadcast_arrays(beta, k.astype(jnp.int32), n.astype(jnp.int32), delta)
+    return in_blocks(equal_coins_allowed, *arrays)
+
+
+_ALLOWED = Tail(_allowed, lambda found, k, n, beta: found, of_beta=True)
+
+
+class Known(NamedTuple):
+    """What is known before the returns are, where tasks have one level; otherwise None.
 
     Attributes:
-        violations: tasks that do not pass, bool[..., levels, n, t].
-        allowance: x at each level: how many of the others may be bad, int32[..., levels, t].
+        enough: the successes that are enough and their levels, [1, t, levels]; None for bounds.
+        allowed: x for k = 0, 1, ..., [levels, t or 1, k].
     """
 
-    violations: jax.Array
-    allowance: jax.Array
+    enough: Any
+    allowed: Any
 
 
-def passes(bound: Bound, prepared: Prepared, thresholds: jax.Array, betas: jax.Array) -> Passes:
+def known_before(bound: Bound, sample: Sample, thresholds: Any, betas: Any, delta: Any) -> Known:
+    """The numbers of successes and the allowances, on the host."""
+    n, size = int(sample.num_tasks), sample.tasks[-1]
+    if not is_concrete(thresholds, betas, delta) or (bound.binary and not sample.is_full):
+        return Known(None, None)
+    enough = None
+    if bound.binary:
+        m = sample.num_rollouts.astype(sample.dtype)
+        enough = known_enough(near, m, thresholds[:, None], quantiles_of(betas))
+        levels, shares = enough.level.T, together(enough.successes[:, None], _equal_parts(enough.level.shape, betas)).T
+        enough = Enough(*(each[None] for each in enough))
+    else:
+        levels, shares = betas[:, None], _shares_of_bounds(betas)[:, None]
+    deltas = _part_of(np.asarray(delta), shares)
+    rows = [
+        table_of(_ALLOWED, n, size, each, level)
+        for level, each in zip(levels.reshape(-1), np.broadcast_to(deltas, levels.shape).reshape(-1), strict=True)
+    ]
+    return Known(enough, None if rows[0] is None else np.concatenate(rows).reshape(*levels.shape, size + 1))
+
+
+def _equal_parts(shape: tuple[int, ...], like: Any) -> Any:
+    xp = np if isinstance(like, np.ndarray) else jnp
+    return xp.full(shape, 1 / shape[-1], like.dtype)
+
+
+def _shares_of_bounds(betas: Any) -> Any:
+    parts = _equal_parts(betas.shape, betas)
+    return parts if betas.size == 1 else parts * betas.dtype.type(1 - 2 * unit_roundoff(betas.dtype))
+
+
+def _part_of(delta: Any, shares: Any) -> Any:
+    """A share of delta, rounded down."""
+    xp = np if isinstance(delta, np.ndarray) else jnp
+    return xp.where(shares < 1, shares * delta * shares.dtype.type(1 - 2 * unit_roundoff(shares.dtype)), delta)
+
+
+def passes(bound: Bound, sample: Sample, thresholds: jax.Array, betas: jax.Array, known: Known) -> Passes:
     """Which tasks pass: by lower bounds at the levels, or by numbers of successes that attain levels near them."""
     if bound.binary:
-        found = counted(prepared, None)
-        num_rollouts: Any = jnp.asarray(found.num_rollouts, thresholds.dtype)
-        if equal_rollouts(prepared):
-            num_rollouts = as_argument(np.full(1, prepared.returns.shape[-1], thresholds.dtype), thresholds)
-        enough = _enough(num_rollouts, thresholds, betas)
-        level = attained(enough, num_rollouts[..., None, None], thresholds[:, None])
-        return _of_successes(found.num_successes, enough, level)
-    padded = padded_bounds_at(bound, prepared, betas)
-    lower = jnp.moveaxis(unpadded_tasks(Tasks(padded.values, padded.num_tasks)), 0, -2)
-    return _of_bounds(lower, thresholds, betas)
-
-
-@jax.jit
-def _enough(num_rollouts: jax.Array, thresholds: jax.Array, betas: jax.Array) -> jax.Array:
-    """The number of successes at each level, [..., n or 1, t, levels]: by rollouts, threshold and levels alone."""
-    return by_quantiles(num_rollouts[..., None], thresholds, -ndtri(betas))
-
-
-@jax.jit
-def _of_successes(count: jax.Array, enough: jax.Array, level: jax.Array) -> Passes:
-    batch = range(count.ndim + 2 - enough.ndim)  # numbers of rollouts may be one for all tasks of all batches
-    passed = count[..., :, None, None] >= jnp.expand_dims(enough, batch)
-    parts = jnp.full((*enough.shape[:-3], enough.shape[-2], enough.shape[-1]), 1 / enough.shape[-1], level.dtype)
-    shares = jnp.expand_dims(together(jnp.moveaxis(enough, -3, -2), parts), batch)
-    passed, level = (jnp.moveaxis(each, -1, -3) for each in (passed, jnp.expand_dims(level, batch)))
-    return Passes(passed, level, jnp.moveaxis(shares, -1, -2), count >= 0)
-
-
-@jax.jit
-def _of_bounds(lower: jax.Array, thresholds: jax.Array, betas: jax.Array) -> Passes:
-    parts = jnp.full((betas.size, 1), 1 / betas.size, betas.dtype)
-    shares = parts if betas.size == 1 else parts * (1 - 2 * unit_roundoff(betas.dtype))
+        return _of_successes(counted(sample), sample, thresholds, betas, known)
+    lower = jnp.moveaxis(task_bounds_at(bound, sample, betas), 0, -2)
     passed = lower[..., None] >= jnp.expand_dims(thresholds, range(lower.ndim))
     batch = range(lower.ndim - 2)
-    levels, shares = jnp.expand_dims(betas[:, None, None], batch), jnp.expand_dims(shares, batch)
-    return Passes(passed, levels, shares, jnp.all(jnp.isfinite(lower), axis=-2))
+    levels, shares = (
+        jnp.expand_dims(each, batch) for each in (betas[:, None, None], _shares_of_bounds(betas)[:, None])
+    )
+    there = in_front(lower, sample.num_tasks)[..., None]
+    return Passes(passed | ~there, levels, shares, jnp.all(jnp.isfinite(lower), axis=-2))
 
 
-@jax.jit
-def bad_tasks(found: Passes, delta: jax.Array) -> BadTasks:
-    """How many tasks may be bad; all of them for an invalid delta."""
+def _of_successes(found: Successes, sample: Sample, thresholds: jax.Array, betas: jax.Array, known: Known) -> Passes:
+    there = in_front(found.successes, sample.num_tasks)[..., None, None]
+    if known.enough is not None:
+        enough, level = known.enough
+    else:
+        # The number of successes at each level, [..., n or 1, t, levels], by rollouts, threshold and levels alone.
+        m = jnp.asarray(sample.num_rollouts, thresholds.dtype)[None] if sample.is_full else found.num_rollouts
+        enough, level = near(m[..., None, None], thresholds[:, None], quantiles_of(betas))
+    batch = range(found.successes.ndim + 2 - enough.ndim)  # numbers of rollouts may be one for all tasks of all batches
+    enough, level = (jnp.expand_dims(each, batch) for each in (enough, level))
+    passed = (found.successes[..., :, None, None] >= enough) | ~there
+    shape = (*enough.shape[:-3], enough.shape[-2], enough.shape[-1])
+    shares = together(jnp.moveaxis(enough, -3, -2), _equal_parts(shape, level))
+    # Tasks that are not there come last, and never fail.
+    level = level if sample.is_full else jnp.where(there, level, 0)
+    passed, level = (jnp.moveaxis(each, -1, -3) for each in (passed, level))
+    return Passes(passed, level, jnp.moveaxis(shares, -1, -2), found.successes >= 0)
+
+
+def allowances(found: Passes, delta: jax.Array, n: Any, known: Known) -> tuple[jax.Array, jax.Array]:
+    """The tasks that do not pass, bool[..., levels, n, t], and how many of the others may be bad, [..., levels, t].
+
+    That is all of them for an invalid delta.
+    """
+    violations = ~found.passed
+    k = jnp.sum(violations, axis=-2, dtype=jnp.int32)
+    if known.allowed is not None:
+        allowed = _looked_up(jnp.asarray(known.allowed), k)
+    else:
+        allowed = _searched(found, k, n, jnp.broadcast_to(_part_of(delta, found.shares), k.shape))
+    valid = jnp.any(found.valid & in_front(found.valid, n), axis=-1)[..., None, None]
+    usable = (delta > 0) & (delta < 1) & valid
+    return violations, jnp.where(usable, jnp.minimum(allowed, n - k), n - k).astype(np.int32)
+
+
+def _looked_up(allowed: jax.Array, k: jax.Array) -> jax.Array:
+    """x at numbers [..., levels, t], from a row for each level, and for each threshold or for all."""
+    levels, rows = jnp.arange(allowed.shape[0])[:, None], jnp.arange(allowed.shape[1])[None]
+    return allowed[jnp.broadcast_to(levels, k.shape), jnp.broadcast_to(rows, k.shape), k]
+
+
+def _searched(found: Passes, k: jax.Array, n: Any, share: jax.Array) -> jax.Array:
+    level = jnp.moveaxis(found.levels, -2, -1)
+    if level.shape[-1] == 1:
+        return equal_coins_allowed(jnp.broadcast_to(level[..., 0], k.shape), k, n, share)
     passed = jnp.moveaxis(found.passed, -2, -1)
-    level = jnp.broadcast_to(jnp.moveaxis(found.levels, -2, -1), passed.shape)
-    n = passed.shape[-1]
-    k = n - jnp.sum(passed, axis=-1, dtype=jnp.int32)
-    share = jnp.broadcast_to(found.shares * delta, k.shape)
-    share = jnp.where(found.shares < 1, share * (1 - 2 * unit_roundoff(share.dtype)), share)
+    level = jnp.broadcast_to(level, passed.shape)
     # First the tasks that do not pass, then the others, the largest level first.
     order = jnp.argsort(jnp.where(passed, -level, -2), axis=-1)
     heads = jnp.take_along_axis(complement_down(level), order, axis=-1)
-    allowed = coins_allowed(heads, k, share)
-    usable = (delta > 0) & (delta < 1) & jnp.any(found.valid, axis=-1)[..., None, None]
-    return BadTasks(~found.passed, jnp.where(usable, allowed, n - k))
+    return coins_allowed(heads, k, share)

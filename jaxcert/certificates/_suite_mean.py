@@ -8,24 +8,27 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.bounds._betting import BETTING
-from jaxcert.bounds._bound import Bound, Ends, Rollouts, finish, mean_down
+from jaxcert.bounds._bound import Ends, Rollouts, finish, rollouts_of
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._evaluate import data_of, lower_bounds
-from jaxcert.bounds._prepare import prepare
-from jaxcert.bounds._prepare_array import task_shape
+from jaxcert.bounds._evaluate import evaluate
+from jaxcert.certificates._answer import answer
 from jaxcert.certificates._arguments import choose, default_bound
-from jaxcert.certificates._attained import counts_of, equal_rollouts
+from jaxcert.certificates._attained import any_invalid, counted
+from jaxcert.certificates._averages import check_averages
 from jaxcert.certificates._certificate import LISTED, quantity_of
-from jaxcert.certificates._mean_certificate import MeanCertificate, check_task_sums, mean_status, task_averages
+from jaxcert.certificates._mean import fields_of_mean
+from jaxcert.certificates._mean_certificate import MeanCertificate
 from jaxcert.certificates._question import Question, same
+from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._root import safe_root
 from jaxcert.numerics._rounding import next_down, unit_roundoff
 from jaxcert.numerics._summation import count_down, count_up, sum_error, tree_sum
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._checks import check_sums
-from jaxcert.returns._prepared import Prepared, Support, probability
-from jaxcert.returns._sample import Paired
+from jaxcert.returns._paired import Paired
+from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._sample import Needs, Sample, numbers_as_sample, placed, sample_of
 from jaxcert.returns.summaries import Moments, Summary
 
 # Odds of the bets, as multiples of the best bet for returns that vary by as much as their mean; smaller variation wants
@@ -34,8 +37,7 @@ _ODDS = tuple(2 ** (i / 3) for i in range(-6, 18))
 # Up to which delta a binomial tail below it is at least that of unequal coins (Hoeffding 1956).
 _MOST_DELTA = 0.25
 
-_BETTING = Bound(BETTING.name, mean_down)
-_BOUNDS = {bound.name: bound for bound in (_BETTING, CLOPPER_PEARSON)}
+_NEEDS = {needs.name: needs for needs in (Needs(BETTING.name), CLOPPER_PEARSON.needs)}
 
 
 def certify_suite_mean(
@@ -84,53 +86,60 @@ def certify_suite_mean(
     Reference: the theory page, equations (3.12), (22.4) and (22.5); Hoeffding (1956), Theorem 4.
     """
     bound = default_bound(bound, returns)
-    chosen = choose("bound", bound, _BOUNDS)
+    needs = choose("bound", bound, _NEEDS)
     if isinstance(returns, Moments):
         raise ValueError("returns are moments, without single returns; expected an array or a histogram")
-    prepared = prepare(chosen, returns, support, where, validate, certificate=True)
-    delta = probability("delta", delta, prepared.low.dtype, "down", validate=validate, scalar=True)
-    if not equal_rollouts(prepared):
-        mean = _by_bets(chosen, prepared, delta, validate)
+    sample = sample_of(needs, returns, support, where, validate)
+    delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
+    if validate and not needs.binary:
+        _check_sums(sample)
+    fields = _mean(needs.binary, *placed((sample, delta))) | {"delta": delta}
+    settings = {"num_tasks": int(sample.num_tasks), "bound": bound, "quantity": quantity_of(bound, returns)}
+    return answer(MeanCertificate, fields, {}, **settings, question="suite_mean", source=LISTED)
+
+
+def _check_sums(sample: Sample) -> None:
+    if sample.is_full:
+        x = sample.values[..., : int(sample.num_tasks), : int(sample.num_rollouts)]
+        check_sums(x.reshape(*x.shape[:-2], -1), None, (sample.low, sample.high), what="the returns of all tasks")
     else:
-        mean = _of_successes(prepared, delta) if chosen.binary else _of_all_rollouts(prepared, delta, validate)
-    fields = _fields(mean, prepared.low)
-    settings = {"num_tasks": task_shape(prepared)[-1], "bound": bound, "quantity": quantity_of(bound, returns)}
-    return MeanCertificate(**fields, delta=delta, **settings, question="suite_mean", source=LISTED)
+        check_averages(sample)
 
 
-@jax.jit
-def _fields(mean: jax.Array, low: jax.Array) -> dict[str, jax.Array]:
-    """From lower bounds [...] on the mean; NaN or -inf where input is invalid."""
-    mean, one = jnp.where(jnp.isnan(mean), -jnp.inf, mean), jnp.ones_like(low)
-    return {"mean": mean, "alpha": one, "cap": one * jnp.inf, "status": mean_status(mean, low)}
+@functools.partial(jax.jit, static_argnums=0)
+def _mean(binary: bool, sample: Sample, delta: jax.Array) -> dict[str, jax.Array]:
+    if not sample.is_full:
+        mean = _best_bets(sample, delta, binary=binary)
+    else:
+        mean = _of_successes(sample, delta) if binary else _of_all_rollouts(sample, delta)
+    # NaN or -inf where input is invalid.
+    return fields_of_mean(jnp.where(jnp.isnan(mean), -jnp.inf, mean), jnp.asarray(sample.low))
 
 
-def _of_all_rollouts(prepared: Prepared, delta: jax.Array, validate: bool) -> jax.Array:
+def _of_all_rollouts(sample: Sample, delta: jax.Array) -> jax.Array:
     """The betting bound of all rollouts of all tasks, [...]."""
-    x, low, high, _ = prepared
-    x = x.reshape(*x.shape[:-2], -1)
-    if validate:
-        check_sums(x, None, (low, high), what="the returns of all tasks")
-    return lower_bounds(BETTING, Prepared(x, low, high, None), delta)
+    shape, mask = (*sample.values.shape[:-2], -1), sample.mask
+    mask = None if mask is None else mask.reshape(shape)
+    return evaluate(BETTING, numbers_as_sample(sample.values.reshape(shape), sample.low, sample.high, mask), delta)
 
 
-@jax.jit
-def _of_successes(prepared: Prepared, delta: jax.Array) -> jax.Array:
+def _of_successes(sample: Sample, delta: jax.Array) -> jax.Array:
     """Clopper-Pearson of all trials, [...]; -inf where a return or delta is invalid.
 
     A binomial tail of at most 1/4 at c says that c >= n p + 1, where it is at least the tail of unequal coins with the
     mean p, unless c = 1: then Markov's inequality says delta / n.
     """
-    count, trials = counts_of(*prepared)
-    valid = jnp.all(count >= 0, axis=-1) & (delta > 0) & (delta < 1)
+    found = counted(sample)
+    there = in_front(found.successes, sample.num_tasks)
+    valid = ~any_invalid(found.successes, sample.num_tasks)[..., 0] & (delta > 0) & (delta < 1)
     delta = jnp.minimum(delta, _MOST_DELTA)
-    total = count_down(tree_sum(jnp.maximum(count, 0)), count.shape[-1])
-    size = count_up(tree_sum(trials), count.shape[-1])
+    total = count_down(tree_sum(jnp.where(there, jnp.maximum(found.successes, 0), 0)), there.shape[-1])
+    size = count_up(tree_sum(jnp.where(there, found.num_rollouts, 0)), there.shape[-1])
     level = jnp.broadcast_to(jnp.where(valid, delta, 0.5), total.shape)
     exact = limit(total, size, level, upper=False)
     single = quotient(level, size) * (1 - 4 * unit_roundoff(level.dtype))
     lower = jnp.where(total == 1, jnp.minimum(exact, single), exact)
-    return finish(lower, Ends(prepared.low, valid))
+    return finish(lower, Ends(jnp.asarray(sample.low), valid))
 
 
 class _Bets(NamedTuple):
@@ -141,52 +150,53 @@ class _Bets(NamedTuple):
         total: Lambda of each, the sum of its bets on a task, [..., bets].
         each: the bet on a rollout, [..., bets, n].
         mean: at least the sum over tasks of their averages, [...].
+        num_tasks: n, a scalar.
     """
 
     data: Rollouts
     total: jax.Array
     each: jax.Array
     mean: jax.Array
+    num_tasks: jax.Array
 
 
-def _by_bets(bound: Bound, prepared: Prepared, delta: jax.Array, validate: bool) -> jax.Array:
+def _best_bets(sample: Sample, delta: jax.Array, *, binary: bool) -> jax.Array:
     """The largest mean of which the best bet refutes all smaller ones, for any numbers of rollouts."""
-    if validate:
-        check_task_sums(lambda: task_averages(prepared).excess, task_shape(prepared)[-1], prepared.low, prepared.high)
-    return _best_bets(bound, prepared, delta)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _best_bets(bound: Bound, prepared: Prepared, delta: jax.Array) -> jax.Array:
-    x, low, high, where = prepared
-    data: Any = data_of(bound, x, jnp.full((), 0.5, low.dtype), low, high, where)
+    low, data = jnp.asarray(sample.low), _present(sample, rollouts_of(sample, binary=binary))
     valid = jnp.all(data.valid, axis=-1) & ~jnp.any(data.refuted, axis=-1) & (delta > 0) & (delta < 1)
     goal = -log(jnp.where((delta > 0) & (delta < 1), delta, 0.5)) * (1 + 4 * unit_roundoff(delta.dtype))
-    bets = _bets(data, goal)
-    average = bets.mean / data.num_rollouts.shape[-1]
+    bets = _bets(data, goal, jnp.asarray(sample.num_tasks, low.dtype))
+    average = bets.mean / bets.num_tasks
     usable = valid & (average > 0)
     top = jnp.where(usable, average, 1.0)
 
-    def evaluate(mu: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def look(mu: jax.Array) -> tuple[jax.Array, jax.Array]:
         wealth, slope = jax.jvp(lambda mu: _log_wealth(bets, mu), (mu,), (jnp.ones_like(mu),))
         return goal - wealth, mu + jnp.where(slope < 0, (goal - wealth) / jnp.where(slope < 0, slope, -1), 0)
 
     start = top * (1 - 0.5 * jnp.minimum(bets.total[..., 6] / jnp.min(data.num_rollouts, axis=-1), 0.9))
-    found = safe_root(evaluate, start, safe=jnp.zeros_like(top), unsafe=top).root
+    found = safe_root(look, start, safe=jnp.zeros_like(top), unsafe=top).root
     return finish(jnp.where(usable, next_down(found), 0), Ends(low, valid))
 
 
-def _bets(data: Rollouts, goal: jax.Array) -> _Bets:
+def _present(sample: Sample, data: Any) -> Rollouts:
+    """Tasks that are not there are valid, without an excess, and no task has fewer rollouts."""
+    there = in_front(data.valid, sample.num_tasks)
+    most = jnp.where(there, data.num_rollouts, jnp.inf)
+    return data._replace(valid=data.valid | ~there, num_rollouts=jnp.minimum(most, jnp.finfo(most.dtype).max))
+
+
+def _bets(data: Rollouts, goal: jax.Array, num_tasks: jax.Array) -> _Bets:
     """The bets that numbers of tasks and rollouts and delta determine."""
     count = jnp.maximum(data.num_rollouts, 1)
     n, fewest = count.shape[-1], jnp.min(count, axis=-1)
-    usual = jnp.sqrt(2 * goal / (n * fewest))
+    usual = jnp.sqrt(2 * goal / (num_tasks * fewest))
     odds = usual[..., None] * jnp.expand_dims(jnp.asarray(_ODDS, count.dtype), range(usual.ndim))
     total = fewest[..., None] * (odds / (1 + odds)) * (1 - 8 * unit_roundoff(count.dtype))
     each = quotient(*(jnp.broadcast_to(part, (*total.shape, n)) for part in (total[..., None], count[..., None, :])))
     slack = sum_error(data.x.shape[-1], count.dtype) + (n + 8) * unit_roundoff(count.dtype)
     mean = jnp.sum(quotient(data.total, count), axis=-1) * (1 + slack)
-    return _Bets(data, total, jnp.minimum(each, 1), mean)
+    return _Bets(data, total, jnp.minimum(each, 1), mean, num_tasks)
 
 
 def _log_wealth(bets: _Bets, mu: jax.Array) -> jax.Array:
@@ -217,7 +227,7 @@ def _log_product(bets: _Bets, mu: jax.Array, total: jax.Array, each: jax.Array) 
     ratio = total * jax.lax.stop_gradient(bets.mean / mu)
     size = 2.1 * ratio + jnp.abs(jax.lax.stop_gradient(found))
     sums = sum_error(data.x.shape[-1], mu.dtype) + sum_error(n, mu.dtype)
-    return found - (1.1 * (sums + 12 * u) * size + 26 * u * (total * n + ratio))
+    return found - (1.1 * (sums + 12 * u) * size + 26 * u * (total * bets.num_tasks + ratio))
 
 
 SUITE_MEAN = Question(

@@ -12,16 +12,17 @@ import numpy as np
 from jaxcert.bounds._bound import Ends, finish
 from jaxcert.certificates._access import ByThreshold, holds_values, listed
 from jaxcert.certificates._arguments import as_row
-from jaxcert.certificates._attained_levels import ATTAINED_LEVELS, curve_of
+from jaxcert.certificates._attained_band import ATTAINED_LEVELS, curve_of
 from jaxcert.certificates._band import BandCertificate, risks
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import EXPECTED_RETURN, Status
-from jaxcert.certificates._compiled import bad_levels
+from jaxcert.certificates._counting import bad_levels
 from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures, floor_to
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import unit_roundoff
 from jaxcert.numerics._summation import sum_error, tree_sum
 from jaxcert.returns._prepared import probability
+from jaxcert.returns._sample import placed
 
 
 @jax.tree_util.register_dataclass
@@ -130,12 +131,12 @@ def certify_tail(
         raise ValueError(f"band has type {type(band).__name__}; expected a certificate of certify_band")
     dtype = band.level.dtype
     wanted = as_row("shares", probability("shares", shares, dtype, "down", validate=validate))
-    if band.method == ATTAINED_LEVELS.name:
-        fields = _tail_of_curve(*curve_of(band), band.lower_bounds, band.low, wanted, band.level)
+    if band.method == ATTAINED_LEVELS:
+        fields = _tail_of_curve(*curve_of(band), band.lower_bounds, band.low, placed(wanted), band.level)
     else:
         given = band.bound == "given"
-        fields = _tail(risks(band), band.lower_bounds, band.low, wanted, band.beta, band.level, given=given)
-    return TailCertificate(**fields, shares=wanted, delta=band.delta, quantity=band.quantity)
+        fields = _tail(risks(band), band.lower_bounds, band.low, placed(wanted), band.beta, band.level, given=given)
+    return TailCertificate(**fields, shares=placed(wanted), delta=band.delta, quantity=band.quantity)
 
 
 @functools.partial(jax.jit, static_argnames="given")

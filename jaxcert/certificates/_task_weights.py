@@ -6,12 +6,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
+from jaxcert._validation import as_numbers, is_concrete, is_traced, refuse, require_real
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import evaluate
 from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import cast, complement_down, complement_up, compute_dtype, unit_roundoff
-from jaxcert.returns._sample import Weighted
+from jaxcert.numerics._rounding import complement_down, complement_up, compute_dtype, known, unit_roundoff
+from jaxcert.returns._sample import Sample, numbers_as_sample
+from jaxcert.returns._weighted import Weighted
 
 
 class _Distribution(Protocol):
@@ -27,12 +28,14 @@ class Weights(NamedTuple):
             refutes the bound or the claim of a density ratio, on which the whole certificate rests.
         largest: max_weight rounded up.
         effective_size: (sum w)^2 / (sum w^2) of the valid weights, [...].
+        there: which tasks there are, [..., n]; None for all.
     """
 
     ratio: jax.Array
     valid: jax.Array
     largest: jax.Array
     effective_size: jax.Array
+    there: jax.Array | None
 
 
 def task_weights(
@@ -84,24 +87,24 @@ def task_weights(
     return jnp.where(none, 0, jnp.maximum(weights, float(jnp.finfo(dtype).tiny)))
 
 
-def prepare_weights(
-    sample: Weighted, tasks: tuple[int, ...], dtype: np.dtype, validate: bool
-) -> tuple[jax.Array, jax.Array]:
-    """The weights and the largest that there can be, checked, on the device, both rounded up."""
-    weights, max_weight = sample.weights, sample.max_weight
+def prepare_weights(weighted: Weighted, sample: Sample, validate: bool) -> tuple[Any, Any]:
+    """The weights of the tasks of a sample and the largest that there can be, checked, both rounded up."""
+    weights, max_weight = weighted.weights, weighted.max_weight
     require_real("weights", weights)
     require_real("max_weight", max_weight)
-    shape = np.shape(weights)
+    n, shape = int(sample.num_tasks), np.shape(weights)
+    tasks = (*sample.tasks[:-1], n)
     if not shape or shape != tasks[len(tasks) - len(shape) :]:
         raise ValueError(f"weights have shape {shape}; expected one for each task, {tasks}")
     if np.ndim(max_weight):
         raise ValueError(f"max_weight has shape {np.shape(max_weight)}; expected a scalar (use jax.vmap for several)")
     if validate and is_concrete(max_weight):
-        check_largest("max_weight", max_weight, dtype)
-    rounded, largest = cast(weights, dtype, "up"), cast(max_weight, dtype, "up")
+        check_largest("max_weight", max_weight, sample.dtype)
+    rounded, largest = known(weights, sample.dtype, "up"), known(max_weight, sample.dtype, "up")
     if validate and is_concrete(weights, max_weight):
         _check_weights(as_numbers("weights", weights), np.asarray(rounded), float(largest))
-    return rounded, largest
+    missing = [(0, 0)] * (len(shape) - 1) + [(0, sample.tasks[-1] - n)]
+    return rounded if sample.tasks[-1] == n else (jnp if is_traced(rounded) else np).pad(rounded, missing), largest
 
 
 def check_largest(name: str, value: Any, dtype: Any = np.float64) -> None:
@@ -110,15 +113,15 @@ def check_largest(name: str, value: Any, dtype: Any = np.float64) -> None:
     refuse(name, number, (number >= 1) & (number <= most), "a finite number of at least 1")
 
 
-def parts_of_largest(weights: jax.Array, largest: jax.Array) -> Weights:
-    """The weights in units of the largest, rounded up."""
-    known = (largest >= 1) & (largest < jnp.inf)
-    valid = (weights >= 0) & (weights <= largest) & known
-    weights, unit = jnp.where(valid, weights, 0), jnp.broadcast_to(jnp.where(known, largest, 1), weights.shape)
+def parts_of_largest(weights: jax.Array, largest: jax.Array, there: jax.Array | None = None) -> Weights:
+    """The weights in units of the largest, rounded up; of the tasks that are there."""
+    sized = (largest >= 1) & (largest < jnp.inf)
+    valid = (weights >= 0) & (weights <= largest) & sized
+    weights, unit = jnp.where(valid, weights, 0), jnp.broadcast_to(jnp.where(sized, largest, 1), weights.shape)
     # Smaller quotients lose digits on a GPU.
     shares = jnp.maximum(quotient(weights, unit) * (1 + 4 * unit_roundoff(weights.dtype)), 2.0**-90)
     ratio = jnp.where(weights > 0, jnp.minimum(shares, 1), 0)
-    return Weights(ratio, valid, largest, _effective_size(weights))
+    return Weights(ratio, valid, jnp.asarray(largest), _effective_size(weights), there)
 
 
 def _effective_size(weights: jax.Array) -> jax.Array:
@@ -131,7 +134,8 @@ def _effective_size(weights: jax.Array) -> jax.Array:
 def weighted_mean(bound: Bound, share: jax.Array, weights: Weights, low: jax.Array, delta: jax.Array) -> jax.Array:
     """Lower bound [..., t] on the mean of 1 - w/Lambda (1 - s), from shares s [..., n, t] of at least ``low``."""
     values = jnp.moveaxis(jnp.maximum(_kept(share, weights.ratio), low), -1, -2)
-    return evaluate(bound, values, delta, low, jnp.ones_like(low), None)
+    there = None if weights.there is None else jnp.broadcast_to(weights.there[..., None, :], values.shape)
+    return evaluate(bound, numbers_as_sample(values, low, jnp.ones_like(low), there), delta)
 
 
 def weighted_loss(bound: Bound, share: jax.Array, weights: Weights, delta: jax.Array) -> jax.Array:

@@ -6,13 +6,13 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import ndtri
 
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._attained import ATTAINED
-from jaxcert.certificates._levels import by_quantiles, delta_shares, successes_at, successes_near
+from jaxcert.certificates._attained_limits import FEW, usual_limits
+from jaxcert.certificates._levels import delta_shares, near, usual_enough
 from jaxcert.certificates._registry import counts_bounds
-from jaxcert.certificates._tolerance_limits import FEW, usual_limits
+from jaxcert.certificates._suite_counts import quantiles_of
 from jaxcert.certificates._witness import (
     Sample,
     at_one_level,
@@ -56,12 +56,11 @@ def of_counts(certificate: Any, sample: Sample, index: int) -> Witness | None:
 
 def _tried(certificate: Any, sample: Sample, threshold: np.ndarray) -> tuple[np.ndarray, list[float]]:
     """The numbers of successes that ``certify`` tries there, [u, levels], and their shares of delta."""
-    sizes = jnp.asarray(_sizes_of(sample), threshold.dtype)
-    thresholds = jnp.full(sizes.shape, threshold, threshold.dtype)
-    if np.ndim(certificate.beta):
-        parts = [float(part) for part in delta_shares(float(_sizes_of(sample)[-1]))]
-        return np.asarray(successes_near(sizes, thresholds)), parts
-    return np.asarray(successes_at(sizes, thresholds, jnp.asarray(certificate.beta)))[:, None], [1.0]
+    sizes = _sizes_of(sample).astype(threshold.dtype)
+    chosen, thresholds = np.ndim(certificate.beta) > 0, np.full(sizes.shape, threshold, threshold.dtype)
+    beta = None if chosen else np.asarray(certificate.beta)
+    parts = [float(part) for part in delta_shares(float(sizes[-1]))] if chosen else [1.0]
+    return usual_enough(sizes[:, None], thresholds, beta).successes, parts
 
 
 def of_limits(certificate: Any, sample: Sample, index: int) -> Witness | None:
@@ -123,7 +122,7 @@ def of_lists(certificate: Any, sample: Sample, index: int) -> Witness | None:
     violations, betas = certificate.violations[..., index], certificate.betas
     if certificate.bound == CLOPPER_PEARSON.name:
         sizes = jnp.asarray(_sizes_of(sample), threshold.dtype)
-        enough = by_quantiles(sizes, jnp.full(sizes.shape, threshold, threshold.dtype), -ndtri(jnp.asarray(betas)))
+        enough = near(sizes[:, None], threshold, quantiles_of(betas)).successes
         row = float(threshold), int(certificate.num_violations[index]), float(certificate.best_level[index])
         return _at_the_best(sample, np.asarray(enough), [1 / betas.size] * betas.size, row, delta)
     chosen = int(np.argmin(violations.sum(axis=1) + certificate.allowance[:, index]))

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from jaxcert._extras import import_extra
-from jaxcert.certificates._level_choice import AUTO
+from jaxcert.certificates._arguments import AUTO
 from jaxcert.report import save_figure
 from jaxcert.returns._columns import Columns
 

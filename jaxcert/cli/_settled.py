@@ -9,12 +9,11 @@ import typer
 
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._prepare_array import declared_support
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._arguments import choose_bound, defaults
+from jaxcert.certificates._arguments import choose_bound
 from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._question import COMMON, Question
-from jaxcert.certificates._registry import METHODS
+from jaxcert.certificates._registry import METHODS, defaults
 from jaxcert.cli._options import columns_of
 from jaxcert.cli._question_options import not_taken
 from jaxcert.cli._typed import typed_with
@@ -23,6 +22,7 @@ from jaxcert.report import Protocol, ReturnsFile
 from jaxcert.report._protocol_check import of_origin
 from jaxcert.returns._prepared import is_successes
 from jaxcert.returns._rows import how_many
+from jaxcert.returns._sample import declared_support
 
 ProtocolFile = Annotated[
     Path | None,
@@ -130,7 +130,7 @@ def _stated(question: Question, given: dict[str, Any], returns: np.ndarray) -> d
             stated["bound"] = given["bound"] or CLOPPER_PEARSON.name  # as of arrays, for a summary of them, too
         chosen = BOUNDS.get(stated["bound"] or "betting", BETTING)
     if question.has_support:
-        stated["support"] = declared_support(chosen, returns, stated["support"])
+        stated["support"] = declared_support(chosen.needs, returns, stated["support"])
     return stated
 
 

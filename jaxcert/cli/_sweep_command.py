@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.filesize import decimal
 from rich.progress import MofNCompleteColumn
 
 from jaxcert._contents import content_of, in_file
@@ -17,12 +16,13 @@ from jaxcert.cli._options import Quiet, Strict
 from jaxcert.cli._reading import read_file, told
 from jaxcert.cli._settled import Force, check_distinct, check_new
 from jaxcert.report import ReturnsFile, check_table_path, write_sweep
-from jaxcert.sweep import Grid, SweepResult, plan_sweep, sweep
+from jaxcert.sweep import Grid, SweepResult, sweep
+from jaxcert.sweep._sweep import settled
 
 _TABLES = {
     "data": ("returns", "support"),
     "grid": ("thresholds", "bounds", "methods", "betas", "deltas", "budgets"),
-    "run": ("out", "checkpoint", "max_bytes"),
+    "run": ("out", "max_bytes"),
 }
 _SPACING = ("start", "stop", "num")
 _MOST = 10**7
@@ -36,7 +36,6 @@ class Config:
     support: tuple[float, float]
     grid: Grid
     out: Path
-    checkpoint: Path | None
     max_bytes: int
 
 
@@ -58,13 +57,11 @@ def _config(document: dict[str, Any], folder: Path) -> Config:
             raise ValueError(f"{name} is {document[name]!r}; expected a table [{name}]")
         _check_names(f"[{name}] ", document.get(name, {}), known)
     data, run = document.get("data", {}), document.get("run", {})
-    checkpoint = run.get("checkpoint")
     return Config(
         returns=[folder / name for name in _paths("[data] returns", _required("[data]", data, "returns"))],
         support=_support(_required("[data]", data, "support")),
         grid=_grid(document.get("grid", {})),
         out=folder / _path("[run] out", _required("[run]", run, "out")),
-        checkpoint=None if checkpoint is None else folder / _path("[run] checkpoint", checkpoint),
         max_bytes=_whole("[run] max_bytes", run.get("max_bytes", 2**30)),
     )
 
@@ -142,12 +139,7 @@ _NOTE = "Each certificate holds by itself, for settings fixed before the data we
 
 def sweep_file(
     config: Annotated[Path, typer.Argument(metavar="CONFIG", help="TOML file with the tables [data], [grid], [run].")],
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue an interrupted sweep in the folder given by [run] checkpoint.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the number of certificates and bytes, and stop.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the number of certificates, and stop.")] = False,
     strict: Strict = False,
     force: Force = False,
     quiet: Quiet = False,
@@ -156,19 +148,16 @@ def sweep_file(
     wanted = read_config(config)
     check_output(check_table_path(wanted.out))
     inputs = ("CONFIG", config), *(("[data] returns", path) for path in wanted.returns)
-    check_distinct(*inputs, ("[run] out", wanted.out), ("[run] checkpoint", wanted.checkpoint))
-    if resume and wanted.checkpoint is None:
-        raise ValueError(f"{config}: --resume needs [run] checkpoint, the folder with the finished chunks")
+    check_distinct(*inputs, ("[run] out", wanted.out))
     with _console.warnings_on_stderr():
         files = [read_file(path, strict=strict) for path in wanted.returns]
         returns, where = _stacked(wanted, files)
     for line in told(*files):
         _console.output().print(line)
     if dry_run:
-        _print_plan(wanted, returns, where)
+        _print_plan(wanted, returns)
         return
-    check_new(wanted.out, force=force)  # also to go on: an interrupted sweep has not written it
-    # The certificates follow the last chunk.
+    check_new(wanted.out, force=force)
     with _console.warnings_on_stderr(), _console.bar("lower bounds", MofNCompleteColumn(), quiet=quiet) as update:
         result = sweep(
             returns,
@@ -176,8 +165,6 @@ def sweep_file(
             support=wanted.support,
             where=where,
             max_bytes=wanted.max_bytes,
-            checkpoint=wanted.checkpoint,
-            resume=resume,
             progress=lambda done, total: update(completed=done, total=total),
         )
     write_sweep(wanted.out, result, replace=force)
@@ -203,13 +190,12 @@ def _padded(array: np.ndarray, length: int) -> np.ndarray:
     return np.pad(array, ((0, 0), (0, length - array.shape[1])))
 
 
-def _print_plan(config: Config, returns: np.ndarray, where: np.ndarray | None) -> None:
-    planned = plan_sweep(returns, config.grid, support=config.support, where=where, max_bytes=config.max_bytes)
+def _print_plan(config: Config, returns: np.ndarray) -> None:
     seeds, n, m = returns.shape
+    certificates = seeds * settled(config.grid, returns).num_settings
     lines = [
         f"{seeds} seeds, {n} tasks, {m} rollouts",
-        f"{planned.num_certificates} certificates, {decimal(planned.result_bytes)} of results",
-        f"{planned.num_chunks} chunks, at most {decimal(planned.device_bytes)} on the device at once",
+        f"{certificates} certificates",
         f"nothing was computed; without --dry-run the result goes to {config.out}",
     ]
     _console.output().print("\n".join(lines))

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from jaxcert.certificates import Certificate, ceil_figures, floor_to
+from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._figures import level_figures
-from jaxcert.certificates._level_choice import AUTO
 from jaxcert.certificates._question import Question
 from jaxcert.cli._reading import told
 from jaxcert.questions import QUESTIONS

@@ -14,6 +14,7 @@ from jaxcert.numerics._binomial_limits import start_point, upper_limit
 from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._root import safe_root
 from jaxcert.numerics._rounding import unit_roundoff
+from jaxcert.numerics._tails import tail_up
 
 # The work grows with the square of the number of coins: beyond this number the difference is not worth it.
 _MOST_COINS = 1024
@@ -80,6 +81,32 @@ def coins_allowed(heads: jax.Array, k: jax.Array, level: jax.Array) -> jax.Array
     taken = jnp.arange(1, n + 1, dtype=np.int32).reshape(n, *(1,) * k.ndim)
     more = taken - k[None]
     return jnp.max(jnp.where((below > level[None]) & (more > 0), more, 0), axis=0)
+
+
+def equal_coins_allowed(tails: jax.Array, k: jax.Array, n: jax.Array, level: jax.Array) -> jax.Array:
+    """``coins_allowed`` of coins with one probability of tails each: their sum is binomial, and falls with each coin.
+
+    Args:
+        tails: 1 minus the probability, in [0, 1], [...].
+        k: integers from 0 to n, int32[...].
+        n: how many coins there are, a scalar.
+        level: in (0, 1), [...].
+
+    Returns:
+        x from 0 to n - k, int32[...].
+    """
+
+    def halve(ends: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        low, high = ends
+        middle = (low + high) // 2
+        # At most k heads of k + x coins are at least x tails.
+        coins, few = (k + middle).astype(level.dtype), (middle - 1).astype(level.dtype)
+        excluded = tail_up(few, coins, tails) <= level
+        open_ = high - low > 1
+        return jnp.where(open_ & ~excluded, middle, low), jnp.where(open_ & excluded, middle, high)
+
+    ends = jnp.zeros_like(k), n + 1 - k
+    return jax.lax.while_loop(lambda ends: jnp.any(ends[1] - ends[0] > 1), halve, ends)[0]
 
 
 def _few_heads(heads: jax.Array, k: jax.Array) -> tuple[jax.Array, jax.Array]:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
 
-from jaxcert._validation import is_traced, kept_readable
+from jaxcert._validation import is_concrete, is_traced, kept_readable
 
 Side = Literal["down", "up", "nearest"]
 
@@ -73,6 +73,11 @@ def _cast(value: Any, dtype: np.dtype, side: Side, whole: bool) -> jax.Array:
     # A concrete array may be weakly typed, too, as `jnp.full` makes it; it is taken as it is.
     was_number = is_traced(value) and value.dtype == np.float32 and getattr(value, "weak_type", False)
     return _cast_on_device(value, dtype, side, whole, was_number)
+
+
+def known(value: Any, dtype: np.dtype, side: Side) -> Any:
+    """``cast`` that leaves on the host what can be read here."""
+    return cast_host(np.asarray(value), np.dtype(dtype), side) if is_concrete(value) else cast_level(value, dtype, side)
 
 
 def cast_level(value: Any, dtype: Any, side: Side) -> jax.Array:

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert._validation import require_real
-from jaxcert.numerics._batches import common_shape, elementwise, in_blocks, unpadded
+from jaxcert.numerics._batches import elementwise, in_blocks
 from jaxcert.numerics._binomial_kernel import SmallerTail, log_probability, smaller_tail
 from jaxcert.numerics._binomial_limits import lower_limit, upper_limit
 from jaxcert.numerics._elementary import exp, expm1
@@ -209,22 +209,23 @@ def _exp(tail: SmallerTail, side: Side) -> jax.Array:
 
 @jax.jit
 def upper_tails(k: jax.Array, n: jax.Array, p: jax.Array) -> jax.Array:
-    """P[Bin(n, p) > k] rounded up, for rows of one float type that broadcast; NaN for invalid arguments."""
+    """P[Bin(n, p) > k] rounded up, for arrays of one float type that broadcast; NaN for invalid arguments."""
     return in_blocks(tail_up, *jnp.broadcast_arrays(k, n, p))
 
 
 def tail_up(k: jax.Array, n: jax.Array, p: jax.Array) -> jax.Array:
-    """``upper_tails`` within a compiled function, for arrays of one shape."""
+    """``upper_tails`` of arrays of one shape, in one go."""
     return _tail(k, n, p, "up", False)
 
 
 def limit(k: jax.Array, n: jax.Array, level: jax.Array, *, upper: bool) -> jax.Array:
     """The limit on its safe side for arrays of one float type that broadcast; 0 or 1 for invalid arguments."""
-    shape = common_shape(num_successes=k, num_trials=n, level=level)
-    return unpadded(elementwise(functools.partial(_limit, upper=upper), shape, k, n, level), shape=shape)
+    return elementwise(_UPPER if upper else _LOWER, num_successes=k, num_trials=n, level=level)
 
 
 @functools.partial(jax.jit, static_argnames="upper")
 def _limit(k: jax.Array, n: jax.Array, level: jax.Array, *, upper: bool) -> jax.Array:
-    k, n, level = jnp.broadcast_arrays(k, n, level)
-    return (upper_limit if upper else lower_limit)(k, n, level)
+    return in_blocks(upper_limit if upper else lower_limit, *jnp.broadcast_arrays(k, n, level))
+
+
+_UPPER, _LOWER = functools.partial(_limit, upper=True), functools.partial(_limit, upper=False)

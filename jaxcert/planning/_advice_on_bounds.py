@@ -3,13 +3,12 @@
 import dataclasses
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate, ceil_figures, floor_figures, floor_to
 from jaxcert.certificates._method import Method
-from jaxcert.numerics._rounding import complement_down
+from jaxcert.certificates._safety_level import allowed_counts
 from jaxcert.planning._highest_threshold import MOST_ROLLOUTS, best_of, least_beta
 from jaxcert.planning._least_tasks import MOST_TASKS, least_true, most_violations, reaches, safety_of
 
@@ -143,18 +142,20 @@ def _with_tasks(setting: Setting, found: Advice) -> Advice:
 
 def with_free_beta(setting: Setting, certificate: Certificate) -> Setting:
     """The setting, with a beta of nearly 0 if it was chosen for the safety: then it is as small as that needs."""
-    best = setting.method.best_beta
-    if best is None or best(setting.num_tasks, certificate.delta, certificate.safety)[0] != certificate.beta:
+    if not setting.method.free_beta or certificate.beta.ndim:
         return setting
-    return setting._replace(beta=_TINY_BETA, free_beta=True)
+    beta, _, _ = _of_free_beta(setting, certificate.safety, setting.num_tasks)
+    return setting._replace(beta=_TINY_BETA, free_beta=True) if beta == certificate.beta else setting
+
+
+def _of_free_beta(setting: Setting, safety: Any, n: int) -> tuple[Any, Any, Any]:
+    delta, wanted = (np.asarray(value, setting.dtype) for value in (setting.delta, np.atleast_1d(safety)))
+    return allowed_counts(setting.method, wanted, delta, None, n)
 
 
 def _free(setting: Setting, safety: float, n: int) -> bool:
     """Whether ``certify_safety_level`` finds a beta at which n tasks certify the safety."""
-    assert setting.method.best_beta is not None
-    delta, wanted = (jnp.asarray(value, setting.dtype) for value in (setting.delta, [safety]))
-    _, solution = setting.method.best_beta(n, delta, wanted)
-    return bool(complement_down(solution.epsilon[0]) >= wanted[0])
+    return int(_of_free_beta(setting, safety, n)[1][0]) > 0
 
 
 def _tasks_text(setting: Setting, found: Advice) -> str:

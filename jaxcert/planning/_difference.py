@@ -17,6 +17,7 @@ from jaxcert.numerics._rounding import cast
 from jaxcert.planning._least_tasks import as_text, least_true
 from jaxcert.planning._pilot import Assumptions, PilotReturns, source_of, support_of
 from jaxcert.returns._prepared import Support, split_support
+from jaxcert.returns._sample import numbers_as_sample
 
 # Imagined comparisons, and the most tasks that they have.
 _COMPARISONS, _TASKS = 200, 2048
@@ -162,4 +163,4 @@ def _fewest(differences: np.ndarray, margin: float, width: float, delta: float, 
 def _lower(differences, width, delta, num_tasks) -> jax.Array:
     """Lower bounds on the mean from the first tasks, [comparisons]."""
     mask = jnp.broadcast_to(jnp.arange(differences.shape[-1]) < num_tasks, differences.shape)
-    return evaluate(BOUNDS[betting.__name__], differences, delta, -width, width, mask)
+    return evaluate(BOUNDS[betting.__name__], numbers_as_sample(differences, -width, width, mask), delta)

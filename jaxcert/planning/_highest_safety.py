@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.certificates import Certificate, floor_figures, floor_to
-from jaxcert.certificates._attained_levels import attained_level
+from jaxcert.certificates._attained_band import attained_level
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._levels import LEVELS, delta_shares
 from jaxcert.certificates._method import Choice, FromReturns

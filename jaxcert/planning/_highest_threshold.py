@@ -11,13 +11,13 @@ import numpy as np
 
 from jaxcert._validation import check_count, check_finite, check_open_unit
 from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._evaluate import evaluate
-from jaxcert.bounds._prepare_array import bound_support, check_range
+from jaxcert.bounds._evaluate import apply_bound, evaluate
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose
 from jaxcert.numerics._rounding import cast, unit_roundoff
 from jaxcert.planning._least_tasks import least_true
 from jaxcert.returns._prepared import Support
+from jaxcert.returns._sample import Sample, check_range, support_for
 from jaxcert.returns.summaries import Histogram
 
 MOST_ROLLOUTS = 10**6
@@ -115,7 +115,7 @@ class _Best:
 
     def __init__(self, bound: str, support: Any, best_return: float | None, dtype: Any = None) -> None:
         self.bound = choose("bound", bound, BOUNDS)
-        low, high = (float(end) for end in bound_support(self.bound, support))
+        low, high = (float(end) for end in support_for(self.bound.needs, support))
         best = high if best_return is None else float(best_return)
         if not (low < best <= high and np.isfinite(best)):
             raise ValueError(
@@ -126,6 +126,7 @@ class _Best:
             raise ValueError(f"best_return is {best:g}; {bound} expects binary returns, whose best is 1")
         self.dtype = np.dtype(dtype or jnp.result_type(float))
         check_range((low, high), self.dtype)
+        self.support = low, high
         self.ends = cast(low, self.dtype, "down"), cast(high, self.dtype, "up")
         self.best = cast(best, self.dtype, "down")
         # Repeated returns are summed in another order than single ones: where that can matter, single ones decide.
@@ -168,18 +169,16 @@ class _Best:
 
     def one_by_one(self, m: int, beta: float) -> float:
         """The lower bound that ``certify`` computes."""
-        x = jnp.full((1, m), self.best)
-        return float(_evaluate(self.bound, x, cast(beta, self.dtype, "nearest"), *self.ends, None)[0])
-
-
-_evaluate = jax.jit(evaluate, static_argnums=0)
+        x = np.full((1, m), self.best)
+        return float(apply_bound(self.bound, x, cast(beta, self.dtype, "nearest"), self.support, None, False)[0])
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def _of_constants(bound: Bound, best, low, high, num_rollouts, beta) -> jax.Array:
     counts = jnp.stack([jnp.zeros_like(num_rollouts), num_rollouts], axis=-1)
     constant = Histogram(jnp.stack([low, best]), high, counts, jnp.ones(num_rollouts.shape, bool))
-    return evaluate(bound, constant, beta, low, high, None)
+    n = np.int32(1)
+    return evaluate(bound, Sample(constant, low, high, None, n, n), beta)
 
 
 def _in_rows(num_rollouts: np.ndarray, beta: np.ndarray, dtype: np.dtype) -> list[tuple[jax.Array, jax.Array]]:

@@ -14,15 +14,15 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._evaluate import evaluate
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import Certificate, certify, certify_safety_level
+from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._binomial import BINOMIAL, CHOICE
-from jaxcert.certificates._level_choice import AUTO
 from jaxcert.certificates._soft import SOFT, default_alpha, evidence, least_evidence, shares, soft_epsilon
 from jaxcert.numerics import binomial_cdf
 from jaxcert.numerics._rounding import cast, cast_host, complement_down
 from jaxcert.planning._design_kind import Joint, Kind, PerTask, Question
 from jaxcert.planning._least_tasks import on_rows, safety_of
-from jaxcert.returns._prepared import Prepared
+from jaxcert.returns._sample import Sample
 from jaxcert.sequential import certify_sequential
 
 
@@ -47,7 +47,11 @@ def bounds_per_task(bound: Bound, returns: Any, m: int, betas: np.ndarray, quest
 def _bounds(bound: Bound, returns, m, beta, low, high) -> jax.Array:
     """Lower bounds [N] from the first m rollouts."""
     mask = jnp.broadcast_to(jnp.arange(returns.shape[-1], dtype=m.dtype) < m, returns.shape)
-    return evaluate(bound, returns, beta, low, high, mask)
+    return evaluate(bound, _sample(returns, low, high, m, mask), beta)
+
+
+def _sample(returns: jax.Array, low: jax.Array, high: jax.Array, m: jax.Array, mask: jax.Array) -> Sample:
+    return Sample(returns, low, high, mask, np.int32(returns.shape[-2]), m)
 
 
 def certify_fixed(arguments: dict[str, str], returns: Any, beta: Any, question: Question) -> Certificate:
@@ -180,7 +184,7 @@ def _evidence_per_task(returns: Any, m: int, betas: np.ndarray, question: Questi
 def _shares(returns, m, threshold, low, high, least, alpha) -> jax.Array:
     """Shares [N] from the first m rollouts."""
     mask = jnp.broadcast_to(jnp.arange(returns.shape[-1], dtype=m.dtype) < m, returns.shape)
-    wealth, _ = evidence(Prepared(returns, low, high, mask), threshold)
+    wealth, _ = evidence(_sample(returns, low, high, m, mask), threshold)
     return shares(wealth[..., 0], alpha, least)[0]
 
 

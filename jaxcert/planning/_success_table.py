@@ -19,7 +19,7 @@ import numpy as np
 
 from jaxcert._validation import as_numbers, check_open_unit, refuse
 from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.certificates._levels import attained, divided_by_levels, enough_successes, sums_of_shares
+from jaxcert.certificates._levels import delta_of_sets, sets_of, usual_enough
 from jaxcert.numerics import binomial_cdf
 from jaxcert.planning._least_tasks import MOST_TASKS, as_text, least_true, on_rows, safety_of
 from jaxcert.planning._pilot import Assumptions, Law, source_of
@@ -49,13 +49,12 @@ class Levels(NamedTuple):
 
 def levels_of(num_rollouts: int, threshold: float, delta: Any, dtype: Any, beta: jax.Array | None = None) -> Levels:
     """As ``certify`` chooses them for m rollouts."""
-    m: Any = np.asarray(num_rollouts, dtype)
-    row = jnp.asarray([threshold], dtype)
-    enough, parts = enough_successes(m, row, beta)
-    sets, each = divided_by_levels(enough, jnp.asarray(delta, dtype), sums_of_shares(parts, dtype))
+    given = None if beta is None else np.asarray(beta)
+    enough, levels = usual_enough(np.asarray(num_rollouts, dtype), np.asarray([threshold], dtype), given)
+    each = delta_of_sets(num_rollouts, np.asarray(delta, dtype), given)
     # No task has more successes than trials.
-    levels = jnp.where(enough <= m, attained(enough, m, row[:, None]), 1)
-    return Levels(*(np.asarray(array) for array in (enough[0], levels[0], each[sets[0]])))
+    levels = np.where(enough <= num_rollouts, levels, 1)
+    return Levels(enough[0], levels[0], each[np.asarray(sets_of(enough))[0]])
 
 
 class Prospects(NamedTuple):

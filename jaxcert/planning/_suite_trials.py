@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import ndtri
 
 from jaxcert._validation import as_numbers, refuse
 from jaxcert.certificates import certify_suite
-from jaxcert.certificates._levels import attained, by_quantiles, together
+from jaxcert.certificates._levels import near, together
+from jaxcert.certificates._suite_counts import quantiles_of
 from jaxcert.numerics import binomial_cdf
 from jaxcert.planning._least_tasks import least_true, on_rows
 from jaxcert.planning._pilot import Assumptions, PilotReturns, support_of
@@ -99,8 +99,7 @@ class Successes(NamedTuple):
         m = np.resize(num_rollouts, -(-num_rollouts.size // _BLOCK) * _BLOCK)
         betas, dtype = self.asked.betas, jnp.result_type(float)
         rows, threshold = jnp.asarray(m, dtype), jnp.asarray(self.asked.threshold, dtype)
-        enough = by_quantiles(rows, threshold, -ndtri(jnp.asarray(betas, dtype)))
-        levels = attained(enough, rows[:, None], threshold)
+        enough, levels = near(rows[:, None], threshold, quantiles_of(np.asarray(betas, dtype)))
         shares = together(enough[:, None], jnp.full(enough.shape, 1 / betas.size, dtype))
         levels, shares, fewer = (
             np.asarray(each, np.float64)[: num_rollouts.size] for each in (levels, shares, enough - 1)

@@ -16,10 +16,9 @@ from jaxcert._contents import content_of
 from jaxcert._extras import import_extra
 from jaxcert._files import write_new
 from jaxcert._validation import check_count, check_finite, check_open_unit, refuse
-from jaxcert.certificates._arguments import choose_bound, defaults
-from jaxcert.certificates._level_choice import AUTO
+from jaxcert.certificates._arguments import AUTO, choose_bound
 from jaxcert.certificates._question import COMMON, Question
-from jaxcert.certificates._registry import METHODS
+from jaxcert.certificates._registry import METHODS, defaults
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._asked import checked_options, usual_questions
 

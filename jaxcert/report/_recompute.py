@@ -15,7 +15,7 @@ from jaxcert.questions import QUESTIONS
 from jaxcert.report._protocol import Protocol
 from jaxcert.report._readers import ReturnsFile
 from jaxcert.returns import Returns, align_tasks, paired, weighted
-from jaxcert.returns._checks import check_values
+from jaxcert.returns._checks import check_returns
 from jaxcert.returns._prepared import split_support
 from jaxcert.returns.summaries import Summary
 
@@ -89,7 +89,7 @@ def _check_support(data: Returns, options: Mapping[str, Any]) -> None:
         return
     ends, bound = split_support(options["support"]), BOUNDS.get(options.get("bound") or "")
     binary = bound is not None and bound.binary and tuple(ends) == (0, 1)  # refused with another support
-    check_values(data.returns, *ends, data.where, binary=binary, place_of=data.place_of)
+    check_returns(data.returns, *ends, data.where, binary=binary, place_of=data.place_of)
 
 
 def _check_finished(data: Returns, options: Mapping[str, Any]) -> None:

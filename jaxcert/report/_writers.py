@@ -9,12 +9,11 @@ import jax
 import numpy as np
 
 from jaxcert._files import write_whole
-from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._certificate import is_difference
 from jaxcert.certificates._certify_shift import CHANGED
-from jaxcert.certificates._level_choice import AUTO
 from jaxcert.certificates._question import Question
-from jaxcert.certificates._safety_level import allowed_together
+from jaxcert.certificates._safety_level import together
 from jaxcert.numerics._rounding import cast_host
 from jaxcert.planning import Advice
 from jaxcert.questions import question_of, rows_of
@@ -161,8 +160,10 @@ def _check_whole(certificate: Any, support: tuple[float, float] | None, question
     wanted = np.asarray(levels.safety)
     if not np.all((wanted > 0) & (wanted < 1)):
         return
-    settings = {"delta": levels.delta, "beta": levels.beta, "num_tasks": levels.num_tasks, "validate": False}
-    count = np.asarray(allowed_together(BINOMIAL, wanted, levels.safety, **settings).num_allowed)
+    found = together(wanted, levels.safety, levels.delta, levels.beta, levels.num_tasks)
+    if found is None:
+        return
+    count = found[1]
     ordered, low = np.sort(levels.lower_bounds), cast_host(np.asarray(support[0], np.float64), wanted.dtype, "down")
     reached = np.where(count > 0, np.maximum(ordered[np.maximum(count - 1, 0)], low), low)
     if not np.array_equal(reached, levels.thresholds):

@@ -10,10 +10,11 @@ from jaxcert.returns._metrics import (
     truncated_return,
     undiscounted_return,
 )
+from jaxcert.returns._paired import Paired, paired
 from jaxcert.returns._rows import Returns
-from jaxcert.returns._sample import Paired, Weighted, paired, weighted
 from jaxcert.returns._steps import reach, reach_avoid
 from jaxcert.returns._support import return_support
+from jaxcert.returns._weighted import Weighted, weighted
 
 __all__ = [
     "Paired",

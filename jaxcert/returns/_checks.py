@@ -1,17 +1,44 @@
-"""Checks of the values of returns, as far as they are concrete: the support, the order of the axes, the sums."""
+"""Checks of returns: shapes and types always; support, order of the axes and sums as far as they are concrete."""
 
 import functools
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import is_concrete
-from jaxcert.numerics._rounding import at_least, cast, convert, is_zero
+from jaxcert._validation import is_concrete, require_real
+from jaxcert.numerics._rounding import at_least, cast, is_zero
 from jaxcert.returns._prepared import Support, returns_dtype
+
+
+def checked_shapes(x: Any, where: Any, *, of_tasks: bool) -> tuple[Any, Any]:
+    """The returns and their mask as arrays; ValueError for shapes or types that are wrong whatever the values."""
+    require_real("returns", x)
+    x = x if isinstance(x, jax.Array) else np.asarray(x)
+    shape = x.shape
+    if of_tasks and len(shape) < 2:
+        raise ValueError(f"returns have shape {shape}; expected [..., num_tasks, num_rollouts]")
+    if of_tasks and shape[-2] == 0:
+        raise ValueError(f"returns of shape {shape} hold no tasks; expected [..., num_tasks, num_rollouts]")
+    if 0 in shape[:-2]:
+        raise ValueError(f"returns of shape {shape} are an empty batch; expected at least one element in each axis")
+    if not shape or 0 in shape:
+        raise ValueError(f"returns of shape {shape} hold no rollouts; expected [..., num_rollouts] with at least one")
+    return x, None if where is None else checked_mask(where, shape)
+
+
+def checked_mask(where: Any, shape: tuple[int, ...]) -> Any:
+    """The mask as an array; ValueError unless it is bool, of the shape of the returns."""
+    where = where if isinstance(where, jax.Array) else np.asarray(where)
+    if where.dtype != np.bool_:
+        raise ValueError(f"where has dtype {where.dtype}; expected bool")
+    if where.shape != shape:
+        raise ValueError(f"where has shape {where.shape}; expected that of the returns, {shape}")
+    return where
 
 
 def possible(x: Any, low: Any, high: Any, binary: bool) -> Any:
@@ -27,7 +54,7 @@ def refutes(x: Any, low: Any, high: Any, binary: bool) -> Any:
     return is_number & ~possible(x, low, high, binary)
 
 
-def check_values(
+def check_returns(
     x: Any,
     low: Any,
     high: Any,
@@ -35,49 +62,61 @@ def check_values(
     *,
     binary: bool,
     first: tuple[int, ...] = (),
+    axes: bool = False,
     some_per_task: bool = True,
     place_of: Callable[[Any], str] | None = None,
 ) -> None:
     """Raise ValueError that names the first bad value, task and rollout, counted from ``first``, or by ``place_of``.
 
-    For device arrays, one scalar is transferred to the host. Values that cannot be read (tracers, several processes)
-    are not checked here; they fail closed later.
+    Of device arrays two scalars are transferred to the host. Values that cannot be read (tracers, several processes)
+    are not checked here; they fail closed later. ``axes``: whether [..., n, m] must not look swapped, either.
     """
     if not is_concrete(x, low, high, where):
         return
     low, high = float(low), float(high)
-    bad = _first_bad(x, low, high, where, binary)
-    if bad >= 0:
-        value = float(np.asarray(x).reshape(-1)[bad])
-        place = np.unravel_index(bad, x.shape)
-        raise ValueError(_describe(value, (place_of or _place)(np.add(place, first or 0)), low, high, binary))
     if where is not None and some_per_task:
         empty = np.argwhere(~np.asarray(where).any(axis=-1))
         if empty.size:
             task = np.add(empty[0], first[:-1] or 0)
             raise ValueError(f"task {describe_index(task)} has every rollout masked; expected at least one per task")
+    bad, swapped = _found(x, low, high, where, binary, axes and min(x.shape[-2:]) >= 3)
+    if bad >= 0:
+        value = float(np.asarray(x).reshape(-1)[bad])
+        place = np.unravel_index(bad, x.shape)
+        raise ValueError(_describe(value, (place_of or _place)(np.add(place, first or 0)), low, high, binary))
+    if swapped:
+        raise ValueError(
+            f"returns of shape {x.shape} look as if their axes were swapped, or as if rollout j had the same "
+            "seed in every task: rollouts (the last axis) differ systematically, tasks do not; expected [..., "
+            "num_tasks, num_rollouts], and a seed for every pair of both. Tasks that share their randomness are not "
+            "independent, and nothing can be certified (validate=False skips this check)"
+        )
 
 
-def _first_bad(x: Any, low: float, high: float, where: jax.Array | None, binary: bool) -> int:
-    """The flat index of the first impossible value, or -1."""
-    if x.dtype == bool and low <= 0 and high >= 1:
-        return -1
+def _found(x: Any, low: float, high: float, where: Any, binary: bool, axes: bool) -> tuple[int, bool]:
+    """The flat index of the first impossible value, or -1; whether the axes look swapped."""
+    trivial = x.dtype == bool and low <= 0 and high >= 1
+    if trivial and not axes:
+        return -1, False
     if isinstance(x, jax.Array):
         with jax.ensure_compile_time_eval():  # the array may be concrete while something else is traced
-            x = convert(x, returns_dtype(x), "nearest")
-            ends = cast(low, x.dtype, "down"), cast(high, x.dtype, "up")
-            return int(_first_bad_on_device(x, *ends, where, binary=binary))
+            dtype = returns_dtype(x)
+            ends = cast(low, dtype, "down"), cast(high, dtype, "up")
+            bad, swapped = jax.device_get(_found_on_device(x, *ends, where, binary=binary, axes=axes))
+            return int(bad), bool(swapped)
     # In 16-bit types the ends of the support could overflow.
     bad = ~possible(x if x.dtype.itemsize > 2 else x.astype(np.float32), low, high, binary)
     bad = bad if where is None else bad & np.asarray(where)
-    return int(np.argmax(bad)) if bad.any() else -1
+    return int(np.argmax(bad)) if bad.any() else -1, axes and _any_swapped(x, where)
 
 
-@functools.partial(jax.jit, static_argnames="binary")
-def _first_bad_on_device(x, low, high, where, *, binary: bool) -> jax.Array:
+@functools.partial(jax.jit, static_argnames=("binary", "axes"))
+def _found_on_device(x, low, high, where, *, binary: bool, axes: bool) -> tuple[jax.Array, jax.Array]:
+    x = cast(x, low.dtype, "nearest")
     bad = ~possible(x, low, high, binary)
     bad = (bad if where is None else bad & where).reshape(-1)
-    return jnp.where(jnp.any(bad), jnp.argmax(bad), -1)
+    swapped = _look_swapped(jnp, x, where, float(jnp.finfo(x.dtype).eps)).any() if axes else False
+    return jnp.where(jnp.any(bad), jnp.argmax(bad), -1), jnp.asarray(swapped)
 
 
 def _place(index: Any) -> str:
@@ -107,7 +146,7 @@ def describe_index(index: Any) -> str:
 
 
 def check_sums(
-    x: jax.Array, where: jax.Array | None, support: Support, *, what: str = "the returns of task {task}"
+    x: chex.Array, where: chex.Array | None, support: Support, *, what: str = "the returns of task {task}"
 ) -> None:
     """Raise ValueError if a row of x - a sums to more than the type can hold; this needs a wide support.
 
@@ -116,7 +155,7 @@ def check_sums(
     if not is_concrete(x, where, *support):
         return
     (low, high), largest = map(float, support), float(jnp.finfo(x.dtype).max)
-    if np.isinf(high) or high / largest - low / largest <= 1 / x.shape[-1]:
+    if np.isinf(high) or high / largest - low / largest <= 1 / np.shape(x)[-1]:
         return
     with np.errstate(over="ignore"):
         excess = np.asarray(x, np.float64) - low
@@ -129,43 +168,17 @@ def check_sums(
 # --- swapped axes -------------------------------------------------------------------------------------------------
 
 
-def check_axes(returns: jax.Array, where: jax.Array | None) -> None:
-    """Raise ValueError if the columns of some [n, m] differ systematically and its rows do not.
+def _any_swapped(x: np.ndarray, where: np.ndarray | None) -> bool:
+    """Whether the columns of some [n, m] differ systematically and its rows do not.
 
     Rows are tasks and may differ. Columns are rollouts, exchangeable across tasks, so that they differ by chance only.
     If columns clearly differ, either the axes are swapped or rollouts share randomness across tasks; the certificate
     does not hold in either case. The analysis of variance has a threshold far beyond chance; it needs at least three
     rows and three columns.
     """
-    *_, n, m = returns.shape
-    if min(n, m) < 3 or not is_concrete(returns, where):
-        return
-    if _any_swapped(returns, where):
-        raise ValueError(
-            f"returns of shape {returns.shape} look as if their axes were swapped, or as if rollout j had the same "
-            "seed in every task: rollouts (the last axis) differ systematically, tasks do not; expected [..., "
-            "num_tasks, num_rollouts], and a seed for every pair of both. Tasks that share their randomness are not "
-            "independent, and nothing can be certified (validate=False skips this check)"
-        )
-
-
-# Up to this many returns NumPy takes milliseconds.
-_SMALL = 2**20
-
-
-def _any_swapped(x: jax.Array, where: jax.Array | None) -> bool:
-    if x.size <= _SMALL:
-        # NumPy compiles nothing for a new shape. Double precision, because it adds the rows one after the other.
-        host = np.asarray(x, np.float64), None if where is None else np.asarray(where)
-        with np.errstate(all="ignore"):
-            return bool(np.any(_look_swapped(np, *host, float(jnp.finfo(x.dtype).eps))))
-    with jax.ensure_compile_time_eval():  # the returns may be concrete while something else is traced
-        return bool(_look_swapped_on_device(x, where).any())
-
-
-@jax.jit
-def _look_swapped_on_device(x: jax.Array, where: jax.Array | None) -> jax.Array:
-    return _look_swapped(jnp, x, where, float(jnp.finfo(x.dtype).eps))
+    with np.errstate(all="ignore"):
+        # Double precision, because NumPy adds the rows one after the other.
+        return bool(np.any(_look_swapped(np, np.asarray(x, np.float64), where, float(jnp.finfo(returns_dtype(x)).eps))))
 
 
 def _look_swapped(xp: ModuleType, x: Any, where: Any, eps: float) -> Any:

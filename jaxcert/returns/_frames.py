@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from jaxcert.returns._columns import Columns, NotNamedError, guessed, in_double
+from jaxcert.returns._paired import refuse_summary
 from jaxcert.returns._pooled import check_no_curve, check_one_policy, is_looked_at, strictly
 from jaxcert.returns._rows import Returns, arrange, check_missing, padded
-from jaxcert.returns._sample import refuse_summary
 
 _DIGITS = re.compile("[0-9]+")
 

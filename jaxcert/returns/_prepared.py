@@ -1,58 +1,15 @@
-"""Returns, supports and probabilities as the user gives them: on the device, rounded to the safe side."""
+"""Supports and probabilities as the user gives them, checked and rounded to the safe side."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import chex
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import check_open_unit, is_concrete, kept_readable, require_real
-from jaxcert.numerics._rounding import Side, cast, cast_level, compute_dtype, convert
+from jaxcert._validation import check_open_unit, is_concrete, require_real
+from jaxcert.numerics._rounding import Side, compute_dtype, known
 
 Support = tuple[chex.Numeric, chex.Numeric]
-
-
-class Prepared(NamedTuple):
-    """Returns and what belongs to them, on the device, of one float type and rounded to their safe sides.
-
-    Attributes:
-        returns: [..., m], or a summary.
-        low, high: the ends of the support.
-        where: which rollouts count, [..., m], or None if all do.
-    """
-
-    returns: Any
-    low: jax.Array
-    high: jax.Array
-    where: jax.Array | None
-
-
-def to_device(x: Any, low: Any, high: Any, where: Any, *, binary: bool = False, certificate: bool = False) -> Prepared:
-    """Check shapes and types, and round to the safe side: x and a down, b up.
-
-    For binary returns the support is only compared, so it is not rounded. A certificate needs an axis of tasks.
-
-    Raises:
-        ValueError: for shapes or types that are wrong whatever the values.
-    """
-    require_real("returns", x)
-    shape = np.shape(x)
-    if certificate and len(shape) < 2:
-        raise ValueError(f"returns have shape {shape}; expected [..., num_tasks, num_rollouts]")
-    if certificate and shape[-2] == 0:
-        raise ValueError(f"returns of shape {shape} hold no tasks; expected [..., num_tasks, num_rollouts]")
-    if 0 in shape[:-2]:
-        raise ValueError(f"returns of shape {shape} are an empty batch; expected at least one element in each axis")
-    if not shape or 0 in shape:
-        raise ValueError(f"returns of shape {shape} hold no rollouts; expected [..., num_rollouts] with at least one")
-    dtype = returns_dtype(x)
-    return Prepared(
-        convert(x, dtype, "down"),
-        cast(low, dtype, "nearest" if binary else "down"),
-        cast(high, dtype, "nearest" if binary else "up"),
-        None if where is None else _check_where(where, shape),
-    )
 
 
 def probability(
@@ -64,8 +21,8 @@ def probability(
     validate: bool,
     zero_allowed: bool = False,
     scalar: bool = False,
-) -> jax.Array:
-    """Check a probability, as far as it is concrete, and round it to its side.
+) -> Any:
+    """Check a probability, as far as it is concrete, and round it to its side; what can be read stays on the host.
 
     The level of a lower bound is rounded to nearest, since the rounded level is the one that is used. A traced value
     outside (0, 1) stays outside, so that it fails closed.
@@ -80,18 +37,7 @@ def probability(
         check_open_unit(name, value, zero_allowed=zero_allowed, dtype=dtype)
     else:
         require_real(name, value)
-    return cast_level(value, dtype, side)
-
-
-def _check_where(where: Any, shape: tuple[int, ...]) -> jax.Array:
-    if not isinstance(where, jax.Array):
-        where = np.asarray(where)
-    if where.dtype != np.bool_:
-        raise ValueError(f"where has dtype {where.dtype}; expected bool")
-    if where.shape != shape:
-        raise ValueError(f"where has shape {where.shape}; expected that of the returns, {shape}")
-    with kept_readable(where):
-        return jnp.asarray(where)
+    return known(value, dtype, side)
 
 
 def is_successes(x: Any) -> bool:

@@ -12,9 +12,8 @@ import numpy as np
 
 from jaxcert._validation import check_count, is_concrete, kept_readable
 from jaxcert.certificates._arguments import as_row, choose, prepare_levels, prepare_thresholds
-from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.certificates._safety_level import good_enough
-from jaxcert.numerics._batches import counts_from_zero
+from jaxcert.certificates._binomial import BINOMIAL, binomial_epsilon
+from jaxcert.certificates._safety_level import allowed_counts
 from jaxcert.numerics._rounding import cast
 from jaxcert.returns._prepared import probability
 from jaxcert.rollouts._collect import batch_size, check_shapes
@@ -118,24 +117,24 @@ def certify_adaptive(
         check_count(name, value)
     choose("schedule", schedule, SCHEDULES)
     dtype = jnp.result_type(float)
-    delta, beta = prepare_levels(BINOMIAL, delta, beta, num_tasks, dtype, validate)
-    thresholds = prepare_thresholds(thresholds, dtype, validate)
+    share, level = prepare_levels(BINOMIAL, delta, beta, num_tasks, dtype, validate)
+    rows: Any = prepare_thresholds(thresholds, dtype, validate)
     if binary is None:
-        binary = env.binary and bets is None and takes_table(max_rollouts_per_task, (thresholds, beta))
+        binary = env.binary and bets is None and takes_table(max_rollouts_per_task, (rows, level))
     if binary and max_rollouts_per_task is None:
         max_rollouts_per_task = _most_per_task(max_rollouts, num_tasks)
     limits = {"give_up": give_up, "max_rollouts_per_task": max_rollouts_per_task, "binary": binary}
-    rule = prepare_rule(thresholds, beta, env.support, bets=bets, **limits)
-    needed = _needed(until, num_tasks, thresholds, beta, delta, validate)
+    rule = prepare_rule(rows, level, env.support, bets=bets, **limits)
+    needed = _needed(until, num_tasks, rows, level, share, validate)
     policy = as_policy(policy)
     slots = _slots_that_fit(env, policy, num_tasks, num_slots, max_bytes)
     sizes = {"num_tasks": num_tasks, "num_slots": slots, "capacity": _capacity(max_rollouts)}
-    worker, run = _begin(env, policy, key, thresholds, beta, rule.settings, **sizes, is_predictable=rule.is_predictable)
+    worker, run = _begin(env, policy, key, rows, level, rule.settings, **sizes, is_predictable=rule.is_predictable)
     _check_host(run, deadline, progress, resume)
     run = run if resume is None else resumed(run, worker.tasks, resume)
     ends = Limits(jnp.asarray(max_rollouts, jnp.int32), needed, jnp.asarray(_NO_LIMIT, jnp.int32))
-    watch = _Watch(deadline, progress, functools.partial(_result, worker, delta, bool(binary)))
-    found = _result(worker, delta, bool(binary), _drive(env, schedule, worker, run, ends, watch))
+    watch = _Watch(deadline, progress, functools.partial(_result, worker, share, bool(binary)))
+    found = _result(worker, share, bool(binary), _drive(env, schedule, worker, run, ends, watch))
     if validate and is_concrete(found.state.valid):
         _check_valid(found)
     return found
@@ -161,13 +160,12 @@ def _needed(
             f"until has {wanted.size} entries; expected one, or one for each of {thresholds.size} thresholds"
         )
     with kept_readable(wanted, beta, delta):
-        k, n = counts_from_zero(num_tasks, beta, delta)
-        epsilon = BINOMIAL.solve(k, n, beta, delta).epsilon[:num_tasks]
-        allowed = good_enough(epsilon, wanted)  # k* + 1; 0 where there is none
+        _, allowed, _ = allowed_counts(BINOMIAL, wanted, delta, beta, num_tasks)  # k* + 1; 0 where there is none
+        least = binomial_epsilon(0, num_tasks, beta, delta, validate=False)
     if validate and is_concrete(allowed) and np.any(np.asarray(allowed) == 0):
         raise ValueError(
             f"until is {np.max(np.asarray(wanted)):.6g}; {num_tasks} tasks certify at most "
-            f"{1 - float(np.asarray(epsilon)[0]):.4f} at this delta and beta, if all of them pass"
+            f"{1 - float(least):.4f} at this delta and beta, if all of them pass"
         )
     return jnp.broadcast_to(jnp.where(allowed > 0, num_tasks + 1 - allowed, num_tasks + 1), thresholds.shape)
 

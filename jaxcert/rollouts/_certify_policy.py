@@ -8,16 +8,18 @@ from typing import Any, Literal
 import chex
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxcert._validation import check_count, is_concrete
 from jaxcert.certificates._access import OfCertificate
-from jaxcert.certificates._arguments import defaults, warned
+from jaxcert.certificates._arguments import usual_beta
 from jaxcert.certificates._certificate import Certificate, Status
 from jaxcert.certificates._certify import certify
-from jaxcert.certificates._level_choice import prepare_choice, usual_beta
-from jaxcert.certificates._registry import METHODS
+from jaxcert.certificates._counting import levels_for
+from jaxcert.certificates._registry import METHODS, defaults, warned
 from jaxcert.numerics._rounding import cast
 from jaxcert.returns._prepared import probability
+from jaxcert.returns._sample import placed
 from jaxcert.rollouts._collect import collect
 from jaxcert.rollouts._multi_task import MultiTaskEnv, kind_of_returns
 from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, key_apart
@@ -105,13 +107,13 @@ def certify_policy(
     check_settings(env, thresholds, num_tasks, num_rollouts, delta=delta, beta=beta, validate=validate, **names)
     # Rounded here as certify does: a number passed to a compiled call would be rounded to nearest.
     dtype = jnp.result_type(float)
+    rounded, chosen = probability("delta", delta, dtype, "down", validate=False), beta
     if isinstance(beta, str):
-        rounded, chosen = prepare_choice(METHODS[method], delta, beta, num_tasks, dtype, validate=False)
-    else:
-        rounded = probability("delta", delta, dtype, "down", validate=False)
-        chosen = None if beta is None else probability("beta", beta, dtype, "nearest", validate=False)
+        chosen = levels_for(METHODS[method], delta, beta, num_tasks, np.dtype(dtype))
+    elif beta is not None:
+        chosen = probability("beta", beta, dtype, "nearest", validate=False)
     given = cast(thresholds, dtype, "up"), rounded, chosen
-    found = _certify_policy(env, as_policy(policy), key, *given, **budget, **names)
+    found = _certify_policy(env, as_policy(policy), key, *placed(given), **budget, **names)
     status = found.certificate.status
     if not validate or not is_concrete(status):
         return found

@@ -1,6 +1,7 @@
 """A sequential experiment in a loop of one's own: a state, its update, its certificate."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import chex
 import jax
@@ -9,11 +10,11 @@ import numpy as np
 
 from jaxcert._validation import check_count, is_concrete, require_real
 from jaxcert.bounds._betting import BETTING
-from jaxcert.bounds._prepare_array import bound_support, check_range
 from jaxcert.certificates._arguments import prepare_thresholds
 from jaxcert.numerics._rounding import cast, compute_dtype, convert
 from jaxcert.returns._checks import possible
 from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._sample import check_range, placed, support_for
 from jaxcert.sequential._rule import Bets, prepare_rule
 from jaxcert.sequential._wealth import (
     SequentialCertificate,
@@ -61,14 +62,14 @@ def init(
     """
     check_count("num_tasks", num_tasks)
     dtype = compute_dtype(thresholds)
-    low, high = bound_support(BETTING, support)  # betting asks the same of it
+    low, high = support_for(BETTING.needs, support)  # betting asks the same of it
     check_range((low, high), dtype)
     ends = cast(low, dtype, "down"), cast(high, dtype, "up")
-    beta = probability("beta", beta, dtype, "nearest", validate=True, scalar=True)
-    thresholds = prepare_thresholds(thresholds, dtype, True)
+    level = probability("beta", beta, dtype, "nearest", validate=True, scalar=True)
+    rows: Any = prepare_thresholds(thresholds, dtype, True)
     limits = {"give_up": give_up, "max_rollouts_per_task": max_rollouts_per_task, "binary": binary}
-    rule = prepare_rule(thresholds, beta, (low, high), bets=bets, **limits)
-    return start((num_tasks,), thresholds, *ends, beta, rule)
+    rule = prepare_rule(rows, level, (low, high), bets=bets, **limits)
+    return placed(start((num_tasks,), *placed((rows, *ends, level)), rule))
 
 
 def update(state: SequentialState, returns: chex.Array, tasks: chex.Array, *, validate: bool = True) -> SequentialState:

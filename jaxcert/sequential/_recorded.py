@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Sequence
+from typing import Any
 
 import chex
 import jax
@@ -11,15 +12,14 @@ import numpy as np
 from jaxcert._validation import require_real
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._prepare import prepare
-from jaxcert.bounds._prepare_array import task_shape
 from jaxcert.certificates._arguments import choose, planned_beta, prepare_levels, prepare_thresholds, warn_outside
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certify import curve_of_counts
 from jaxcert.certificates._missing import missing_of_counts
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.certificates._soft import SOFT
-from jaxcert.returns._prepared import Prepared, Support, is_successes
+from jaxcert.returns._prepared import Support, is_successes
+from jaxcert.returns._sample import Sample, placed, sample_of
 from jaxcert.returns.summaries import Summary
 from jaxcert.sequential._rule import Bets, Rule, Settings, check_give_up, prepare_rule, takes_table
 from jaxcert.sequential._wealth import (
@@ -115,24 +115,27 @@ def certify_sequential(
     if binary is None:
         most, levels = (np.shape(returns) or (0,))[-1], (thresholds, beta, support)
         binary = is_successes(returns) and method == BINOMIAL.name and bets is None and takes_table(most, levels)
-    # These bounds ask the same of returns.
-    prepared = prepare(CLOPPER_PEARSON if binary else BETTING, returns, support, where, validate, certificate=True)
-    dtype = prepared.low.dtype
     chosen, certificate = choose("method", method, _METHODS)
-    beta = beta if chosen.from_returns is None else planned_beta(chosen.from_returns, beta, prepared)
-    delta, beta = prepare_levels(chosen, delta, beta, task_shape(prepared)[-1], dtype, validate)
-    given, thresholds = thresholds, prepare_thresholds(thresholds, dtype, validate)
-    warn_outside("thresholds", given, prepared[1:3], validate)
-    limits = {"give_up": give_up, "max_rollouts_per_task": prepared.returns.shape[-1], "binary": binary}
-    rule = prepare_rule(thresholds, beta, prepared[1:3], bets=bets, **limits)
-    state = _run(prepared, thresholds, beta, rule.settings, rule.is_predictable)
-    return about_successes(certificate(state, delta), bool(binary) or is_successes(returns))
+    # These bounds ask the same of returns.
+    needs = (CLOPPER_PEARSON if binary else BETTING).needs
+    sample = sample_of(needs, returns, support, where, validate)
+    dtype, ends, m = sample.dtype, (sample.low, sample.high), int(sample.num_rollouts)
+    beta = beta if chosen.from_returns is None else planned_beta(chosen.from_returns, beta, sample)
+    share, level = prepare_levels(chosen, delta, beta, int(sample.num_tasks), dtype, validate)
+    rows: Any = prepare_thresholds(thresholds, dtype, validate)
+    warn_outside("thresholds", thresholds, ends, validate)
+    limits = {"give_up": give_up, "max_rollouts_per_task": m, "binary": binary}
+    rule = prepare_rule(rows, level, ends, bets=bets, **limits)
+    state = _run(rule.is_predictable, *placed((sample, rows, level, rule.settings)))
+    if sample.padded:
+        state = _cut(state, int(sample.num_tasks))
+    return about_successes(certificate(state, share), bool(binary) or is_successes(returns))
 
 
-@functools.partial(jax.jit, static_argnums=4)
-def _run(prepared: Prepared, thresholds, beta, settings: Settings, is_predictable: bool) -> SequentialState:
+@functools.partial(jax.jit, static_argnums=0)
+def _run(is_predictable: bool, sample: Sample, thresholds, beta, settings: Settings) -> SequentialState:
     """All rollouts in their order, for as many thresholds at a time as memory holds."""
-    x, low, high, where = prepared
+    x, low, high, where = jnp.asarray(sample.values), jnp.asarray(sample.low), jnp.asarray(sample.high), sample.mask
     mask = jnp.ones(x.shape, bool) if where is None else where
     rollouts = jnp.moveaxis(x, -1, 0), jnp.moveaxis(mask, -1, 0)
 
@@ -153,6 +156,15 @@ def _run(prepared: Prepared, thresholds, beta, settings: Settings, is_predictabl
         **{"passed": passed, "is_open": is_open, "num_rollouts_used": used, **of_tasks},
         **{"thresholds": thresholds, "low": low, "high": high, "beta": beta, **settings._asdict()},
     )
+
+
+def _cut(state: SequentialState, n: int) -> SequentialState:
+    """The state of the first n tasks."""
+    axis = {"wealth": -3, "valid": -1, "num_rollouts": -1, "passed": -2, "is_open": -2, "num_rollouts_used": -2}
+    axis |= {"sums": -2} if state.sums.ndim > 1 else {}
+    host = {name: np.asarray(getattr(state, name)) for name in axis}
+    parts = {name: value[(..., slice(n), *[slice(None)] * (-1 - axis[name]))] for name, value in host.items()}
+    return state._replace(**placed(parts))
 
 
 def _last(column: jax.Array) -> jax.Array:

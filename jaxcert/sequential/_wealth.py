@@ -2,20 +2,21 @@
 
 import dataclasses
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from jaxcert.bounds._bound import usable
-from jaxcert.bounds._padding import Tasks, padded_tasks
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.certificates._certificate import PROBABILITY_OF_SUCCESS, Certificate, fields_of
-from jaxcert.certificates._compiled import certify_derived, certify_given
-from jaxcert.certificates._soft import SOFT, soft_count
+from jaxcert.certificates._certificate import PROBABILITY_OF_SUCCESS, Certificate
+from jaxcert.certificates._counting import fields_of_bounds
+from jaxcert.certificates._soft import SOFT, fields_of_evidence
+from jaxcert.certificates._solve import table_of
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import at_least, unit_roundoff
+from jaxcert.returns._sample import placed
 from jaxcert.sequential._rule import Rule
 
 # A predictable bet never risks all, so that one return of a does not end it.
@@ -190,7 +191,7 @@ def _with(state: SequentialState, excess: jax.Array, where: jax.Array) -> jax.Ar
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class SequentialCertificate(Certificate, shifts=True):
+class SequentialCertificate(Certificate):
     """A ``Certificate`` at one moment of a sequential experiment.
 
     The lower bound of a task is the largest threshold that it has passed, and the lower end of the support if none; for
@@ -212,10 +213,25 @@ class SequentialCertificate(Certificate, shifts=True):
     question: str = dataclasses.field(default="sequential", kw_only=True, metadata={"static": True})
 
 
-def certificate_of(state: SequentialState, delta: jax.Array) -> SequentialCertificate:
+def certificate_of(state: SequentialState, delta: Any) -> SequentialCertificate:
     """The certificate at this moment, for a delta of the state's type."""
-    found = certify_given("sequential", BINOMIAL, padded_tasks(state.lower_bounds), state.thresholds, state.beta, delta)
-    return SequentialCertificate(**fields_of(found), num_rollouts_used=state.num_rollouts_used)
+    n = state.valid.shape[-1]
+    tail: Any = BINOMIAL.tail
+    table = table_of(tail, n, n, delta, state.beta)
+    fields = _counted(*placed((state, delta, table)))
+    return _answer(state, BINOMIAL.name, fields, delta)
+
+
+@jax.jit
+def _counted(state: SequentialState, delta: jax.Array, table: Any) -> dict[str, Any]:
+    n = state.valid.shape[-1]
+    return fields_of_bounds(BINOMIAL, _lower_bounds(state), n, state.thresholds, state.beta, delta, table)
+
+
+def _answer(state: SequentialState, method: str, fields: dict[str, Any], delta: Any) -> SequentialCertificate:
+    settings = {"num_tasks": state.valid.shape[-1], "bound": "sequential", "method": method}
+    arrays = {"thresholds": state.thresholds, "beta": state.beta, "num_rollouts_used": state.num_rollouts_used}
+    return SequentialCertificate(**fields, **arrays, delta=placed(delta), **settings)
 
 
 def about_successes(found: SequentialCertificate, successes: bool) -> SequentialCertificate:
@@ -223,15 +239,18 @@ def about_successes(found: SequentialCertificate, successes: bool) -> Sequential
     return dataclasses.replace(found, quantity=PROBABILITY_OF_SUCCESS) if successes else found
 
 
-def soft_certificate(state: SequentialState, delta: jax.Array) -> SequentialCertificate:
+def soft_certificate(state: SequentialState, delta: Any) -> SequentialCertificate:
     """The soft count of the wealth with which each task stopped, beta being its weight, for a delta of its type.
 
     Sound only if no task's rollouts depended on another's returns: a state that was continued by such a rule is not
     covered (theory page, section 9). A task that has passed stopped there, with a wealth of at least its goal.
     """
+    return _answer(state, SOFT.name, _added_up(*placed((state, delta))), delta)
+
+
+@jax.jit
+def _added_up(state: SequentialState, delta: jax.Array) -> dict[str, Any]:
     trivial = jnp.broadcast_to(state.thresholds <= state.low, state.passed.shape)
     wealth = jnp.where(trivial, jnp.inf, state.mean_wealth)
     wealth = jnp.where(state.valid[..., None], wealth, 0)
-    derived = soft_count(wealth, Tasks(state.valid, state.valid.shape[-1]), state.low, state.beta, delta)
-    found = certify_derived("sequential", SOFT, derived, state.thresholds, state.beta, delta)
-    return SequentialCertificate(**fields_of(found), num_rollouts_used=state.num_rollouts_used)
+    return fields_of_evidence(SOFT, wealth, state.valid, state.low, state.thresholds, state.beta, delta)

@@ -12,7 +12,8 @@ import numpy as np
 
 from jaxcert._validation import check_finite, check_open_unit, is_count
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._registry import COUNTED, COUNTING, METHODS
+from jaxcert.certificates._attained import ATTAINED
+from jaxcert.certificates._registry import COUNTING, METHODS
 
 # Values of an axis that are printed in full.
 _MOST = 8
@@ -63,7 +64,7 @@ class Grid:
         axes = {
             "thresholds": _numbers("thresholds", thresholds),
             "bounds": None if bounds is None else _names("bounds", bounds, tuple(BOUNDS)),
-            "methods": None if methods is None else _names("methods", methods, (*COUNTING, *COUNTED)),
+            "methods": None if methods is None else _names("methods", methods, (*COUNTING, ATTAINED.name)),
             "betas": _numbers("betas", betas, none=True),
             "deltas": _numbers("deltas", deltas),
             "budgets": None if budgets is None else _budgets(budgets),

@@ -2,44 +2,23 @@
 
 import dataclasses
 import itertools
-import os
 from collections.abc import Callable
 from typing import Any
 
 import jax
+import numpy as np
 from jax.sharding import NamedSharding
 
-from jaxcert._validation import is_traced
-from jaxcert.bounds._prepare_array import declared_support
+from jaxcert._validation import check_count, check_finite, check_open_unit, is_traced, require_real
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._arguments import defaults
-from jaxcert.returns._prepared import Support, split_support
-from jaxcert.sweep._chunked import Source, Store, chunked_bounds, settings_of
+from jaxcert.certificates._registry import METHODS, defaults
+from jaxcert.numerics._rounding import cast_host
+from jaxcert.returns._prepared import Support, returns_dtype, split_support
+from jaxcert.returns._sample import declared_support, support_for
+from jaxcert.sweep._fill import passes_of
 from jaxcert.sweep._grid import Grid, check_pairs
-from jaxcert.sweep._mesh import is_sharded, sharded_bounds
-from jaxcert.sweep._plan import Plan, make_plan
-from jaxcert.sweep._result import SweepResult, certificates
-
-
-def settled(grid: Grid, returns: Any) -> Grid:
-    """The grid with the names of its bounds and methods, or ValueError where they are not the same in every entry."""
-    if not isinstance(grid, Grid):
-        raise ValueError(f"grid is {grid!r}; expected a jaxcert.sweep.Grid")
-    given = itertools.product(grid.bounds or (None,), grid.methods or (None,))
-    pairs = dict.fromkeys(defaults(bound, method, returns) for bound, method in given)
-    bounds, methods = (tuple(dict.fromkeys(names)) for names in zip(*pairs, strict=True))
-    if len(pairs) < len(bounds) * len(methods):
-        missing = "methods" if grid.methods is None else "bounds"
-        found = ", ".join(f"{method} with {bound}" for bound, method in pairs)
-        raise ValueError(f"{missing} of the grid are left out, and differ by default ({found}); expected their names")
-    check_pairs(bounds, methods)
-    return dataclasses.replace(grid, bounds=bounds, methods=methods)
-
-
-def settled_support(grid: Grid, returns: Any, support: Support | None) -> Support:
-    """The support that is given, or (0, 1) where every bound of the grid knows it, or ValueError."""
-    ends = [declared_support(BOUNDS[name], returns, support) for name in grid.bounds]
-    return split_support(None if None in ends else ends[0])
+from jaxcert.sweep._result import FIELDS, SweepResult
+from jaxcert.sweep._slices import Slices
 
 
 def sweep(
@@ -50,8 +29,6 @@ def sweep(
     where: Any = None,
     sharding: NamedSharding | None = None,
     max_bytes: int = 2**30,
-    checkpoint: str | os.PathLike[str] | None = None,
-    resume: bool = False,
     progress: Callable[[int, int], None] | None = None,
     validate: bool = True,
 ) -> SweepResult:
@@ -78,20 +55,16 @@ def sweep(
         where: bool, shaped like the returns: which rollouts count; all by default.
         sharding: how to shard the returns over the devices of a mesh, by seeds or by tasks; each of several processes
             passes the same returns and gets the same result. By default the sharding of the returns, if they have
-            one. Swapped axes are not detected on a mesh. Not for "attained".
-        max_bytes: device memory that one call may take; the work is split into pieces that fit. On a mesh, each
-            device also holds its part of the returns and the bounds of all tasks.
-        checkpoint: folder that keeps finished chunks; one folder per sweep.
-        resume: continue the sweep in that folder. The result is bitwise the same as without interruption.
-        progress: called with (finished chunks, all chunks), the first time with 0 finished.
+            one.
+        max_bytes: about how much memory of the device one call may take; returns on the host are read in slices.
+        progress: called with (finished slices, all slices), the first time with 0 finished.
         validate: as in ``certify``.
 
     Returns:
         A ``SweepResult`` with arrays [seeds, budgets, bounds, methods, betas, deltas, thresholds] on the host.
 
     Raises:
-        ValueError: for what ``certify`` refuses, budgets beyond the returns, a ``max_bytes`` that does not hold one
-            task, or a checkpoint of other returns or settings. Finished chunks are never lost.
+        ValueError: for what ``certify`` refuses, and for budgets beyond the returns.
 
     Example:
         >>> import jaxcert
@@ -106,66 +79,99 @@ def sweep(
     """
     if any(is_traced(leaf) for leaf in jax.tree.leaves((returns, where, support))):
         raise ValueError("sweep takes values that can be read; inside jit, vmap or grad use certify")
-    if checkpoint is not None and not os.fspath(checkpoint):
-        raise ValueError("checkpoint is empty; expected the name of a folder")
-    if resume and checkpoint is None:
-        raise ValueError("resume goes on with the chunks in a checkpoint; expected its folder")
-    source, plan = _planned(returns, where, grid, support, max_bytes, validate)
-    support = source.support
-    step = progress or (lambda done, total: None)
-    if sharding is not None or is_sharded(returns):
-        if checkpoint is not None:
-            raise ValueError("checkpoint keeps chunks, and sharded returns are not chunked; expected one of the two")
-        _refuse_counts(plan)
-        return certificates(plan, support, sharded_bounds(source, sharding, plan, step))
-    store = None
-    if checkpoint is not None:
-        store = Store(checkpoint, settings_of(plan, source.shape, support, validate), resume=resume)
-    return certificates(plan, support, chunked_bounds(source, plan, store, step))
+    check_count("max_bytes", max_bytes)
+    returns, where = _sliceable("returns", returns), None if where is None else _sliceable("where", where)
+    shape, dtype = _checked_shape(returns, where), returns_dtype(returns)
+    grid = settled(grid, returns)
+    support = settled_support(grid, returns, support)
+    result = _empty(grid, shape, dtype, support)
+    passes, done = passes_of(result), itertools.count(1)
+    say = progress or (lambda done, total: None)
+    slices = Slices(returns, where, sharding, support, max_bytes, validate, lambda: say(next(done), total))
+    total = sum(len(slices.chunks(each.num_rollouts, each.num_rows)) for each in passes)
+    say(0, total)
+    for each in passes:
+        each.fill(result, slices, each, masked=where is not None)
+    return result
 
 
-def plan_sweep(
-    returns: Any, grid: Grid, *, support: Support | None = None, where: Any = None, max_bytes: int = 2**30
-) -> Plan:
-    """The plan of ``sweep`` for these arguments: numbers of certificates, chunks and bytes; nothing is computed.
-
-    Args:
-        returns: as in ``sweep``; no values are read.
-        grid: the settings.
-        support: (a, b), as in ``sweep``.
-        where: as in ``sweep``; only "attained" takes other memory with it.
-        max_bytes: as in ``sweep``.
-
-    Returns:
-        A ``Plan``.
-
-    Raises:
-        ValueError: as ``sweep``, except for errors in the values of the returns.
-
-    Example:
-        >>> import numpy as np
-        >>> plan = plan_sweep(np.zeros((10, 200, 1000)), Grid([0.5, 0.7], bounds=("dkw", "betting")), support=(0, 1))
-        >>> plan.num_certificates, plan.num_chunks
-        (40, 2)
-    """
-    return _planned(returns, where, grid, support, max_bytes, validate=False)[1]
+def _sliceable(name: str, array: Any) -> Any:
+    """The array itself if it can be read by slices, otherwise a host array."""
+    if not all(hasattr(array, attribute) for attribute in ("shape", "dtype", "__getitem__")):
+        array = np.asarray(array)
+    require_real(name, array)
+    return array
 
 
-def _planned(
-    returns: Any, where: Any, grid: Grid, support: Support | None, max_bytes: int, validate: bool
-) -> tuple[Source, Plan]:
-    """The returns and the plan, with the names and the support that were left out."""
-    source = Source(returns, where, support, validate)
-    grid = settled(grid, source.returns)
-    source.support = settled_support(grid, source.returns, support)
-    masked = where is not None
-    return source, make_plan(source.shape, source.dtype, grid, source.support, max_bytes, masked=masked)
+def _checked_shape(returns: Any, where: Any) -> tuple[int, int, int]:
+    """(seeds, n, m)."""
+    shape = tuple(returns.shape)
+    if len(shape) not in (2, 3) or 0 in shape:
+        raise ValueError(
+            f"returns have shape {shape}; expected [num_seeds, num_tasks, num_rollouts] or [num_tasks, "
+            "num_rollouts], nowhere 0"
+        )
+    if where is not None and tuple(where.shape) != shape:
+        raise ValueError(f"where has shape {tuple(where.shape)}; expected that of the returns, {shape}")
+    seeds, n, m = (1, *shape)[-3:]
+    return seeds, n, m
 
 
-def _refuse_counts(plan: Plan) -> None:
-    for each in plan.passes:
-        if each.counted_for is not None:
+# Fields that are whole numbers.
+_WHOLE = ("num_violations", "num_valid", "status")
+
+
+def _empty(grid: Grid, shape: tuple[int, int, int], dtype: np.dtype, support: Any) -> SweepResult:
+    """A result without values; ValueError for settings that do not fit the returns, or the type."""
+    seeds, tasks, rollouts = shape
+    budgets = ((tasks, rollouts),) if grid.budgets is None else grid.budgets
+    for (n, m), name in itertools.product(budgets, grid.bounds):
+        if n > tasks or m > rollouts:
             raise ValueError(
-                f"returns are sharded, and {each.name} counts them on one device; expected returns on one device or "
-                "the host, without a sharding"
+                f"budgets of the grid holds ({n}, {m}); the returns have {tasks} tasks with {rollouts} rollouts"
             )
+        if m < BOUNDS[name].min_rollouts:
+            raise ValueError(f"{name} needs at least {BOUNDS[name].min_rollouts} rollouts per task, found {m}")
+    for name in grid.bounds:
+        support_for(BOUNDS[name].needs, support)
+    check_finite("thresholds", grid.thresholds, dtype=dtype)
+    check_open_unit("deltas", grid.deltas, dtype=dtype)
+    beta = np.stack([_betas(grid, n, dtype) for n, _ in budgets])
+    check_open_unit("betas", np.where(np.isnan(beta), 0.5, beta), dtype=dtype)
+    axes = (grid.bounds, grid.methods, grid.betas, grid.deltas, grid.thresholds)
+    size = (seeds, len(budgets), *map(len, axes))
+    types = {name: np.int32 if name in _WHOLE else dtype for name in FIELDS}
+    arrays = {name: np.empty(size, each) for name, each in types.items()}
+    return SweepResult(grid, (float(support[0]), float(support[1])), tuple(budgets), beta, **arrays)
+
+
+def _betas(grid: Grid, num_tasks: int, dtype: np.dtype) -> np.ndarray:
+    """The betas in use, [methods, betas, deltas], rounded as ``certify`` does; NaN where the method chooses them."""
+    deltas = cast_host(np.asarray(grid.deltas), dtype, "down")
+    values = np.empty((len(grid.methods), len(grid.betas), len(deltas)), dtype)
+    for i, method in enumerate(grid.methods):
+        for j, beta in enumerate(grid.betas):
+            used = METHODS[method].default_beta(deltas, num_tasks) if beta is None else beta
+            values[i, j] = np.nan if used is None else used
+    return values
+
+
+def settled(grid: Grid, returns: Any) -> Grid:
+    """The grid with the names of its bounds and methods, or ValueError where they are not the same in every entry."""
+    if not isinstance(grid, Grid):
+        raise ValueError(f"grid is {grid!r}; expected a jaxcert.sweep.Grid")
+    given = itertools.product(grid.bounds or (None,), grid.methods or (None,))
+    pairs = dict.fromkeys(defaults(bound, method, returns) for bound, method in given)
+    bounds, methods = (tuple(dict.fromkeys(names)) for names in zip(*pairs, strict=True))
+    if len(pairs) < len(bounds) * len(methods):
+        missing = "methods" if grid.methods is None else "bounds"
+        found = ", ".join(f"{method} with {bound}" for bound, method in pairs)
+        raise ValueError(f"{missing} of the grid are left out, and differ by default ({found}); expected their names")
+    check_pairs(bounds, methods)
+    return dataclasses.replace(grid, bounds=bounds, methods=methods)
+
+
+def settled_support(grid: Grid, returns: Any, support: Support | None) -> Support:
+    """The support that is given, or (0, 1) where every bound of the grid knows it, or ValueError."""
+    ends = [declared_support(BOUNDS[name].needs, returns, support) for name in grid.bounds]
+    return split_support(None if None in ends else ends[0])

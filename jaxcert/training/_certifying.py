@@ -12,8 +12,8 @@ from jax.sharding import SingleDeviceSharding
 from jaxcert._validation import check_open_unit
 from jaxcert.bounds._betting import BETTING
 from jaxcert.certificates import Certificate, Status, binomial_epsilon, certify_safety_level
+from jaxcert.certificates._arguments import refuse_choice
 from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.certificates._level_choice import refuse_choice
 from jaxcert.rollouts import MultiTaskEnv, Policy, certify_adaptive, certify_policy
 
 

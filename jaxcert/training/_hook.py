@@ -10,10 +10,9 @@ import jax
 import numpy as np
 
 from jaxcert._validation import check_count
-from jaxcert.certificates._arguments import choose, defaults
+from jaxcert.certificates._arguments import choose, refuse_choice
 from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.certificates._level_choice import refuse_choice
-from jaxcert.certificates._registry import COUNTING
+from jaxcert.certificates._registry import COUNTING, defaults
 from jaxcert.rollouts import MultiTaskEnv, Policy, brax_policy
 from jaxcert.rollouts._certify_policy import check_settings
 from jaxcert.rollouts._multi_task import kind_of_returns

@@ -76,30 +76,14 @@ def empirical_bernstein(sample: Sample, beta: float) -> arb:
     )
 
 
-def dkw_cut(m: int, beta: float, constant: str) -> arb:
-    """The q of (3.4)."""
-    log_term = ln_inverse(beta, 2) if constant == "two-sided" else ln_inverse(min(beta, 0.5))
-    return (log_term / (2 * m)).sqrt()
-
-
-def dkw_integral(sample: Sample, beta: float, constant: str = "one-sided") -> arb:
+def dkw(sample: Sample, beta: float) -> arb:
     """The integral of (1 - F - q)_+ as it stands in (3.5): a step function, from one distinct return to the next."""
-    q = dkw_cut(sample.size, beta, constant)
+    q = (ln_inverse(min(beta, 0.5)) / (2 * sample.size)).sqrt()  # of (3.4)
     total, below, previous = arb(0), 0, fmpq(0)
     for value, count in zip(sample.excess, sample.counts, strict=True):
         total += positive_part(1 - fmpq(below, sample.size) - q) * arb(value - previous)
         below, previous = below + count, value
     return total
-
-
-def dkw_discrete(sample: Sample, beta: float, constant: str = "one-sided") -> arb:
-    """(3.7), with whole returns replaced by a."""
-    cut = (sample.size * dkw_cut(sample.size, beta, constant)).ceil().unique_fmpz()
-    left, total = sample.size - min(sample.size, int(cut)), fmpq(0)
-    for value, count in zip(sample.excess, sample.counts, strict=True):
-        total += value * min(left, count)
-        left -= min(left, count)
-    return arb(total / sample.size)
 
 
 # --- betting ------------------------------------------------------------------------------------------------------
@@ -192,18 +176,9 @@ class Case:
         return self.oracle(Sample.of(x, low, high), float(beta)) - arb(rational(lower) - rational(low))
 
 
-def _variant(form: str, constant: str, oracle: Callable) -> Case:
-    return Case(
-        functools.partial(bounds.dkw, form=form, constant=constant), functools.partial(oracle, constant=constant)
-    )
-
-
 CASES = {
     "hoeffding": Case(bounds.hoeffding, hoeffding, needs_width=True),
     "empirical_bernstein": Case(bounds.empirical_bernstein, empirical_bernstein, min_rollouts=2, needs_width=True),
-    "dkw": Case(bounds.dkw, dkw_integral),
-    "dkw_integral_two_sided": _variant("integral", "two-sided", dkw_integral),
-    "dkw_discrete_one_sided": _variant("discrete", "one-sided", dkw_discrete),
-    "dkw_discrete_two_sided": _variant("discrete", "two-sided", dkw_discrete),
+    "dkw": Case(bounds.dkw, dkw),
     "betting": Case(bounds.betting, betting),
 }

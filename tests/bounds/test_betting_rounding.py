@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from jaxcert.bounds import _betting
-from jaxcert.bounds._bound import rollouts
+from jaxcert.bounds._bound import rollouts_of
 from jaxcert.numerics._rounding import unit_roundoff
+from jaxcert.returns._sample import Sample
 
 SIZES = (1, 2, 3, 7, 64, 101, pytest.param(20_000, marks=pytest.mark.slow))
 
@@ -48,9 +49,10 @@ def test_the_allowance(m, masked, precision):
     counted = np.random.default_rng(0).random(x.shape) < 0.7 if masked else np.ones(x.shape, bool)
     counted[:, -1] = True
     beta, low, high = (jnp.asarray(value, precision) for value in (0.05, 0, x.max()))
-    data = rollouts(jnp.asarray(x), beta, low, high, jnp.asarray(counted) if masked else None, binary=False)
+    n, where = np.int32(1), jnp.asarray(counted) if masked else None
+    data = rollouts_of(Sample(jnp.asarray(x), low, high, where, n, n), binary=False)
     reference = data.total / data.num_rollouts
-    found, spread = jax.jit(_betting._search)(data, reference, -jnp.log(data.beta) / data.num_rollouts)
+    found, spread = jax.jit(_betting._search)(data, reference, -jnp.log(beta) / data.num_rollouts)
     for t in bets(precision, np.asarray(found)):
         log_mean, allowed = (np.asarray(a, np.longdouble) for a in log_mean_of(data, reference, t, spread))
         wanted, size = exact(x, counted, np.asarray(reference), t)

@@ -220,14 +220,3 @@ def test_clopper_pearson_needs_binary_returns(bad):
 def test_clopper_pearson_has_its_support(support):
     message = rf"^support is \({support[0]:g}, {support[1]:g}\); clopper_pearson expects binary returns"
     refuses(message, bounds.clopper_pearson, HITS, 0.05, support=support)
-
-
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ({"form": "trapezoid"}, "^form is 'trapezoid'; expected one of integral, discrete$"),
-        ({"constant": "two"}, "^constant is 'two'; expected one of one-sided, two-sided$"),
-    ],
-)
-def test_dkw_names_its_variants(option, message):
-    refuses(message, bounds.dkw, X, 0.05, support=(0, 1), **option)

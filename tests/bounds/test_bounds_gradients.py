@@ -9,7 +9,7 @@ from jax.test_util import check_grads
 
 from jaxcert import bounds
 
-SMOOTH = ("hoeffding", "empirical_bernstein", "dkw", "dkw_integral_two_sided", "betting")
+SMOOTH = ("hoeffding", "empirical_bernstein", "dkw", "betting")
 EDGES = {
     "constant": [0.5] * 8,
     "all at a": [0.0] * 8,

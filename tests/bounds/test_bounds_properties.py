@@ -14,7 +14,7 @@ from jaxcert import bounds
 
 SUPPORT = (0.0, 1.0)
 BOUNDS = {**{name: case.bound for name, case in CASES.items()}, "clopper_pearson": bounds.clopper_pearson}
-KINDS = ("hoeffding", "empirical_bernstein", "dkw", "dkw_discrete_two_sided", "betting", "clopper_pearson")
+KINDS = ("hoeffding", "empirical_bernstein", "dkw", "betting", "clopper_pearson")
 INCREASING = [name for name in KINDS if name != "empirical_bernstein"]
 RETURNS = [name for name in KINDS if name != "clopper_pearson"]
 BY_BOUND = pytest.mark.parametrize("name", KINDS)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from benchmarks.exact import exact
 from jaxcert import Status, bounds, certify, certify_safety_level
-from jaxcert.bounds._bound import mean_down, rollouts, standard_deviation_up
+from jaxcert.bounds._bound import mean_down, rollouts_of, standard_deviation_up
+from jaxcert.returns._sample import numbers_as_sample
 from jaxcert.rollouts.summaries import Histogram, Moments
 
 SUPPORTS = [(0.0, 1.0), (0.0, 1000.0), (-5.0, 3.0), (0.0, 1e-3), (1e6, 1e6 + 1), (-1.0, 1e4 / 3)]
@@ -386,6 +387,7 @@ def test_the_standard_deviation_at_the_widest_supports():
     """The unit of the squares has a reciprocal that is a normal number."""
     for high in (2.0**126, 3e38):
         x = np.asarray([[0] * 15 + [high]], np.float32)
-        data = rollouts(jnp.asarray(x), jnp.float32(0.1), jnp.float32(0), jnp.float32(high), None, binary=False)
+        sample = numbers_as_sample(jnp.asarray(x), jnp.float32(0), jnp.float32(high))
+        data = rollouts_of(sample, binary=False)
         got = standard_deviation_up(data, mean_down(data))
         np.testing.assert_allclose(got, np.std(x.astype(np.float64), ddof=1), rtol=1e-5)

@@ -8,12 +8,10 @@ from compilations import compilations
 
 import jaxcert
 from jaxcert.bounds._evaluate import apply_bound
-from jaxcert.bounds._padding import _MOST, Tasks, padded, padded_tasks, tasks_there, unpadded_tasks
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.returns._prepared import Prepared
+from jaxcert.returns._sample import Needs, sample_of
 
 RNG = np.random.default_rng(0)
-LOW, HIGH = np.float32(0), np.float32(1)
 SETTINGS = {"support": (0.0, 1.0), "delta": 0.05}
 
 
@@ -21,51 +19,42 @@ def returns(*shape: int) -> np.ndarray:
     return RNG.beta(4, 1, shape).astype(np.float32)
 
 
-def prepared(x: np.ndarray, where: np.ndarray | None = None) -> Prepared:
-    return Prepared(*jax.device_put((x, LOW, HIGH)), None if where is None else jnp.asarray(where))
+def sample(x, where=None, **options):
+    return sample_of(Needs("a test"), x, (0, 1), where, of_tasks=False, **options)
 
 
 @pytest.mark.parametrize(
     ("shape", "wanted"),
     [
-        ((20, 30), (32, 32)),
-        ((1, 5), (16, 32)),
-        ((7,), (32,)),
-        ((3, 20, 33), (3, 32, 64)),
-        ((16, 32), (16, 32)),
-        ((1, 2000), (2, 2048)),
-        ((5, 1), (16, 32)),
+        ((20, 30), (512, 128)),
+        ((1, 5), (512, 128)),
+        ((7,), (128,)),
+        ((2, 20, 33), (2, 512, 128)),
+        ((512, 129), (512, 256)),
+        ((900, 100), (1024, 128)),
     ],
 )
 def test_shapes(shape, wanted):
     x = returns(*shape)
-    found = padded(prepared(x))
-    assert found.returns.shape == found.where.shape == wanted
-    np.testing.assert_array_equal(np.asarray(found.returns)[np.asarray(found.where)], x.ravel())
+    found = sample(x)
+    assert found.values.shape == np.shape(found.mask) == wanted
+    assert found.num_rollouts == shape[-1]
+    np.testing.assert_array_equal(np.asarray(found.values)[np.asarray(found.mask)], x.ravel())
 
 
 def test_large_arrays_are_left_alone():
-    for shape in ((200, 1000), (_MOST + 1,), (2, 200, 100)):
-        large = prepared(returns(*shape))
-        assert padded(large) is large
-    lower = jnp.zeros((9, 20_000))
-    assert padded_tasks(lower).values is lower
+    for shape in ((200, 1100), (200_000,), (2, 700, 100)):
+        large = returns(*shape)
+        assert sample(large).values.shape == shape
+        assert sample(large).mask is None
 
 
 def test_a_mask_is_padded_with_the_returns():
     where = RNG.random((20, 30)) < 0.7
-    found = padded(prepared(returns(20, 30), where))
+    where[:, 0] = True
+    found = sample(returns(20, 30), where)
     np.testing.assert_array_equal(found.where[:20, :30], where)
     assert np.asarray(found.where).sum() == where.sum()
-
-
-def test_the_padding_of_bounds_reaches_no_threshold():
-    lower = jnp.asarray(returns(3, 20))
-    tasks = padded_tasks(lower)
-    assert np.all(np.isneginf(tasks.values[:, 20:]))
-    np.testing.assert_array_equal(unpadded_tasks(tasks), lower)
-    np.testing.assert_array_equal(tasks_there(tasks), np.arange(32)[None].repeat(3, 0) < 20)
-    assert tasks_there(Tasks(lower, 20)) is None
 
 
 @pytest.mark.parametrize("shape", [(20, 30), (30,), (2, 5, 3), (1, 1)])
@@ -86,15 +75,12 @@ CALLS = {
     "safety level": lambda x: jaxcert.certify_safety_level(x, 0.7, **SETTINGS),
     "mean": lambda x: jaxcert.certify_mean(x, **SETTINGS),
 }
-# Programs that cut off a padding, or make one.
-FEW = 6
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_another_shape_finds_its_programs(name):
     call = CALLS[name]
     call(returns(20, 30))
-    assert compilations(lambda: call(returns(23, 27))) <= FEW
     assert compilations(lambda: call(returns(23, 27))) == 0
 
 
@@ -140,7 +126,7 @@ def test_nothing_is_padded_within_a_compiled_function():
     shapes = set()
 
     def call(x):
-        shapes.add(padded(Prepared(x, jnp.float32(0), jnp.float32(1), None)).returns.shape)
+        shapes.add(sample(x, validate=False).values.shape)
         return jaxcert.certify(x, 0.5, validate=False, **SETTINGS).safety
 
     jax.jit(call)(returns(20, 30))

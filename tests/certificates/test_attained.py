@@ -12,7 +12,7 @@ from scipy import stats
 
 from benchmarks.attained import DESIGNS
 from jaxcert import Status, certify, certify_safety_level
-from jaxcert.certificates._levels import LEVELS, attained, delta_shares, successes_at, successes_near
+from jaxcert.certificates._levels import LEVELS, delta_shares, usual_enough
 from jaxcert.numerics._coins import coins_limit
 from jaxcert.rollouts.summaries import Histogram
 
@@ -39,8 +39,7 @@ def exact_level(c: int, m: int, threshold: Fraction) -> Fraction:
 @pytest.mark.parametrize("m", [1, 4, 20, 100])
 def test_a_level_is_at_least_the_exact_one_and_close(precision, m):
     thresholds = np.asarray([-0.5, 0.0, 1e-3, 0.3, 0.5, 0.8, 0.99, 1.0, 1.5], precision)
-    enough = successes_near(jnp.asarray(m, precision), jnp.asarray(thresholds))
-    levels = attained(enough, jnp.asarray(m, precision), jnp.asarray(thresholds)[:, None])
+    enough, levels = usual_enough(np.asarray(m, precision), thresholds)
     for row, c_row, threshold in zip(np.asarray(levels), np.asarray(enough), thresholds, strict=True):
         for level, c in zip(row, c_row, strict=True):
             true = exact_level(int(c), m, Fraction(float(threshold)))
@@ -51,7 +50,7 @@ def test_a_level_is_at_least_the_exact_one_and_close(precision, m):
 def test_a_given_level_asks_for_the_successes_of_clopper_pearson():
     m, thresholds = 20, np.linspace(0.05, 0.95, 19, dtype=np.float32)
     for beta in (1e-3, 0.05, 0.4):
-        found = np.asarray(successes_at(jnp.float32(m), jnp.asarray(thresholds), jnp.float32(beta)))
+        found = usual_enough(np.float32(m), thresholds, np.float32(beta)).successes[:, 0]
         tails = stats.binom.sf(np.arange(m + 2)[:, None] - 1, m, thresholds.astype(float))
         np.testing.assert_array_equal(found, np.argmax(tails <= beta, axis=0))
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxcert import Status, certify, certify_band, certify_lower_bounds_band, certify_safety_level, certify_tail
-from jaxcert.certificates._attained_levels import GRID, attained_level
+from jaxcert import Status, certify, certify_band, certify_safety_level, certify_tail
+from jaxcert.certificates._attained_band import GRID, attained_level
+from jaxcert.certificates._attained_limits import _tried
 from jaxcert.certificates._band_levels import local_level
-from jaxcert.certificates._joint_levels import _tried
 from jaxcert.numerics._tails import limit
 from tests.certificates.test_attained import chances, data_set, drawn, exact_level, histograms
 
@@ -149,7 +149,8 @@ def test_the_levels_of_wanted_safeties_are_on_their_safe_side(precision):
     rng, m = np.random.default_rng(3), 9
     count, limits = rng.integers(0, m + 1, 30).astype(precision), np.sort(rng.uniform(0, 0.9, 31)).astype(precision)
     factors = np.asarray([0.1, 0.3, 0.7], precision)
-    c, smaller, levels = _tried(jnp.asarray(count), jnp.asarray(factors), jnp.asarray(limits))
+    count = jnp.asarray(count)
+    c, smaller, levels = _tried(count, count >= 0, jnp.asarray(factors), jnp.asarray(limits))
     reached = np.asarray(limit(c, jnp.asarray(m, precision), levels, upper=False))
     said = 0
     for place in np.ndindex(c.shape):
@@ -236,11 +237,6 @@ def test_a_value_that_is_no_success_is_a_violation_everywhere():
 def test_what_makes_no_sense_of_a_band_is_refused(change, message):
     with pytest.raises(ValueError, match=message):
         certify_band(data_set([3, 4], 4), 0.5, **{"delta": 0.05, **change})
-
-
-def test_lower_bounds_have_no_attained_levels():
-    with pytest.raises(ValueError, match="counts successes"):
-        certify_lower_bounds_band([0.5, 0.6], 0.5, delta=0.1, beta=0.1, kind="attained_levels")
 
 
 @pytest.mark.filterwarnings("ignore:.*no policy reaches that:UserWarning")

@@ -17,7 +17,6 @@ from jaxcert import (
     certify_lower_bounds,
     certify_lower_bounds_band,
 )
-from jaxcert.certificates._band import BANDS
 from jaxcert.certificates._band_levels import local_level
 from jaxcert.planning import advise
 from jaxcert.report import certificate_record, step_curve
@@ -48,22 +47,9 @@ def test_equal_local_levels_are_certificates_at_a_smaller_delta(precision, beta)
     assert found.safety.dtype == precision
 
 
-def test_dkw_is_its_formula(precision):
-    lower = np.arange(40, dtype=precision)
-    found = certify_lower_bounds_band(lower, None, delta=DELTA, beta=0.1, kind="dkw")
-    exact = np.minimum((np.arange(40) / 40 + np.sqrt(-np.log(DELTA) / 80)) / 0.9, 1)
-    assert np.all(np.asarray(found.epsilon, float) >= exact)
-    np.testing.assert_allclose(found.epsilon, exact, rtol=1e-5)
-    # Massart's constant is for delta up to 1/2.
-    large = certify_lower_bounds_band(lower, None, delta=0.9, beta=0.1, kind="dkw")
-    half = certify_lower_bounds_band(lower, None, delta=0.5, beta=0.1, kind="dkw")
-    np.testing.assert_array_equal(large.epsilon, half.epsilon)
-
-
-@pytest.mark.parametrize("kind", BANDS)
-def test_without_thresholds_it_is_the_whole_curve(kind):
+def test_without_thresholds_it_is_the_whole_curve():
     x = returns(1, (2, N, M))
-    options = {"support": SUPPORT, "delta": DELTA, "kind": kind, "bound": "hoeffding"}
+    options = {"support": SUPPORT, "delta": DELTA, "bound": "hoeffding"}
     found = certify_band(x, None, **options)
     assert found.safety.shape == found.thresholds.shape == (2, N)
     np.testing.assert_array_equal(found.thresholds, np.sort(found.lower_bounds, axis=-1))
@@ -95,29 +81,26 @@ def test_only_the_smallest_counts():
 @given(st.sampled_from([1, 3, 40]), st.floats(0.001, 0.9), st.floats(0.01, 0.8))
 def test_the_risk_rises_with_violations_and_beta_and_falls_with_delta(n, delta, beta):
     lower = np.arange(n, dtype=np.float32)
-    for kind in BANDS:
-        first = certify_lower_bounds_band(lower, None, delta=delta, beta=beta, kind=kind).epsilon
-        assert np.all(np.diff(np.asarray(first)) >= 0)
-        more = certify_lower_bounds_band(lower, None, delta=delta, beta=beta + 0.1, kind=kind).epsilon
-        assert np.all(np.asarray(more) >= np.asarray(first))
-        easier = certify_lower_bounds_band(lower, None, delta=min(1.5 * delta, 0.99), beta=beta, kind=kind).epsilon
-        assert np.all(np.asarray(easier) <= np.asarray(first))
+    first = certify_lower_bounds_band(lower, None, delta=delta, beta=beta).epsilon
+    assert np.all(np.diff(np.asarray(first)) >= 0)
+    more = certify_lower_bounds_band(lower, None, delta=delta, beta=beta + 0.1).epsilon
+    assert np.all(np.asarray(more) >= np.asarray(first))
+    easier = certify_lower_bounds_band(lower, None, delta=min(1.5 * delta, 0.99), beta=beta).epsilon
+    assert np.all(np.asarray(easier) <= np.asarray(first))
 
 
-@pytest.mark.parametrize("kind", BANDS)
-def test_a_threshold_chosen_where_the_curve_errs_most(kind):
+def test_a_threshold_chosen_where_the_curve_errs_most():
     """Performances are uniform: S(B) = 1 - B. Tasks pass wrongly with probability beta, at any height."""
     rng, repetitions, beta = np.random.default_rng(2), 3000, 0.2
     performance = rng.random((repetitions, N))
     lower = np.where(rng.random(performance.shape) < beta, 1.0, performance).astype(np.float32)
-    found = certify_lower_bounds_band(lower, None, delta=DELTA, beta=beta, kind=kind)
+    found = certify_lower_bounds_band(lower, None, delta=DELTA, beta=beta)
     excess = np.asarray(found.safety, float) - (1 - np.asarray(found.thresholds, float))
     failures = int(np.sum(np.any(excess > 0, axis=-1)))
     assert stats.binomtest(failures, repetitions, DELTA, alternative="greater").pvalue > 1e-4
     single = certify_lower_bounds(lower[0], found.thresholds[0], delta=DELTA, beta=beta)
     assert np.all(np.asarray(single.safety) >= np.asarray(found.safety[0]) - 1e-6)
-    if kind == "equal_local_levels":
-        assert failures > 0.6 * DELTA * repetitions
+    assert failures > 0.6 * DELTA * repetitions
 
 
 @pytest.mark.slow
@@ -135,12 +118,11 @@ def test_coverage_of_rollouts(bound):
 # --- how it is called -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", BANDS)
-def test_a_compiled_call_says_the_same(precision, kind):
+def test_a_compiled_call_says_the_same(precision):
     x = returns(4, (3, N, M)).astype(precision)
 
     def call(x):
-        return certify_band(x, None, support=SUPPORT, delta=DELTA, kind=kind, bound="hoeffding")
+        return certify_band(x, None, support=SUPPORT, delta=DELTA, bound="hoeffding")
 
     eager = call(x)
     other = jax.jit(jax.vmap(call))(x)
@@ -184,7 +166,7 @@ def refusals() -> dict:
     settings = {"support": SUPPORT, "delta": DELTA}
     given = {"delta": DELTA, "beta": 0.1}
     return {
-        "kind is 'none'; expected one of dkw, equal_local_levels": lambda: certify_band(
+        "kind is 'none'; expected one of equal_local_levels, attained_levels": lambda: certify_band(
             x, None, **settings, kind="none"
         ),
         "bound is 'none'": lambda: certify_band(x, None, **settings, bound="none"),
@@ -193,9 +175,6 @@ def refusals() -> dict:
         ),
         "num_smallest is 61;": lambda: certify_band(x, None, **settings, num_smallest=61),
         "num_smallest is 2.5;": lambda: certify_band(x, None, **settings, num_smallest=2.5),
-        "num_smallest is 9, which has no effect with kind 'dkw'": lambda: certify_band(
-            x, None, **settings, kind="dkw", num_smallest=9
-        ),
         "beta is 'auto'; expected a number, or None": lambda: certify_band(x, None, **settings, beta="auto"),
         "delta is 2; expected a probability": lambda: certify_band(x, None, support=SUPPORT, delta=2.0),
         r"thresholds\[1\] is nan": lambda: certify_band(x, [0.1, np.nan], **settings),
@@ -206,7 +185,6 @@ def refusals() -> dict:
         r"lower_bounds\[0\] is nan": lambda: certify_lower_bounds_band(np.full(3, np.nan), None, **given),
         "low is nan; expected a number, or -inf": lambda: certify_lower_bounds_band(lower, None, **given, low=np.nan),
         "low has shape": lambda: certify_lower_bounds_band(lower, None, **given, low=np.zeros(2)),
-        "kind is 'x'": lambda: certify_lower_bounds_band(lower, None, **given, kind="x"),
     }
 
 
@@ -230,11 +208,10 @@ def test_its_text_and_record_say_that_all_holds_together():
         advise(found, support=SUPPORT, num_rollouts=M, safety=0.99)
 
 
-@pytest.mark.parametrize("kind", BANDS)
-def test_the_curve_of_a_report_is_the_band(kind):
-    found = certify_band(returns(), None, support=SUPPORT, delta=DELTA, kind=kind)
+def test_the_curve_of_a_report_is_the_band():
+    found = certify_band(returns(), None, support=SUPPORT, delta=DELTA)
     curve = step_curve(found)
-    assert (curve.bound, curve.method, curve.simultaneous) == ("betting", kind, True)
+    assert (curve.bound, curve.method, curve.simultaneous) == ("betting", "equal_local_levels", True)
     thresholds, first = np.unique(found.thresholds, return_index=True)
     np.testing.assert_array_equal(curve.thresholds, thresholds)
     np.testing.assert_array_equal(curve.safety, np.asarray(found.safety)[first])

@@ -1,6 +1,7 @@
 """``certify(beta="auto")``: what it reports, how often it fails, on which side, and what it refuses."""
 
 import json
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -11,11 +12,10 @@ from scipy import stats
 
 import jaxcert
 from jaxcert import Status, bounds, certify, certify_lower_bounds, certify_safety_level
-from jaxcert.bounds._padding import padded_tasks
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._binomial import BINOMIAL, CHOICE
+from jaxcert.certificates._counting import best_of_levels
 from jaxcert.certificates._level_calibration import calibrated
-from jaxcert.certificates._level_choice import Levels, certify_best_level
 from jaxcert.report import certificate_record, plot_certificates, step_curve
 from jaxcert.returns.summaries import Histogram
 from jaxcert.sequential import certify_sequential
@@ -35,10 +35,10 @@ def auto(x=X, thresholds=B, **change):
 def best_of(lower, threshold=0.5, *, delta_each, delta=0.01):
     """The certificate from lower bounds [g, ..., n] at the levels of the method."""
     lower = jnp.asarray(lower)
-    levels = Levels(jnp.asarray(BETAS, lower.dtype), jnp.asarray(delta_each, lower.dtype))
-    thresholds = jnp.asarray([threshold], lower.dtype)
-    delta = jnp.asarray(delta, lower.dtype)
-    return certify_best_level("given", BINOMIAL, padded_tasks(lower), thresholds, levels, delta)
+    betas, thresholds = jnp.asarray(BETAS, lower.dtype), jnp.asarray([threshold], lower.dtype)
+    levels = jnp.asarray(delta_each, lower.dtype), jnp.asarray(delta, lower.dtype)
+    fields = best_of_levels(BINOMIAL, lower, lower.shape[-1], thresholds, betas, *levels, None)
+    return SimpleNamespace(**fields, thresholds=thresholds)
 
 
 # --- what it reports ----------------------------------------------------------------------------------------------

@@ -150,9 +150,13 @@ def of_every_kind() -> dict:
     }
 
 
+# The upper end of an interval would be lost, and an estimate is no certificate.
+_NOT_SHIFTED = {"IntervalCertificate", "PlugInEstimate"}
+
+
 def test_each_kind_keeps_what_it_says_of_its_tasks():
     kinds = of_every_kind()
-    assert {kind.__name__ for kind in [Certificate, *Certificate.__subclasses__()] if kind._shifts} == set(kinds)
+    assert {kind.__name__ for kind in [Certificate, *Certificate.__subclasses__()]} - _NOT_SHIFTED == set(kinds)
     for name, (before, start, source, quantity) in kinds.items():
         assert type(before).__name__ == name
         text = str(certify_shift(before, **TV))

@@ -113,13 +113,8 @@ def test_the_way_of_the_returns_is_short_and_no_argument_is_read_twice():
             jaxcert.certify(returns, [400.0, 500.0], support=(0.0, 1000.0), delta=0.01)
     finally:
         sys.setprofile(None)
-    # One of them, from prepared returns on, is shared with comparisons of policies, one is for bounds that make a
-    # certificate together, and one file pads.
-    assert len(seen) <= 27  # two of them for returns that may be pairs
-    assert (
-        len({file for file, _ in seen}) <= 11
-    )  # doors and checks have files of their own; the defaults, too, are those of the type of the returns
+    assert len(seen) <= 23
+    assert len({file for file, _ in seen}) <= 9
     # Returns, two ends of the support, delta, beta and thresholds.
     assert calls["require_real"] == 6
-    assert calls["convert"] == 1
-    assert calls["cast"] == 5
+    assert calls["convert_host"] == 6

@@ -18,7 +18,7 @@ from jaxcert.certificates._soft import BETS, default_alpha, evidence, least_evid
 from jaxcert.numerics import _elementary
 from jaxcert.numerics._rounding import cast_host
 from jaxcert.report import step_curve
-from jaxcert.returns._prepared import Prepared
+from jaxcert.returns._sample import numbers_as_sample
 from jaxcert.rollouts.summaries import Histogram, Moments
 from jaxcert.sweep import Grid
 
@@ -54,7 +54,9 @@ def random_inputs(support: tuple[float, float], precision: str, size: int) -> tu
     return x, cast_host(low + (high - low) * level.astype(dtype), dtype, "up")
 
 
-_pairs = jax.jit(jax.vmap(lambda x, low, high, b: evidence(Prepared(x, low, high, None), b)[0][0], (0, None, None, 0)))
+_pairs = jax.jit(
+    jax.vmap(lambda x, low, high, b: evidence(numbers_as_sample(x, low, high), b)[0][0], (0, None, None, 0))
+)
 
 
 @pytest.mark.parametrize("support", SUPPORTS)
@@ -116,7 +118,7 @@ def test_each_rounding_between_evidence_and_risk_is_on_the_safe_side(precision):
 
     def steps(wealth, alpha):
         share, low = shares(wealth, alpha, least)
-        bound = evaluate(BETTING, share, delta, low, jnp.ones_like(low), None)
+        bound = evaluate(BETTING, numbers_as_sample(share, low, jnp.ones_like(low)), delta)
         return share, low, bound, soft_epsilon(wealth[:, None], alpha, delta, least)[0]
 
     found = [np.asarray(value) for value in jax.jit(jax.vmap(steps))(jnp.asarray(wealth), jnp.asarray(alphas))]
@@ -139,7 +141,7 @@ def test_moved_quotients_and_functions_stay_on_the_safe_side(monkeypatch):
         for sign in (1, -1):
             target = f"jaxcert.certificates._soft.{name}"
             monkeypatch.setattr(target, lambda *a, original=original, f=1 + sign * error: original(*a) * f)
-            prepared = Prepared(jnp.asarray(x), jnp.float32(0), jnp.float32(1), None)
+            prepared = numbers_as_sample(jnp.asarray(x), jnp.float32(0), jnp.float32(1))
             found = np.asarray(evidence(prepared, jnp.float32([0.6]))[0])[:, 0]
             assert all(Fraction(float(f)) <= truth for f, truth in zip(found, exact, strict=True))
         monkeypatch.setattr(f"jaxcert.certificates._soft.{name}", original)

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import jaxcert
 from jaxcert import Status, certify, certify_improvement, certify_mean_difference, certify_ranking
-from jaxcert.bounds._pairs import paired_differences, prepare_both
+from jaxcert.returns._differences import differences_of, policies_of
+from jaxcert.returns._sample import Needs
 from jaxcert.rollouts.summaries import Histogram
 
 GOOD = {"support": (0.0, 1000.0), "delta": 0.01}
@@ -69,20 +70,25 @@ def test_a_mean_difference_is_never_above_the_exact_one_and_close(precision):
         assert gap <= 4e-5 * arb(width) or high < 1e-20
 
 
+_NEEDS = Needs("a difference", width=True)
+
+
+def _differences(a, b, support, where_a, where_b):
+    return differences_of(_NEEDS, policies_of(_NEEDS, a, b, support, where_a, where_b, True), True)
+
+
 @pytest.mark.parametrize("masked", [False, True])
 def test_paired_differences_are_rounded_down_and_close(masked, precision):
     for a, b, low, high, mask_a, mask_b in inputs(precision, 6, 6):
-        found = paired_differences(
-            prepare_both(a, b, (low, high), *((mask_a, mask_b) if masked else (None, None)), True)
-        )
+        found = _differences(a, b, (low, high), *((mask_a, mask_b) if masked else (None, None)))
         last = float(np.spacing(max(abs(low), abs(high))))
         assert rational(found.low) <= rational(low) - rational(high)
         assert rational(found.high) == -rational(found.low)
-        for x, y, value in zip(*(np.ravel(v).tolist() for v in (a, b, found.returns)), strict=True):
+        for x, y, value in zip(*(np.ravel(v).tolist() for v in (a, b, found.values[: len(a), :6])), strict=True):
             gap = rational(x) - rational(y) - rational(value)
             assert 0 <= gap <= rational(2 * last)
         assert (found.where is None) != masked
-        assert not masked or np.array_equal(found.where, mask_a & mask_b)
+        assert not masked or np.array_equal(found.where[: len(a), :6], mask_a & mask_b)
 
 
 def test_side_by_side_never_above_the_exact_bound_and_close(precision):
@@ -103,8 +109,8 @@ def test_side_by_side_never_above_the_exact_bound_and_close(precision):
 
 def test_integers_are_compared_exactly():
     a, b = RNG.integers(0, 1000, (2, N, 7)).astype(np.float32)
-    found = paired_differences(prepare_both(a, b, (0, 1000), None, None, True))
-    np.testing.assert_array_equal(found.returns, a - b)
+    found = _differences(a, b, (0, 1000), None, None)
+    np.testing.assert_array_equal(found.values[:N, :7], a - b)
 
 
 @pytest.mark.slow
@@ -220,9 +226,10 @@ def test_types_of_both_policies_may_differ(x64):
 
 def test_in_single_precision_the_second_policy_is_rounded_up():
     with x64_context(False):
-        both = prepare_both(np.full((3, 2), 0.1), np.full((3, 2), 0.1), (0.0, 1.0), None, None, True)
-        assert float(both.a.returns[0, 0]) < 0.1 < float(both.b.returns[0, 0])
-        assert np.all(np.asarray(paired_differences(both).returns) < 0)
+        x = np.full((3, 2), 0.1)
+        both = policies_of(_NEEDS, x, x, (0.0, 1.0), None, None, True)
+        assert float(both.a.values[0, 0]) < 0.1 < float(both.b.values[0, 0])
+        assert np.all(np.asarray(differences_of(_NEEDS, both, True).values[:3, :2]) < 0)
 
 
 @pytest.mark.slow

@@ -45,7 +45,6 @@ def test_a_certificate_never_replaces_the_policy(tmp_path, policy):
     [
         ('out = "r.npz"', "[data] returns and [run] out name the same file"),
         ('out = "s.csv"', "CONFIG and [run] out name the same file"),
-        ('out = "t.csv"\ncheckpoint = "t.csv"', "[run] out and [run] checkpoint name the same file"),
     ],
 )
 def test_a_sweep_never_replaces_what_it_reads(tmp_path, run, words):

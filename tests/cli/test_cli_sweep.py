@@ -1,9 +1,5 @@
 """`jaxcert sweep`: configuration, table, resumption, against the library."""
 
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +27,6 @@ budgets = [[12, 10], [6, 5]]
 
 [run]
 out = "sweep.parquet"
-checkpoint = "chunks"
 max_bytes = 12000
 """
 GRID = Grid(
@@ -81,29 +76,15 @@ def test_a_dry_run_computes_and_writes_nothing(folder):
     status, out, err = command("sweep", folder / "sweep.toml", "--dry-run")
     assert (status, err) == (0, "")
     assert "224 certificates" in out
-    assert "chunks, at most" in out
-    assert not (folder / "chunks").exists()
     assert not (folder / "sweep.parquet").exists()
 
 
-def test_resume(folder):
-    assert command("sweep", folder / "sweep.toml").status == 0
-    assert "exists; expected a new file" in refused("sweep", folder / "sweep.toml")
-    assert "ask to resume it" in refused("sweep", folder / "sweep.toml", "--force")
-    min((folder / "chunks").glob("*.npz")).unlink()
-    (folder / "sweep.parquet").unlink()
-    assert command("sweep", folder / "sweep.toml", "--resume").status == 0
-    check_table(folder / "sweep.parquet")
+def test_a_table_is_replaced_only_when_asked(folder):
     (folder / "sweep.parquet").write_text("another's")
-    assert "exists; expected a new file" in refused("sweep", folder / "sweep.toml", "--resume")
+    assert "exists; expected a new file" in refused("sweep", folder / "sweep.toml")
     assert (folder / "sweep.parquet").read_text() == "another's"
-    assert command("sweep", folder / "sweep.toml", "--resume", "--force").status == 0
+    assert command("sweep", folder / "sweep.toml", "--force").status == 0
     check_table(folder / "sweep.parquet")
-    (folder / "sweep.parquet").unlink()
-    np.savez(folder / "seed1.npz", returns=RETURNS[1] / 2)
-    assert "was computed from other returns" in refused("sweep", folder / "sweep.toml", "--resume")
-    other = changed(folder, "deltas = [0.1]", "deltas = [0.2]")
-    assert "has deltas = [0.1], this one [0.2]" in refused("sweep", other, "--resume")
 
 
 def test_missing_rollouts_are_told_of_and_refused_if_strict(folder):
@@ -153,7 +134,8 @@ def test_files_of_different_lengths_are_masked(folder):
         ("num = 7", "num = 10_000_000_000", "[grid] thresholds num is 10000000000; expected at most"),
         (", num = 7", "", "[grid] thresholds num is missing"),
         ("[6, 5]", "[inf, 5]", "budgets of the grid holds [inf, 5]; expected pairs"),
-        ("max_bytes = 12000", "max_bytes = 10", "max_bytes is 10; expected at least"),
+        ("max_bytes = 12000", "max_bytes = 0", "max_bytes is 0; expected a whole number of at least 1"),
+        ("max_bytes = 12000", 'checkpoint = "c"', "[run] checkpoint is unknown; expected out, max_bytes"),
         ("max_bytes = 12000", "max_bytes = 1.5", "[run] max_bytes is 1.5"),
         ('out = "sweep.parquet"', 'out = "sweep.xlsx"', "suffix '.xlsx', expected one of .parquet, .csv"),
         ('out = "sweep.parquet"', 'out = "none/sweep.csv"', "does not exist"),
@@ -166,33 +148,8 @@ def test_bad_configurations(folder, old, new, words):
     assert not (folder / "sweep.parquet").exists()
 
 
-def test_resume_without_a_checkpoint(folder):
-    path = changed(folder, 'checkpoint = "chunks"', "")
-    assert "--resume needs [run] checkpoint" in refused("sweep", path, "--resume")
-
-
 def test_no_configuration(tmp_path):
     assert "no such file" in refused("sweep", tmp_path / "none.toml")
     assert "is a directory" in refused("sweep", tmp_path)
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
     assert "is not TOML" in refused("sweep", tmp_path / "binary.toml")
-
-
-def test_an_interrupted_process_goes_on(folder):
-    """A real Ctrl-C in the middle: status 130, one line, finished chunks kept, and --resume ends the work."""
-    config = changed(folder, "max_bytes = 12000", "max_bytes = 9600")
-    arguments = [sys.executable, "-m", "jaxcert", "sweep", str(config)]
-    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 120
-    while not list((folder / "chunks").glob("*.npz")):
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=120)
-    if process.returncode:  # else it was done before the signal came
-        assert process.returncode == 130
-        assert err.strip().splitlines()[-1] == "error: interrupted"
-    if not (folder / "sweep.parquet").exists():
-        assert command("sweep", config, "--resume").status == 0
-    check_table(folder / "sweep.parquet")

@@ -90,14 +90,11 @@ def test_sweep(tmp_path, meanwhile):
     config, out = tmp_path / "s.toml", tmp_path / "s.csv"
     config.write_text(
         '[data]\nreturns = "r.npz"\nsupport = [0, 1]\n[grid]\nthresholds = [0.5]\nbounds = ["hoeffding"]\n'
-        f'[run]\nout = "{out.name}"\ncheckpoint = "chunks"\n'
+        f'[run]\nout = "{out.name}"\n'
     )
     meanwhile(_sweep_command, "sweep", out)
     (table,) = check_taken(refused("sweep", config), out)
     assert len(table.read_text().splitlines()) == 2
-    out.unlink()
-    table.unlink()
-    check_taken(refused("sweep", config, "--resume"), out)
 
 
 def test_render(tmp_path, meanwhile, monkeypatch):

@@ -18,6 +18,7 @@ from jaxcert import numerics
 from jaxcert.bounds._evaluate import evaluate
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.numerics import _elementary
+from jaxcert.returns._sample import numbers_as_sample
 from jaxcert.rollouts.summaries import Moments
 
 pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="moves the exact operations of a CPU")
@@ -109,7 +110,7 @@ def test_bounds(name):
     beta = np.array([case.arguments[3] for case in cases], np.float32)
 
     def lower(x, beta, low, high, counted):
-        return evaluate(BOUNDS[name], x, beta, low, high, counted)
+        return evaluate(BOUNDS[name], numbers_as_sample(x, low, high, counted), beta)
 
     def margins(values: np.ndarray) -> np.ndarray:
         pairs = zip((case.exact for case in cases), values.tolist(), strict=True)

@@ -346,17 +346,3 @@ def test_a_page_of_very_many_tasks_and_thresholds_is_short(tmp_path, monkeypatch
     assert shown == pytest.approx([0.1, 0.7 / 3, 2.3 / 3, 0.9], abs=1e-6)
     assert "2 more in the table below" in text
     assert "20 of 40 tasks, from the worst" in text
-
-
-def test_bands_are_the_tighter_ones_unless_there_are_very_many_tasks(tmp_path, certificate, monkeypatch):
-    kinds, band = [], _report_tables.certify_lower_bounds_band
-
-    def certified(*arguments, kind, **settings):
-        kinds.append(kind)
-        return band(*arguments, kind=kind, **settings)
-
-    monkeypatch.setattr(_report_tables, "certify_lower_bounds_band", certified)
-    write(tmp_path, certificate)
-    monkeypatch.setattr(_report_tables, "_MOST_EQUAL", 39)
-    write(tmp_path, certificate)
-    assert kinds == ["equal_local_levels", "dkw"]

@@ -12,6 +12,7 @@ from jaxcert.certificates import _certify_anytime
 from jaxcert.certificates._anytime_counts import counted_as_stated
 from jaxcert.certificates._certify_anytime import certify_in_order
 from jaxcert.report import certificate_record, read_returns, step_curve, verify, write_certificates
+from jaxcert.returns._sample import sample_of_numbers
 
 ROUNDING = 32 * 2.0**-24
 SURE = np.isin(np.arange(9), [2, 6])
@@ -22,7 +23,7 @@ def of(violated):
     """The certificate of nine tasks with these violations."""
     bounds = np.where(np.isin(np.arange(9), violated), 0.0, 1.0)
     levels = {"beta": jnp.float32(0.05), "delta": jnp.float32(0.1), "prior": (jnp.float32(1), jnp.float32(1))}
-    return certify_in_order("betting", jnp.asarray(bounds, jnp.float32), jnp.array([0.5], jnp.float32), **levels)
+    return certify_in_order("betting", sample_of_numbers(bounds.astype("f")), np.array([0.5], "f"), **levels)
 
 
 @pytest.mark.parametrize("below", range(5))

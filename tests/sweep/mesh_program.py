@@ -67,7 +67,6 @@ def on_devices() -> None:
     refused("splits num_tasks = 22 into 8 parts", lambda: sweep(odd, Grid(0.5), support=(0, 1), sharding=sharding))
     across = NamedSharding(mesh, P(None, None, "tasks"))
     refused("splits the rollouts", lambda: sweep(X, GRID, support=(0, 1), sharding=across))
-    refused("expected one of the two", lambda: sweep(X, GRID, support=(0, 1), sharding=sharding, checkpoint="nowhere"))
 
 
 def in_process(address: str, rank: int, patience: int) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from jax.sharding import NamedSharding, PartitionSpec
 
-from jaxcert.sweep import Grid, _mesh, sweep
+from jaxcert.sweep import Grid, _slices, sweep
 
 X = np.random.default_rng(0).beta(4, 2, (2, 6, 16)).astype(np.float32)
 MASK = np.arange(16) < np.random.default_rng(1).integers(2, 17, (2, 6, 1))
@@ -59,7 +59,7 @@ def test_host_values_are_rounded_down_on_their_way_to_a_mesh(kind):
     grid = Grid([edge], bounds="hoeffding", betas=0.5)
     spread, plain = (sweep(x, grid, support=(-1, 2), sharding=s) for s in (sharding, None))
     np.testing.assert_array_equal(spread.num_violations, plain.num_violations)
-    placed = _mesh._place(np.asarray(x), sharding, np.dtype(np.float32))
+    placed = _slices._place(np.asarray(x), sharding, np.dtype(np.float32))
     assert placed.dtype == np.float32
     assert np.all(np.asarray(placed, np.float64) <= np.asarray(x, np.float64))
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from jaxcert._extras import import_extra
 from jaxcert.certificates import Certificate, ceil_figures, certify_lower_bounds_band, confidence
+from jaxcert.certificates._arguments import AUTO
 from jaxcert.certificates._figures import level_figures
-from jaxcert.certificates._level_choice import AUTO
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import COUNTING, METHODS, counts_bounds
 from jaxcert.questions._answers import texts_of
@@ -30,8 +30,6 @@ _SIZE = (4.6, 3.1)
 _MOST_POINTS = 1000
 # Requested points: more would hide the curve.
 _MOST_REQUESTED = 20
-# Tasks for which the tighter band takes seconds; both are close together there.
-_MOST_EQUAL = 10_000
 # Text stays text, which can be searched and read aloud; identifiers are the same in every run.
 _SVG = {"svg.fonttype": "none", "svg.hashsalt": "jaxcert", "font.size": 9, "font.family": "sans-serif"}
 TOGETHER = "all thresholds at once"
@@ -52,7 +50,6 @@ def curves(certificate: Certificate, question: Question, low: float) -> dict[str
     found = {TOGETHER if curve.simultaneous else alone(question): curve}
     if _has_band(certificate):
         settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "low": low}
-        settings["kind"] = "equal_local_levels" if certificate.num_tasks <= _MOST_EQUAL else "dkw"
         bounds, levels = certificate.lower_bounds, np.asarray(curve.thresholds)
         found[TOGETHER] = certify_lower_bounds_band(bounds, levels, **settings)
     return found

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete, is_count, kept_readable
-from jaxcert.numerics._rounding import cast
-from jaxcert.returns._checks import check_values, possible, refutes
-from jaxcert.returns._prepared import split_support, to_device
+from jaxcert.numerics._rounding import cast, convert
+from jaxcert.returns._checks import check_returns, checked_shapes, possible, refutes
+from jaxcert.returns._prepared import returns_dtype, split_support
 
 
 class Batch(NamedTuple):
@@ -72,13 +72,12 @@ def read_batch(
     low: jax.Array, high: jax.Array, tasks: tuple[int, ...], returns: Any, where: Any, validate: bool
 ) -> Batch:
     """The batch; raises for impossible returns if they are concrete, otherwise their task becomes invalid."""
-    x, *_, where = to_device(returns, low, high, where)
+    x, where = checked_shapes(returns, where, of_tasks=False)
     if x.shape[:-1] != tasks:
         raise ValueError(f"returns have shape {x.shape}; expected {(*tasks, 'm')}, m new rollouts of each task")
     if validate:
-        values = returns if isinstance(returns, jax.Array) else np.asarray(returns)
-        check_values(values, low, high, where, binary=False, some_per_task=False)
-    x = cast(x, low.dtype, "down")
+        check_returns(x, low, high, where, binary=False, some_per_task=False)
+    x = cast(convert(x, returns_dtype(x), "down"), low.dtype, "down")
     inside = possible(x, low, high, False)
     counted = inside if where is None else inside & where
     outside = refutes(x, low, high, False)

@@ -1,0 +1,176 @@
+"""The band of successes: the levels that numbers of successes attain, at all thresholds together."""
+
+import functools
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
+from jaxcert.certificates._answer import answer, padded_rows
+from jaxcert.certificates._arguments import divided, is_auto
+from jaxcert.certificates._attained import ATTAINED, any_invalid, count_at, counted, least_risk, limits_of, lower_bounds
+from jaxcert.certificates._band import BandCertificate, last_count, only_smallest
+from jaxcert.certificates._band_levels import local_level
+from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._certificate import quantity_of
+from jaxcert.certificates._counting import fields_of_solution
+from jaxcert.certificates._levels import (
+    LEVELS,
+    Enough,
+    at_the_ends,
+    by_coins,
+    known_enough,
+    near,
+    risks_at_levels,
+    with_level,
+)
+from jaxcert.certificates._method import Solution
+from jaxcert.certificates._solve import solve, table_of
+from jaxcert.numerics._batches import in_front
+from jaxcert.returns._sample import Sample, placed
+
+ATTAINED_LEVELS = "attained_levels"
+# The thresholds of a whole curve, and of quantiles and means of the worst tasks.
+GRID = np.arange(1, 200) / 200
+# With few rollouts all c are tried; with more, for each threshold the c at so many normal quantiles; and with unequal
+# numbers of rollouts so many families of c, each with an equal share of delta.
+NUM_NUMBERS = 16
+_TAIL: Any = BINOMIAL.tail
+
+Best = tuple[jax.Array, Solution, jax.Array]
+
+
+def check_settings(bound: str, beta: Any) -> None:
+    """Raise ValueError for a bound or a level that the band of successes does not use."""
+    if bound != CLOPPER_PEARSON.name:
+        raise ValueError(f"bound is {bound!r}, which has no effect with kind 'attained_levels'; it has its own")
+    if not (beta is None or is_auto(beta)):
+        raise ValueError(f"beta is {beta!r}; kind 'attained_levels' takes every level, expected None")
+
+
+def attained_level(delta: Any, num_tasks: int, num_rollouts: int, num_smallest: int | None, dtype: np.dtype) -> Any:
+    """Eta for all numbers of successes together, rounded down: delta / m, or equal local levels' eta if larger."""
+    last = last_count(num_smallest, num_tasks)
+
+    def exact(known: float) -> float:
+        return max(math.nextafter(known / num_rollouts, 0.0), local_level(num_tasks, known, last))
+
+    return divided(delta, dtype, min(num_rollouts, last + 1), exact)
+
+
+def level_of_successes(sample: Sample, delta: Any, num_smallest: int | None) -> Any:
+    """Eta for these returns.
+
+    Raises:
+        ValueError: for a number of smallest counts where tasks may have different numbers of rollouts.
+    """
+    n = int(sample.num_tasks)
+    last_count(num_smallest, n)
+    if sample.is_full:
+        return attained_level(delta, n, int(sample.num_rollouts), num_smallest, sample.dtype)
+    if num_smallest is not None:
+        raise ValueError(f"num_smallest is {num_smallest}, which has no effect where rollouts are masked or summed up")
+    return divided(delta, sample.dtype, NUM_NUMBERS, lambda known: known / NUM_NUMBERS * (1 - 2.0**-50))
+
+
+def band_of_successes(
+    sample: Sample, thresholds: Any, delta: Any, level: Any, num_smallest: int | None
+) -> BandCertificate:
+    """From returns of 0 and 1 and thresholds [t], or ``GRID``, to a certificate [..., t]."""
+    thresholds = GRID.astype(sample.dtype) if thresholds is None else thresholds
+    n, rows = int(sample.num_tasks), padded_rows(thresholds, sample)
+    shown, m = np.asarray(LEVELS[0], sample.dtype), sample.num_rollouts.astype(sample.dtype)
+    enough = numbers_tried(m, rows) if sample.is_full else None
+    table = table_of(_TAIL, n, sample.tasks[-1], level)
+    arguments = sample, rows, enough, delta, level, shown, limits_of(sample, shown), table
+    fields = _band(num_smallest, *placed(arguments)) | {"thresholds": rows, "delta": delta, "level": level}
+    fields |= {"low": sample.low} | ({"num_rollouts": m} if sample.is_full else {})
+    settings = {"num_tasks": n, "bound": CLOPPER_PEARSON.name, "quantity": quantity_of(CLOPPER_PEARSON.name)}
+    settings |= {"method": ATTAINED_LEVELS, "simultaneous": True, "num_smallest": num_smallest}
+    return answer(BandCertificate, fields, {"task": n, "threshold": len(thresholds)}, **settings)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _band(num_smallest: int | None, sample: Sample, thresholds, enough, delta, level, shown, limits, table) -> dict:
+    found, n = counted(sample), sample.num_tasks
+    if enough is not None:
+        best = _with_equal(found.successes, n, enough, level, table)
+    else:
+        best = _with_coins(*found, thresholds, delta, in_front(found.successes, n))
+    violations, solution, beta = best
+    bad_task = any_invalid(found.successes, n)
+    fields = fields_of_solution(ATTAINED, violations, solution, thresholds, beta, level, n, bad_task)
+    if num_smallest is not None:
+        fields |= only_smallest(fields, num_smallest)
+    lower = lower_bounds(found, sample, shown, limits)
+    return {**fields, "beta": beta, "lower_bounds": lower, "num_successes": found.successes, "num_rollouts": found[1]}
+
+
+def curve_of(band: BandCertificate) -> tuple[Any, Any]:
+    """``GRID`` [g] and the certified risks there, [..., g]."""
+    count, level = np.asarray(band.num_successes), np.asarray(band.level)
+    grid, n, m = GRID.astype(level.dtype), band.num_tasks, np.asarray(band.num_rollouts)
+    enough = numbers_tried(m, grid) if m.ndim < count.ndim else None
+    table = table_of(_TAIL, n, n, level)
+    arguments = count, band.num_rollouts, grid, enough, band.delta, level, table
+    return placed(grid), _curve(band.num_smallest, *placed(arguments))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _curve(num_smallest: int | None, count, num_rollouts, grid, enough, delta, level, table) -> jax.Array:
+    if enough is None:
+        return _with_coins(count, num_rollouts, grid, delta, jnp.ones(count.shape, bool))[1].epsilon
+    violations, solution, _ = _with_equal(count, count.shape[-1], enough, level, table)
+    return jnp.where(violations >= (count.shape[-1] if num_smallest is None else num_smallest), 1.0, solution.epsilon)
+
+
+# --- as many rollouts in every task -------------------------------------------------------------------------------
+
+
+@jax.jit
+def _tried(num_rollouts: jax.Array, thresholds: jax.Array, place: jax.Array) -> Enough:
+    """The c that is tried at one of 16 places: each of few, or near a normal quantile."""
+    m, thresholds, place = jnp.broadcast_arrays(num_rollouts, thresholds, place)
+    every = at_the_ends(jnp.minimum(place + 1, m), m, thresholds)
+    quantile = jnp.asarray(2.5, m.dtype) - jnp.asarray(0.3, m.dtype) * place
+    return with_level(jnp.where(m <= NUM_NUMBERS, every, near(m, thresholds, quantile).successes), m, thresholds)
+
+
+def numbers_tried(num_rollouts: Any, thresholds: Any) -> Enough:
+    """The c that are tried at each threshold, [t, 16]."""
+    return known_enough(_tried, num_rollouts, thresholds[:, None], np.arange(NUM_NUMBERS, dtype=thresholds.dtype))
+
+
+def _with_equal(count: jax.Array, n: Any, enough: Enough, level: jax.Array, table: Any) -> Best:
+    violations = count_at(count, enough.successes, n)
+    beta = jnp.broadcast_to(enough.level, violations.shape)
+    risk = solve(_TAIL, violations, n, beta, level, table, size=count.shape[-1]).epsilon
+    return least_risk(violations, risk, beta, n)
+
+
+# --- masks and summaries ------------------------------------------------------------------------------------------
+
+
+def _with_coins(count: jax.Array, num_rollouts: jax.Array, thresholds: jax.Array, delta, there: jax.Array) -> Best:
+    """Each task has its own c in each of a few families."""
+
+    def of_family(num_rollouts: jax.Array, thresholds: jax.Array) -> tuple[Enough, jax.Array]:
+        m, b = num_rollouts[..., None], thresholds[..., None]
+        enough, parts = families(num_rollouts)
+        return with_level(at_the_ends(enough, m, b), m, b), parts
+
+    # A share of an invalid delta might be a valid one.
+    whole = jnp.where((delta > 0) & (delta < 1), delta, jnp.nan)
+    violations, epsilon, level = risks_at_levels(count, num_rollouts, thresholds, of_family, whole, by_coins, there)
+    return least_risk(violations, epsilon, level, jnp.sum(there, axis=-1, keepdims=True, dtype=jnp.int32))
+
+
+def families(num_rollouts: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """c of each task and family [..., n, 16], and the share of delta of each family [..., 16]."""
+    m = jnp.broadcast_to(num_rollouts[..., None], (*num_rollouts.shape, NUM_NUMBERS))
+    place = (jax.lax.broadcasted_iota(m.dtype, m.shape, m.ndim - 1) + 1) / NUM_NUMBERS
+    parts = jnp.full((*num_rollouts.shape[:-1], NUM_NUMBERS), 1 / NUM_NUMBERS, num_rollouts.dtype)
+    return jnp.ceil(place * m), parts

@@ -1,0 +1,252 @@
+r"""The success probability certified on a given share of new tasks: the best of a few tolerance limits.
+
+.. math:: \hat B = \max_g L^{(\beta_g)}_{(k_g + 1)}, \qquad
+          \frac{U(k_g; n, \delta_g)}{1 - \beta_g} \le 1 - s, \quad \sum_g \delta_g \le \delta
+
+with Clopper-Pearson bounds L at level beta_g in increasing order. k_g and beta_g follow from m, n, delta and the wanted
+safety s alone: k_g is the largest that a usual level allows, and beta_g the largest that allows k_g. At the number of
+successes that decides, a Clopper-Pearson bound attains its level, so that nothing is left to gain from attained levels.
+For several safeties together, and few rollouts, all numbers of successes are tried at once, at the levels of the band.
+"""
+
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert.bounds._bound import Ends, finish
+from jaxcert.certificates._attained import Successes, any_invalid, counted, limits_of, lower_bounds
+from jaxcert.certificates._attained_band import NUM_NUMBERS, families
+from jaxcert.certificates._binomial import BINOMIAL, inflate
+from jaxcert.certificates._figures import Status
+from jaxcert.certificates._levels import LEVELS, delta_shares, together, too_few, with_level
+from jaxcert.certificates._solve import solve_every, table_of
+from jaxcert.numerics._batches import in_front
+from jaxcert.numerics._coins import coins_suffice
+from jaxcert.numerics._elementary import quotient
+from jaxcert.numerics._rounding import complement_down, complement_up, next_down, unit_roundoff
+from jaxcert.numerics._tails import limit
+from jaxcert.returns._sample import Sample, placed
+
+# Up to so many successes or failures per task, even one safety alone gains most from all numbers of successes together.
+FEW = 6
+_TAIL: Any = BINOMIAL.tail
+
+
+class Allowed(NamedTuple):
+    """For each wanted safety and each level, [t, levels]: beta, and how many k, counted from 0, are allowed."""
+
+    betas: jax.Array
+    num_allowed: jax.Array
+
+
+def limits_each(sample: Sample, wanted: Any, delta: Any) -> dict[str, Any]:
+    """The fields of certificates at wanted safeties [t], each on its own, with a beta for each, [..., t]."""
+    deltas = deltas_of_levels(sample.num_rollouts, delta)
+    table = table_of(_TAIL, int(sample.num_tasks), sample.tasks[-1], deltas)
+    shown = np.asarray(LEVELS[0], sample.dtype)
+    arguments = sample, wanted, delta, deltas, table, shown, limits_of(sample, shown)
+    return _each(*placed(arguments)) | {"delta": delta}
+
+
+def deltas_of_levels(num_rollouts: Any, delta: Any) -> Any:
+    """The delta of each of the usual levels, from the most rollouts of a task."""
+    shares = [np.asarray(part).astype(delta.dtype) for part in delta_shares(np.asarray(num_rollouts, delta.dtype))]
+    parts = np.stack(shares) if isinstance(num_rollouts, np.generic | np.ndarray) else jnp.stack(shares)
+    return delta * parts * delta.dtype.type(1 - 8 * unit_roundoff(delta.dtype))
+
+
+def usual_limits(num_tasks: int, num_rollouts: Any, wanted: Any, delta: Any) -> Allowed:
+    """What is allowed for wanted safeties [t], a function of n, the most rollouts of a task, delta and s alone."""
+    deltas = deltas_of_levels(np.asarray(num_rollouts), np.asarray(delta))
+    n, table = np.asarray(num_tasks, np.int32), table_of(_TAIL, num_tasks, num_tasks, deltas)
+    return _usual(num_tasks, *placed((n, wanted, deltas, table)))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _usual(size: int, n, wanted, deltas, table) -> Allowed:
+    """From risks [levels, k] and safeties [t] to betas and numbers of allowed k, [t, levels]."""
+    risks = _risks(size, n, deltas, table)
+    u = unit_roundoff(risks.dtype)
+    # Smaller by as much as the rounding of epsilon may need; [t, levels, n], falling with k.
+    inflated = risks[None, :, :size] * (1 + 16 * u)
+    largest = next_down(1 - inflated / complement_down(wanted)[:, None, None], 2)
+    usual = jnp.asarray(LEVELS, risks.dtype)[None, :, None]
+    count = jnp.maximum(jnp.sum((largest >= usual) & in_front(largest, n), axis=-1), 1)
+    beta = jnp.take_along_axis(largest, count[..., None] - 1, axis=-1)[..., 0]
+    valid = (beta > 0) & (beta < 1)
+    risk = jnp.take_along_axis(jnp.broadcast_to(risks, (*count.shape, risks.shape[-1])), count[..., None] - 1, axis=-1)
+    enough = complement_down(inflate(risk[..., 0], jnp.where(valid, beta, 0.5))) >= wanted[:, None]
+    return Allowed(jnp.where(valid, beta, 0.5), jnp.where(valid & enough, count, 0))
+
+
+def _risks(size: int, n: Any, deltas: jax.Array, table: Any) -> jax.Array:
+    """U for k = 0, ..., size at each delta, [deltas, size + 1]."""
+    if table is not None:
+        return jnp.asarray(table)
+    every = [solve_every(_TAIL, n, jnp.zeros_like(delta), delta, size=size).epsilon for delta in deltas]
+    return jnp.stack(every)
+
+
+@jax.jit
+def _each(sample: Sample, wanted, delta, deltas, table, shown, limits) -> dict[str, jax.Array]:
+    """The (k + 1)-th smallest of the lower bounds at each level, at the level where it is largest."""
+    found, n = counted(sample), sample.num_tasks
+    betas, allowed = _usual(found.successes.shape[-1], n, wanted, deltas, table)
+    there = in_front(found.successes, n)
+    of_level = _of_counts if sample.is_full else _of_bounds
+    reached, violations = of_level(found, there, jnp.maximum(allowed - 1, 0), betas)
+    reached = jnp.where(allowed > 0, reached, -jnp.inf)
+    level = jnp.argmax(reached, axis=-1)[..., None]
+    reached, violations, beta = (
+        jnp.take_along_axis(jnp.broadcast_to(each, reached.shape), level, axis=-1)[..., 0]
+        for each in (reached, violations, betas)
+    )
+    fields = _fields(sample, found, reached, beta, violations, wanted, delta)
+    return fields | {"lower_bounds": lower_bounds(found, sample, shown, limits)}
+
+
+def _of_counts(found: Successes, there: jax.Array, place: jax.Array, betas: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Lower bounds at places [t, levels] in the order of the tasks, [..., t, levels], and how many are smaller.
+
+    With as many rollouts in every task, bounds are in the order of the successes.
+    """
+    ordered = jnp.sort(jnp.where(there, found.successes, jnp.inf), axis=-1)
+    count = jnp.take(ordered, place, axis=-1)
+    m = jnp.max(found.num_rollouts, axis=-1)[..., None, None]
+    lower = limit(jnp.maximum(count, 0), jnp.broadcast_to(m, count.shape), betas, upper=False)
+    smaller = jnp.sum(ordered[..., None, None, :] < count[..., None], axis=-1, dtype=jnp.int32)
+    return jnp.where(count >= 0, finish(lower, Ends(jnp.zeros_like(m), count >= 0)), -jnp.inf), smaller
+
+
+def _of_bounds(found: Successes, there: jax.Array, place: jax.Array, betas: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """The same from the bounds of all tasks."""
+    count, num_rollouts = (each[..., None, None, :] for each in found)
+    lower = limit(count, num_rollouts, betas[..., None], upper=False)
+    lower = finish(lower, Ends(jnp.zeros((), lower.dtype), jnp.broadcast_to(count >= 0, lower.shape)))
+    ordered = jnp.sort(jnp.where(there[..., None, None, :], lower, jnp.inf), axis=-1)
+    reached = jnp.take_along_axis(ordered, jnp.broadcast_to(place[..., None], (*ordered.shape[:-1], 1)), axis=-1)
+    return reached[..., 0], jnp.sum(ordered < reached, axis=-1, dtype=jnp.int32)
+
+
+def _fields(sample: Sample, found: Successes, reached, beta, violations, wanted, delta) -> dict[str, jax.Array]:
+    """What certificates at wanted safeties [t] hold, from what was reached, [..., t]; -inf where nothing was."""
+    n, low, bad_task = sample.num_tasks, sample.low, any_invalid(found.successes, sample.num_tasks)
+    wanted = jnp.broadcast_to(wanted, reached.shape)
+    good = (delta > 0) & (delta < 1) & (low == 0) & (sample.high == 1) & (wanted > 0) & (wanted < 1)
+    # Where no violation is allowed, the lower end is certified by definition, unless data contradict the support.
+    holds = good & (jnp.isfinite(reached) | ~bad_task)
+    says_something = holds & (reached > low)
+    status = jnp.where(says_something, Status.CERTIFIED.value, Status.VACUOUS.value)
+    safety = jnp.where(holds, wanted, 0.0)
+    return {
+        "thresholds": jnp.where(holds, jnp.maximum(reached, low), -jnp.inf),
+        "safety": safety,
+        "epsilon": complement_up(safety),
+        "num_violations": jnp.where(says_something, violations, 0),
+        "num_valid": n - jnp.where(says_something, violations, 0),
+        "status": jnp.where(bad_task | ~good, Status.INVALID_INPUT.value, status).astype(jnp.int32),
+        "beta": beta,
+    }
+
+
+# --- all safeties together ----------------------------------------------------------------------------------------
+
+
+def limits_together(sample: Sample, wanted: Any, delta: Any, eta: Any) -> dict[str, Any]:
+    """The fields of certificates at wanted safeties [t], [..., t]; eta is for equal numbers of rollouts."""
+    table = table_of(_TAIL, int(sample.num_tasks), sample.tasks[-1], eta)
+    shown = np.asarray(LEVELS[0], sample.dtype)
+    return _together(*placed((sample, wanted, delta, eta, table, shown, limits_of(sample, shown)))) | {"delta": delta}
+
+
+@jax.jit
+def _together(sample: Sample, wanted, delta, eta, table, shown, limits) -> dict[str, jax.Array]:
+    found, factors, n = counted(sample), complement_down(wanted), sample.num_tasks
+    there = in_front(found.successes, n)
+    if sample.is_full:
+        risks = _risks(there.shape[-1], n, jnp.atleast_1d(eta), table)[0]
+        c, violations, levels = _tried(found.successes, there, factors, risks)
+        m = jnp.asarray(sample.num_rollouts, eta.dtype)
+        best = _largest(limit(jnp.maximum(c, 0), m, levels, upper=False), violations, levels)
+    else:
+        best = _reached_by_coins(found, there, factors, delta)
+    reached, violations, beta = best
+    fields = _fields(sample, found, reached, beta, violations, wanted, delta)
+    return fields | {"lower_bounds": lower_bounds(found, sample, shown, limits)}
+
+
+def _tried(
+    count: jax.Array, there: jax.Array, factors: jax.Array, risks: jax.Array
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Some c, their violations, and the levels that they may attain, each [..., t, 16].
+
+    The c are successes of sampled tasks: for each of 16 allowed numbers of violations k, the (k + 1)-th smallest.
+    """
+    size, u = count.shape[-1], unit_roundoff(risks.dtype)
+    # From k = n on, every risk is 1.
+    allowed = jnp.sum(jnp.cumprod(risks[None, :size] < factors[:, None], axis=-1, dtype=jnp.int32), axis=-1)
+    place = jnp.linspace(0, 1, NUM_NUMBERS, dtype=risks.dtype)
+    last = jnp.maximum(allowed - 1, 0).astype(risks.dtype)[:, None]
+    k = jnp.rint(last * place[None]).astype(jnp.int32)
+    ordered = jnp.sort(jnp.where(there, count, jnp.inf), axis=-1)
+    c = jnp.take(ordered, k, axis=-1)
+    smaller = jnp.sum(ordered[..., None, None, :] < c[..., None], axis=-1, dtype=jnp.int32)
+    # The quotient, 2 u, and the product: strictly more than the exact quotient.
+    ratio = quotient(risks[smaller], jnp.broadcast_to(factors[:, None], c.shape)) * (1 + 8 * u)
+    return c, smaller, complement_down(jnp.minimum(ratio, 1))
+
+
+def _largest(reached: jax.Array, violations: jax.Array, levels: jax.Array) -> tuple[jax.Array, ...]:
+    """At the c that certifies most; -inf where none certifies anything."""
+    best = jnp.argmax(reached, axis=-1)[..., None]
+    reached, violations, levels = (
+        jnp.take_along_axis(each, best, axis=-1)[..., 0] for each in (reached, violations, levels)
+    )
+    return jnp.where(reached > 0, reached, -jnp.inf), violations, levels
+
+
+# Halvings of [0, 1] in the search for a threshold.
+_HALVINGS = 30
+
+
+def _reached_by_coins(
+    found: Successes, there: jax.Array, factors: jax.Array, delta: jax.Array
+) -> tuple[jax.Array, ...]:
+    """The largest threshold with a risk of at most each factor, its violations and largest level, [..., w].
+
+    Args:
+        found: successes of each task, and rollouts [..., n].
+        there: which tasks there are, [..., n].
+        factors: wanted risks, rounded down, [w].
+        delta: a scalar.
+
+    Returns:
+        Thresholds that were verified, -inf where none was; violations; levels.
+    """
+    count, m = found
+    enough, parts = families(m)
+    real = there[..., None]
+    violations = too_few((count[..., None] >= enough) | ~real)
+    k, each = violations.astype(m.dtype), delta * together(enough, parts)
+
+    def levels_at(threshold: jax.Array) -> jax.Array:
+        return with_level(enough, m[..., None], jnp.broadcast_to(threshold[..., None, :], enough.shape)).level
+
+    def at(factor: jax.Array) -> tuple[jax.Array, ...]:
+        def halve(_: int, ends: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+            low, high = ends
+            middle = (low + high) / 2
+            coins = jnp.moveaxis(complement_down(jnp.where(real, levels_at(middle), 1)), -1, -2)
+            enough_heads = coins_suffice(coins, k, jnp.broadcast_to(factor, k.shape), each)
+            return jnp.where(enough_heads, middle, low), jnp.where(enough_heads, high, middle)
+
+        low, _ = jax.lax.fori_loop(0, _HALVINGS, halve, (jnp.zeros_like(k), jnp.ones_like(k)))
+        best = jnp.argmax(low, axis=-1)[..., None]
+        level = jnp.max(jnp.where(real, levels_at(low), 0), axis=-2)
+        reached, worst, misses = (jnp.take_along_axis(x, best, axis=-1)[..., 0] for x in (low, level, violations))
+        return jnp.where(reached > 0, reached, -jnp.inf), misses, worst
+
+    return tuple(jnp.moveaxis(column, 0, -1) for column in jax.lax.map(at, factors))

@@ -1,0 +1,143 @@
+"""The averages of tasks, each a number of its own, and lower bounds on their mean."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxcert._validation import is_concrete
+from jaxcert.bounds._bound import Bound, mean_down, rollouts_of, width_up
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
+from jaxcert.bounds._evaluate import evaluate
+from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._arguments import choose, default_bound
+from jaxcert.certificates._task_weights import parts_of_largest, weighted_loss
+from jaxcert.numerics._batches import in_front
+from jaxcert.numerics._elementary import quotient
+from jaxcert.numerics._rounding import complement_down, next_down, unit_roundoff
+from jaxcert.returns._checks import check_sums
+from jaxcert.returns._sample import Needs, Sample, numbers_as_sample, sample_of
+from jaxcert.returns.summaries import Summary
+
+# Averages of unequal numbers of rollouts are not identically distributed.
+OVER_TASKS = {name: bound for name, bound in BOUNDS.items() if bound.non_identical}
+
+
+def bound_over_tasks(
+    name: str | None,
+    returns: Any,
+    support: Any,
+    where: Any,
+    validate: bool,
+    *,
+    capped: bool = False,
+    weighted: bool = False,
+) -> tuple[Bound, Sample]:
+    """The bound over tasks with that name, and the sample.
+
+    One trial of each task may have the exact bound, which is the default of successes, of type bool, unless the tasks
+    are ``weighted``; the mean over these needs b, since weights multiply what is missing to it. ``capped``: whether
+    averages count up to a cap alone, so that no bound needs b.
+    """
+    of_trials = is_one_trial_each(returns) and not weighted
+    name = name or default_bound(None, returns if of_trials else ())
+    if of_trials and name == CLOPPER_PEARSON.name:
+        return CLOPPER_PEARSON, sample_of(CLOPPER_PEARSON.needs, returns, support, where, validate)
+    bound = choose("bound", name, OVER_TASKS)
+    needs_width = (bound.needs_width or weighted) and not capped
+    return bound, sample_of(Needs(name, width=needs_width, moments=True), returns, support, where, validate)
+
+
+def is_one_trial_each(returns: Any) -> bool:
+    """Whether they are returns [..., n, 1], of one rollout per task."""
+    return not isinstance(returns, Summary) and np.ndim(returns) > 1 and np.shape(returns)[-1] == 1
+
+
+class Averages(NamedTuple):
+    """Averages of the returns of each task, above a.
+
+    Attributes:
+        excess: at most the average of x - a, [..., n]; 0 in an invalid task.
+        width: at least b - a.
+        valid: tasks in which every return that counts lies in the support, [..., n]; also those that are not there.
+        there: which tasks there are, [..., n].
+    """
+
+    excess: jax.Array
+    width: jax.Array
+    valid: jax.Array
+    there: jax.Array
+
+
+def averages_of(sample: Sample) -> Averages:
+    """The averages of a sample, within a program."""
+    data = rollouts_of(sample, binary=False)
+    there = in_front(data.valid, sample.num_tasks)
+    return Averages(jnp.where(data.valid, mean_down(data), 0), width_up(data), data.valid | ~there, there)
+
+
+_averages = jax.jit(averages_of)
+
+
+def check_averages(sample: Sample, most: Any = np.inf) -> None:
+    """Raise ValueError if averages above a, each at most that large, sum to more than the type can hold."""
+    high = sample.high
+    if is_concrete(high, most):
+        high = np.minimum(np.asarray(high), np.asarray(most).max())
+    check_task_sums(
+        lambda: np.minimum(np.asarray(_averages(sample).excess), float(high) - float(sample.low)),
+        int(sample.num_tasks),
+        sample.low,
+        high,
+    )
+
+
+def check_task_sums(values: Callable[[], Any], num_tasks: int, low: Any, high: Any, *, spans: int = 1) -> None:
+    """Raise ValueError if numbers of the tasks, [..., n] and not negative, sum to more than the type can hold.
+
+    ``values`` computes them, if they can be read and may be that large: up to so many ``spans`` of low to high.
+    """
+    if not is_concrete(low, high):
+        return
+    largest = float(jnp.finfo(low.dtype).max)
+    most = spans * (float(np.max(np.asarray(high))) / largest - float(low) / largest)
+    if 1 / num_tasks < most < np.inf:
+        check_sums(values(), None, (0.0, min(most, 1.0) * largest), what="the averages of all tasks")
+
+
+def mean_over_tasks(bound: Bound, values: jax.Array, level: jax.Array, low: Any, high: Any, there: Any) -> jax.Array:
+    """Lower bound on the mean expectation of independent values [..., n] in [low, high]; -inf for an invalid level."""
+    there = None if there is None else jnp.broadcast_to(there, values.shape)
+    return evaluate(bound, numbers_as_sample(values, low, high, there), level)
+
+
+def mean_of_trials(sample: Sample, delta: jax.Array) -> jax.Array:
+    """At most the mean over tasks, from one trial of each, 0 or 1; -inf for others, which refute the support.
+
+    Over tasks the trials are tosses of one coin, whose bias is the mean.
+    """
+    x, there = sample.values[..., 0], in_front(sample.values[..., 0], sample.num_tasks)
+    # A task without its trial has no value.
+    trials = x if sample.where is None else jnp.where(sample.where[..., 0], x, jnp.nan)
+    lower = evaluate(CLOPPER_PEARSON, numbers_as_sample(trials, sample.low, sample.high, there), delta)
+    return jnp.where(jnp.isnan(lower), -jnp.inf, lower)
+
+
+def weighted_capped_mean(bound: Bound, sample: Sample, weights, largest, room, delta) -> jax.Array:
+    """At most the mean over tasks from D' of min(J - a, room), [..., t]; -inf for invalid returns, weights or levels.
+
+    It is room (1 - l) with l >= E_D'[1 - s] for the shares s = min(average - a, room) / room. Infinite room is b - a.
+    """
+    excess, width, valid, there = averages_of(sample)
+    room = jnp.where(room < jnp.inf, room, width)
+    positive, u = (room > 0) & jnp.isfinite(room), unit_roundoff(room.dtype)
+    unit = jnp.broadcast_to(jnp.where(positive, room, 1), (*excess.shape, room.shape[-1]))
+    share = quotient(jnp.minimum(excess[..., None], unit), unit) * (1 - 8 * u)
+    parts = parts_of_largest(jnp.broadcast_to(weights, excess.shape), largest, there)
+    loss = weighted_loss(bound, share, parts, delta)
+    room, positive = (jnp.broadcast_to(each, loss.shape) for each in (room, positive))
+    lower = next_down(room * complement_down(jnp.where(jnp.isnan(loss), 1, loss)))
+    known = jnp.all(valid, axis=-1, keepdims=True) & positive & ~jnp.isnan(loss)
+    return jnp.where(known, jnp.maximum(lower, 0), -jnp.inf)

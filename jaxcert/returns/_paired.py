@@ -1,0 +1,100 @@
+"""Two policies on the same tasks, of which a certificate is about the difference."""
+
+import dataclasses
+from typing import Any, ClassVar
+
+import chex
+import jax
+import numpy as np
+
+from jaxcert._validation import require_real
+from jaxcert.returns.summaries import Summary
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False)
+class Paired:
+    """Returns of two policies on the same tasks, of which a certificate is about the difference; see ``paired``.
+
+    Attributes:
+        returns_a: [..., n, m], of policy A.
+        returns_b: [..., n, m], of policy B.
+        where_a: which of them count, [..., n, m], or None.
+        where_b: the same for B.
+    """
+
+    returns_a: Any
+    returns_b: Any
+    where_a: Any = None
+    where_b: Any = None
+
+    _in_words: ClassVar[str] = "pairs of two policies"
+
+    @property
+    def swapped(self) -> "Paired":
+        """The difference with the other sign."""
+        return Paired(self.returns_b, self.returns_a, self.where_b, self.where_a)
+
+
+def paired(
+    returns_a: chex.Array,
+    returns_b: chex.Array,
+    *,
+    where_a: chex.Array | None = None,
+    where_b: chex.Array | None = None,
+) -> Paired:
+    r"""Two policies on the same tasks, in place of returns: certificates are then about J^A - J^B.
+
+    Rollout j of A is paired with rollout j of B. A pair has the difference x - y, in [a - b, b - a], and is as good as
+    a rollout of one policy:
+
+    .. math:: E[X_{ij} - Y_{ij} \mid M_i] = J^A_{M_i} - J^B_{M_i},
+
+    so that every certificate of one policy is one of the difference, with thresholds, levels and caps that are
+    differences, too. Swap the arguments for the other direction.
+
+    ``certify``, ``certify_safety_level``, ``certify_band``, ``certify_interval``, ``certify_anytime``,
+    ``certify_mean``, ``certify_cvar``, ``certify_weighted`` and the bounds per task take it; others refuse it by name.
+    Their ``support`` holds the returns of both, with two finite ends, and ``where`` stays None. ``certify_improvement``
+    and ``certify_mean_difference`` take policies with other numbers of rollouts as well.
+
+    Args:
+        returns_a: float[..., n, m] or bool, rollouts of policy A, as in ``certify``. Those of whole episodes: a
+            truncated return that only bounds an infinite one from below is not enough for B.
+        returns_b: float[..., n, m] or bool, rollouts of policy B on the same tasks in the same order. Rollouts j of
+            both may share their randomness, but with no other.
+        where_a: bool[..., n, m], which rollouts of A count, fixed before the data are seen; all by default.
+        where_b: the same for B; a pair counts if both do.
+
+    Returns:
+        The pairs, a pytree of these arrays.
+
+    Raises:
+        ValueError: for arrays of different shapes, or a summary, whose values are rounded down.
+
+    Example:
+        >>> import jaxcert
+        >>> better = jaxcert.sample_returns("cheetah")
+        >>> pairs = jaxcert.paired(better, 0.9 * better[:, ::-1])
+        >>> print(jaxcert.certify_safety_level(pairs, 0.9, support=(0, 1000), delta=0.01))
+        With confidence 0.99: on a new task from the same distribution,
+        the expected return of policy A minus that of policy B is at least 27.49... with probability at least 0.9000.
+
+    Reference: the theory page, section 18.1.
+    """
+    for name, returns in (("returns_a", returns_a), ("returns_b", returns_b)):
+        refuse_summary(name, returns)
+        require_real(name, returns)
+    shapes = np.shape(returns_a), np.shape(returns_b)
+    if shapes[0] != shapes[1]:
+        raise ValueError(
+            f"returns_a and returns_b have shapes {shapes[0]} and {shapes[1]}; pairs need the same tasks and as many "
+            "rollouts of both (certify_improvement and certify_mean_difference take other numbers of rollouts)"
+        )
+    return Paired(returns_a, returns_b, where_a, where_b)
+
+
+def refuse_summary(name: str, returns: Any) -> None:
+    """Raise ValueError for a summary, of which there is no difference."""
+    if isinstance(returns, Summary):
+        raise ValueError(f"{name} are a summary, whose values are rounded down; a difference needs an array")
