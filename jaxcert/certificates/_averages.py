@@ -84,7 +84,9 @@ _averages = jax.jit(averages_of)
 def check_averages(sample: Sample, most: Any = np.inf) -> None:
     """Raise ValueError if averages above a, each at most that large, sum to more than the type can hold."""
     high = sample.high
-    if is_concrete(high, most):
+    if not is_concrete(sample):
+        return
+    if is_concrete(most):
         high = np.minimum(np.asarray(high), np.asarray(most).max())
     check_task_sums(
         lambda: np.minimum(np.asarray(_averages(sample).excess), float(high) - float(sample.low)),

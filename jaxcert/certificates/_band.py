@@ -124,5 +124,5 @@ def risks(certificate: BandCertificate) -> jax.Array:
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _risks(n: int, num_smallest: int | None, beta, level, table) -> jax.Array:
-    epsilon = solve_every(_TAIL, jnp.asarray(n), beta, level, table, size=n).epsilon
-    return jnp.where(jnp.arange(n + 1) < (n if num_smallest is None else num_smallest), epsilon, 1.0)
+    epsilon = solve_every(_TAIL, jnp.asarray(n, np.int32), beta, level, table, size=n).epsilon
+    return jnp.where(jnp.arange(n + 1, dtype=np.int32) < (n if num_smallest is None else num_smallest), epsilon, 1.0)

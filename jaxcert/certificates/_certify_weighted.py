@@ -205,7 +205,7 @@ def certify_weighted_sample(
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _weighted(method: Method, bound: Bound, sample: Sample, thresholds, weights, beta, delta, least) -> dict[str, Any]:
-    there = jnp.broadcast_to(jnp.arange(sample.tasks[-1]) < sample.num_tasks, sample.tasks)
+    there = jnp.broadcast_to(jnp.arange(sample.tasks[-1], dtype=np.int32) < sample.num_tasks, sample.tasks)
     parts = parts_of_largest(jnp.broadcast_to(weights[0], sample.tasks), weights[1], there if sample.padded else None)
     if method is ATTAINED:
         found = _of_successes(sample, thresholds, parts, beta, delta, there)

@@ -64,7 +64,7 @@ def solve(
         found = tail.search(*_arguments(violations, n, beta if tail.of_beta else 0.5, deltas[row]))
     else:
         if table is None:
-            every = jnp.broadcast_to(jnp.minimum(jnp.arange(size + 1), n), (deltas.size, size + 1))
+            every = jnp.broadcast_to(jnp.minimum(jnp.arange(size + 1, dtype=np.int32), n), (deltas.size, size + 1))
             table = tail.search(*_arguments(every, n, beta if tail.of_beta else 0.5, deltas[:, None]))
         found = jax.tree.map(lambda column: jnp.asarray(column)[row, violations], table)
     return tail.finish(found, violations, n, beta)

@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, stats
 
 from jaxcert import certify
-from jaxcert.certificates._compiled import SORT_FROM, count_violations
+from jaxcert.certificates._counting import SORT_FROM, count_violations
 
 SHAPE = (2, 25, 40)
 BETA, DELTA = 0.02, 0.1
