@@ -136,7 +136,12 @@ def as_row(name: str, values: Any) -> Any:
 
 def usual_beta(method: Method, beta: Any) -> Any:
     """Beta, or None, its default, for "auto" where the method chooses a level for each threshold anyway."""
-    return None if method.chooses_beta and is_auto(beta) else beta
+    if not method.chooses_beta:
+        return beta
+    if is_auto(beta):
+        return None
+    refuse_choice(beta, f"a number, None or {AUTO!r}")
+    return beta
 
 
 def refuse_choice(beta: Any, instead: str) -> None:

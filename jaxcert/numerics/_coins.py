@@ -42,9 +42,10 @@ def coins_suffice(q: jax.Array, k: jax.Array, factor: jax.Array, level: jax.Arra
 
 
 def _exact(q: jax.Array, k: jax.Array, level: jax.Array) -> jax.Array:
-    n, u = q.shape[-1], unit_roundoff(q.dtype)
-    mean, log_level = jnp.mean(q, axis=-1), log(level)
-    guess = start_point(jnp.clip(k, 1, max(n - 2, 1)), jnp.full_like(k, n), level)
+    # Coins that never show heads, as those of a padding, would spoil the start and the steps, and end the search early.
+    u, n = unit_roundoff(q.dtype), jnp.maximum(jnp.sum(q > 0, axis=-1).astype(q.dtype), 1)
+    mean, log_level = jnp.sum(q, axis=-1) / n, log(level)
+    guess = start_point(jnp.clip(k, 1, jnp.maximum(n - 2, 1)), jnp.broadcast_to(n, k.shape), level)
 
     def evaluate(epsilon: jax.Array) -> tuple[jax.Array, jax.Array]:
         heads = epsilon[..., None] * q * (1 - 2 * u)

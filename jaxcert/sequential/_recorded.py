@@ -162,7 +162,7 @@ def _cut(state: SequentialState, n: int) -> SequentialState:
     """The state of the first n tasks."""
     axis = {"wealth": -3, "valid": -1, "num_rollouts": -1, "passed": -2, "is_open": -2, "num_rollouts_used": -2}
     axis |= {"sums": -2} if state.sums.ndim > 1 else {}
-    host = {name: np.asarray(getattr(state, name)) for name in axis}
+    host = jax.device_get({name: getattr(state, name) for name in axis})
     parts = {name: value[(..., slice(n), *[slice(None)] * (-1 - axis[name]))] for name, value in host.items()}
     return state._replace(**placed(parts))
 

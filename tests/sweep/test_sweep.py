@@ -89,7 +89,7 @@ def test_anything_that_can_be_sliced_is_read_in_chunks(tmp_path):
     grid = Grid([0.3, 0.5])
     wanted = sweep(X, grid, support=(0, 1))
     for source in (Reader(), np.load(tmp_path / "returns.npy", mmap_mode="r"), jnp.asarray(X), X.tolist()):
-        got = sweep(source, grid, support=(0, 1), max_bytes=9500)
+        got = sweep(source, grid, support=(0, 1), max_bytes=4000)
         np.testing.assert_array_equal(got.num_violations, wanted.num_violations)
     assert 0 < Reader.largest < X.size / 4
 
