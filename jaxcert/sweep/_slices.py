@@ -126,7 +126,8 @@ def _checked(sharding: Any, shape: tuple[int, ...]) -> NamedSharding:
         if size % parts:
             raise ValueError(f"sharding splits {name} = {size} into {parts} parts; expected a mesh that divides it")
     # How numbers within the program are split is for XLA to choose, also where the types of the returns say it.
-    mesh, chosen = sharding.mesh, (AxisType.Auto,) * len(sharding.mesh.axis_names)
+    mesh: Any = sharding.mesh
+    chosen = (AxisType.Auto,) * len(mesh.axis_names)
     return NamedSharding(Mesh(mesh.devices, mesh.axis_names, axis_types=chosen), sharding.spec)
 
 
