@@ -90,7 +90,7 @@ def test_a_difference_of_successes_speaks_of_them():
     ("call", "words"),
     [
         (lambda: jaxcert.certify_improvement(X, Y, 0.0, method="attained", **DELTA), "method is 'attained'"),
-        (lambda: jaxcert.certify_weighted(X, 0.5, np.ones(60), max_weight=1, method="attained", **DELTA), "method is"),
+        (lambda: jaxcert.certify_weighted(X, 0.5, np.ones(60), max_weight=1, method="scenario", **DELTA), "method is"),
         (lambda: certify_sequential(X, 0.5, method="attained", **DELTA), "method is 'attained'; expected one of"),
         (lambda: Grid(0.5, bounds="dkw", methods="attained"), "bounds of the grid holds 'dkw', which has no effect"),
         (lambda: step_curve(certify(X, 0.5, **DELTA)), "certificate has a beta for each threshold"),
