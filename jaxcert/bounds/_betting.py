@@ -16,7 +16,7 @@ from jaxcert.numerics._summation import sum_error
 from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries import Summary
 
-# How often the search looks at the returns: in general, and in float32 from the last number of rollouts on, where t is
+# How often the search looks at the returns: in general, and in float32 above the last number of rollouts, where t is
 # small and soon found.
 _STEPS, _FEW_STEPS, _MANY = 5, 3, 128
 
@@ -108,7 +108,7 @@ def _search(data: Rollouts, reference: jax.Array, goal: jax.Array) -> tuple[jax.
     def look(_: jax.Array, s: tuple) -> tuple:
         return _look(s[0], s[1], means(jax.nn.sigmoid(s[1]), _TERMS), goal, top)
 
-    steps = _FEW_STEPS if x.shape[-1] >= _MANY and x.dtype == jnp.float32 else _STEPS
+    steps = _FEW_STEPS if x.shape[-1] > _MANY and x.dtype == jnp.float32 else _STEPS
     tested, step, closer = jax.lax.fori_loop(0, steps, look, (nothing, step, jnp.zeros_like(step, bool)))
     # Returns of an invalid task may be NaN, which must not reach derivatives.
     bet = jnp.where(data.valid, jnp.where(closer, jax.nn.sigmoid(step), tested.best), 0.5)
