@@ -14,7 +14,7 @@ from jaxcert.rollouts.summaries import Histogram, Moments
 from jaxcert.tasks import simple_grid
 
 SUPPORT = (0.0, 1.0)
-BETS = (0.5, "predictable")
+BETS = (0.5, 1.0)
 WORLD = simple_grid.ENV, simple_grid.POLICY
 RUN = {"num_tasks": 20, "max_rollouts": 500, "delta": 0.01, "validate": False}
 X = jax.ShapeDtypeStruct((20, 10), jnp.float32)

@@ -59,8 +59,9 @@ def finished(option: Option, goal: Goal, simulation: Simulation, fresh: Fresh) -
     """The option with its last touches, and how far its figures can be trusted."""
     if option.design.kind.joint:
         return _finished_joint(option, goal, simulation, fresh)
-    low = fresh.least_passing(goal, fresh.course(option.design))
-    design, k = goal.final(goal.enlarged(option, low))
+    course = fresh.course(option.design)
+    low, used = fresh.least_passing(goal, course), float(course.used.mean())
+    design, k = goal.final(goal.enlarged(option if goal.has_power else _affordable(option, goal, used), low))
     course, own = fresh.course(design), course_of(simulation, design)
     lower, used, passing = course.lower, float(course.used.mean()), course.passing
     parts = goal.values(lower.reshape(_TIMES, -1), *as_row(design, k, _TIMES))
@@ -81,6 +82,14 @@ def finished(option: Option, goal: Goal, simulation: Simulation, fresh: Fresh) -
         pessimistic=pessimistic,
         until_reached=until_reached,
     )
+
+
+def _affordable(option: Option, goal: Goal, used: float) -> Option:
+    """As many of its tasks as the budget allows, by how many rollouts they take that did not choose the design."""
+    assert goal.costs.budget is not None
+    most = int(goal.costs.budget / goal.costs.of_task(np.asarray(used)) * (1 + 1e-9))
+    tasks = max(min(option.design.num_tasks, most), 1)
+    return dataclasses.replace(option, design=dataclasses.replace(option.design, num_tasks=tasks))
 
 
 def _finished_joint(option: Option, goal: Goal, simulation: Simulation, fresh: Fresh) -> Option:

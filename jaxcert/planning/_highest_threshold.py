@@ -170,7 +170,7 @@ class _Best:
     def one_by_one(self, m: int, beta: float) -> float:
         """The lower bound that ``certify`` computes."""
         x = np.full((1, m), self.best)
-        return float(apply_bound(self.bound, x, cast(beta, self.dtype, "nearest"), self.support, None, False)[0])
+        return apply_bound(self.bound, x, cast(beta, self.dtype, "nearest"), self.support, None, False).item()
 
 
 @functools.partial(jax.jit, static_argnums=0)

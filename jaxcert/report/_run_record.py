@@ -10,7 +10,7 @@ from jaxcert.report._exact_check import run_exactly
 from jaxcert.report._witnesses import where_proven
 from jaxcert.report._writers import certificate_record
 from jaxcert.rollouts import AdaptiveCertificate
-from jaxcert.rollouts._run_witness import check_provable, stops_of
+from jaxcert.rollouts._run_witness import stops_of
 
 
 def run_record(
@@ -35,7 +35,7 @@ def run_record(
 
     Raises:
         FileNotFoundError: there is no such log.
-        ValueError: with ``log``, for bets that are predicted, or for another file.
+        ValueError: with ``log``, for another file.
 
     Warns:
         UserWarning: with ``log``, exact arithmetic does not confirm a row, as where withdrawn trials do not count, or a
@@ -57,7 +57,6 @@ def run_record(
     record = {**certificate_record(run.certificate, support=(low, high)), "rollouts": dict(rollouts)}
     if log is None:
         return record
-    check_provable(run)
     dtype = record["settings"]["dtype"]
     found = run_exactly(log, sha256, dtype)
     counts = [*map(len, found[0])]

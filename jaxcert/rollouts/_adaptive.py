@@ -21,7 +21,7 @@ from jaxcert.rollouts._multi_task import MultiTaskEnv
 from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, episode_key, key_apart
 from jaxcert.rollouts._resumption import AdaptiveCertificate, resumed
 from jaxcert.rollouts._slots import SCHEDULES, Limits, Run, Worker, first_run, go_on
-from jaxcert.sequential._rule import MOST_ROLLOUTS, Bets, Rule, Settings, prepare_rule, takes_table
+from jaxcert.sequential._rule import MOST_ROLLOUTS, Bets, Settings, prepare_rule, takes_table
 from jaxcert.sequential._wealth import about_successes, certificate_of, start
 
 _NO_LIMIT, _MOST_ROLLOUTS = 2**31 - 1, 2**28
@@ -129,7 +129,7 @@ def certify_adaptive(
     policy = as_policy(policy)
     slots = _slots_that_fit(env, policy, num_tasks, num_slots, max_bytes)
     sizes = {"num_tasks": num_tasks, "num_slots": slots, "capacity": _capacity(max_rollouts)}
-    worker, run = _begin(env, policy, key, rows, level, rule.settings, **sizes, is_predictable=rule.is_predictable)
+    worker, run = _begin(env, policy, key, rows, level, rule, **sizes)
     _check_host(run, deadline, progress, resume)
     run = run if resume is None else resumed(run, worker.tasks, resume)
     ends = Limits(jnp.asarray(max_rollouts, jnp.int32), needed, jnp.asarray(_NO_LIMIT, jnp.int32))
@@ -203,7 +203,7 @@ def _capacity(max_rollouts: int) -> int:
 # --- the run ------------------------------------------------------------------------------------------------------
 
 
-@functools.partial(jax.jit, static_argnames=("env", "num_tasks", "num_slots", "capacity", "is_predictable"))
+@functools.partial(jax.jit, static_argnames=("env", "num_tasks", "num_slots", "capacity"))
 def _begin(
     env: MultiTaskEnv,
     policy: Policy,
@@ -215,14 +215,13 @@ def _begin(
     num_tasks: int,
     num_slots: int,
     capacity: int,
-    is_predictable: bool,
 ) -> tuple[Worker, Run]:
     """The tasks, the same as ``certify_policy`` draws with this key, and the run before its first rollout."""
     key_tasks, key_rollouts = jax.random.split(key_apart(key))
     keys = jax.vmap(functools.partial(jax.random.fold_in, episode_key(key_rollouts)))(jnp.arange(num_tasks))
     worker = Worker(policy, env.sample_tasks(key_tasks, num_tasks), keys)
     ends = cast(env.support[0], thresholds.dtype, "down"), cast(env.support[1], thresholds.dtype, "up")
-    state = start((num_tasks,), thresholds, *ends, beta, Rule(settings, is_predictable))
+    state = start((num_tasks,), thresholds, *ends, beta, settings)
     return worker, first_run(env, worker, state, num_slots, capacity)
 
 

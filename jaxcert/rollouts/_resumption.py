@@ -13,6 +13,7 @@ from jaxcert.certificates._binomial import binomial_epsilon
 from jaxcert.numerics._rounding import complement_down
 from jaxcert.rollouts._slots import Run
 from jaxcert.sequential import SequentialCertificate, SequentialState
+from jaxcert.sequential._file import FIXED
 
 _UNDECLARED = (
     "All returns are 0 or 1: a new run with binary=True, or of an environment that declares it, would give up fewer "
@@ -104,7 +105,7 @@ class AdaptiveCertificate(OfCertificate):
         """When each task began to count: by the first larger threshold passed, or by the last of all up to it."""
         after, passed = np.asarray(self.passed_after), np.asarray(self.state.passed)
         never = np.iinfo(after.dtype).max
-        if bool(self.state.is_binary) or self.state.sums.shape[-1]:
+        if bool(self.state.is_binary):
             return np.max(np.where(thresholds <= thresholds[index], after, 0), axis=1)
         return np.min(np.where(passed & (thresholds >= thresholds[index]), after, never), axis=1)
 
@@ -136,8 +137,7 @@ def _rows(name: str, leaf: Any) -> np.ndarray:
 
 def resumed(run: Run, tasks: Any, earlier: AdaptiveCertificate) -> Run:
     """The run where the earlier one ended; rollouts that were under way begin again, with the same keys."""
-    fixed = ("thresholds", "low", "high", "beta", "goal", "bets", "give_up", "max_rollouts_per_task", "is_binary")
-    for name in fixed:
+    for name in FIXED:
         ours, theirs = np.asarray(getattr(run.state, name)), np.asarray(getattr(earlier.state, name))
         if ours.dtype != theirs.dtype:
             raise ValueError(f"resume has {name} of {theirs.dtype}; expected {ours.dtype}, the type of this call")

@@ -7,14 +7,6 @@ import numpy as np
 from jaxcert.rollouts._resumption import AdaptiveCertificate
 
 
-def check_provable(run: AdaptiveCertificate) -> None:
-    """Raise ValueError, with the reason, for a run without such a proof."""
-    if run.state.sums.shape[-1]:
-        raise ValueError(
-            "bets are predicted from the rollouts before, of which there are no witnesses; expected numbers"
-        )
-
-
 def stops_of(run: AdaptiveCertificate, index: int) -> dict[str, Any] | None:
     """After how many rollouts each task passes a threshold, None where it does not; None where nothing is claimed.
 

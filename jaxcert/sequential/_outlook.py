@@ -15,7 +15,7 @@ def fewest_to_pass(state: SequentialState) -> np.ndarray:
     """How many more rollouts each task needs at least to pass: as many as if each had the best return there is.
 
     Args:
-        state: concrete, without predicted bets.
+        state: concrete.
 
     Returns:
         int[n, t]: 0 where a task has passed; -1 where it cannot pass, having been left or with too few rollouts left.

@@ -1,6 +1,5 @@
 """Sequential certificates of returns that were recorded in their order."""
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +20,7 @@ from jaxcert.certificates._soft import SOFT
 from jaxcert.returns._prepared import Support, is_successes
 from jaxcert.returns._sample import Sample, placed, sample_of
 from jaxcert.returns.summaries import Summary
-from jaxcert.sequential._rule import Bets, Rule, Settings, check_give_up, prepare_rule, takes_table
+from jaxcert.sequential._rule import Bets, Settings, check_give_up, prepare_rule, takes_table
 from jaxcert.sequential._wealth import (
     SequentialCertificate,
     SequentialState,
@@ -80,9 +79,8 @@ def certify_sequential(
             that broke off.
         give_up: the wealth at which a task is left, in [0, 1); 0 leaves none. By default 0.5, for binary returns 0.1.
             With 0.5 and the default bets, a task whose first return is a is left at once.
-        bets: lambda, each in (0, 1], or "predictable" for one that is computed at each rollout from those before; fixed
-            before the data. By default 1/4, 1/2 and 1. A bet of 1 alone is best for returns that vary little, and loses
-            all at a return of a.
+        bets: lambda, each in (0, 1]; fixed before the data. By default 1/4, 1/2 and 1. A bet of 1 alone is best for
+            returns that vary little, and loses all at a return of a.
         binary: declares that every return is 0 or 1, before the data. The goal 1/beta is then replaced by the smallest
             wealth that tasks with J < B reach with probability beta, which is computed exactly for m rollouts and this
             ``give_up``; the bets are 0.03, 0.08, 0.2, 0.45 and 0.9 by default. Not for traced thresholds or beta, or
@@ -126,31 +124,27 @@ def certify_sequential(
     warn_outside("thresholds", thresholds, ends, validate)
     limits = {"give_up": give_up, "max_rollouts_per_task": m, "binary": binary}
     rule = prepare_rule(rows, level, ends, bets=bets, **limits)
-    state = _run(rule.is_predictable, *placed((sample, rows, level, rule.settings)))
+    state = _run(*placed((sample, rows, level, rule)))
     if sample.padded:
         state = _cut(state, int(sample.num_tasks))
     return about_successes(certificate(state, share), bool(binary) or is_successes(returns))
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _run(is_predictable: bool, sample: Sample, thresholds, beta, settings: Settings) -> SequentialState:
+@jax.jit
+def _run(sample: Sample, thresholds, beta, settings: Settings) -> SequentialState:
     """All rollouts in their order, for as many thresholds at a time as memory holds."""
     x, low, high, where = jnp.asarray(sample.values), jnp.asarray(sample.low), jnp.asarray(sample.high), sample.mask
     mask = jnp.ones(x.shape, bool) if where is None else where
     rollouts = jnp.moveaxis(x, -1, 0), jnp.moveaxis(mask, -1, 0)
 
-    nothing = jnp.zeros(1, x.dtype)  # in place of an array without elements, which ``map`` does not take
-
     def run(one: tuple[jax.Array, jax.Array]) -> SequentialState:
-        rule = Rule(settings._replace(goal=one[1][None]), is_predictable)
-        begin = start(x.shape[:-1], one[0][None], low, high, beta, rule)
-        end = jax.lax.scan(lambda state, each: (advance(state, *each), None), begin, rollouts)[0]
-        return end if is_predictable else end._replace(sums=nothing)
+        begin = start(x.shape[:-1], one[0][None], low, high, beta, settings._replace(goal=one[1][None]))
+        return jax.lax.scan(lambda state, each: (advance(state, *each), None), begin, rollouts)[0]
 
     block = max(1, _BLOCK_BYTES // (x[..., 0].size * x.dtype.itemsize * 4 * settings.bets.size))
     state = jax.lax.map(run, (thresholds, settings.goal), batch_size=block)
     passed, is_open, used = map(_last, (state.passed, state.is_open, state.num_rollouts_used))
-    of_tasks = {"valid": state.valid[0], "num_rollouts": state.num_rollouts[0], "sums": state.sums[0]}
+    of_tasks = {"valid": state.valid[0], "num_rollouts": state.num_rollouts[0]}
     return state._replace(
         wealth=jnp.moveaxis(state.wealth[..., 0, :], 0, -2),
         **{"passed": passed, "is_open": is_open, "num_rollouts_used": used, **of_tasks},
@@ -161,7 +155,6 @@ def _run(is_predictable: bool, sample: Sample, thresholds, beta, settings: Setti
 def _cut(state: SequentialState, n: int) -> SequentialState:
     """The state of the first n tasks."""
     axis = {"wealth": -3, "valid": -1, "num_rollouts": -1, "passed": -2, "is_open": -2, "num_rollouts_used": -2}
-    axis |= {"sums": -2} if state.sums.ndim > 1 else {}
     host = jax.device_get({name: getattr(state, name) for name in axis})
     parts = {name: value[(..., slice(n), *[slice(None)] * (-1 - axis[name]))] for name, value in host.items()}
     return state._replace(**placed(parts))

@@ -74,13 +74,12 @@ def probability_up(wealth: np.ndarray, p: float, goal: float, give_up: float) ->
 BETS = (0.25, 0.5, 1.0)
 # The best bet on coins is (p - B)/(1 - B), anywhere in (0, 1).
 _BETS_ON_COINS = (0.03, 0.08, 0.2, 0.45, 0.9)
-PREDICTABLE = "predictable"
 _NO_LIMIT = np.iinfo(np.int32).max
 
 # A task that is left has lost half of its wealth; on coins, whose wealth falls and recovers more often, nine tenths.
 _GIVE_UP, _GIVE_UP_COINS = 0.5, 0.1
 
-Bets = Sequence[float | str]
+Bets = Sequence[float]
 
 
 def usual_rule(binary: bool) -> tuple[tuple[float, ...], float]:
@@ -98,13 +97,6 @@ class Settings(NamedTuple):
     is_binary: jax.Array
 
 
-class Rule(NamedTuple):
-    """The settings, and whether one of the bets is predicted from the rollouts before."""
-
-    settings: Settings
-    is_predictable: bool
-
-
 def check_give_up(name: str, value: Any) -> None:
     """Raise ValueError unless tasks can be left at that wealth."""
     if not (isinstance(value, int | float | np.floating | np.integer) and 0 <= value < 1):
@@ -120,12 +112,12 @@ def prepare_rule(
     give_up: Any,
     max_rollouts_per_task: int | None,
     binary: bool,
-) -> Rule:
+) -> Settings:
     """Check the settings of a rule, and compute the wealth at which tasks pass.
 
     Raises:
         ValueError: for bets outside (0, 1], a ``give_up`` outside [0, 1), a bad number of rollouts; for binary returns
-            without a number of rollouts, with predictable bets, another support, or traced arguments.
+            without a number of rollouts, with another support, or traced arguments.
     """
     usual_bets, usual_give_up = usual_rule(binary)
     give_up = usual_give_up if give_up is None else give_up
@@ -133,26 +125,25 @@ def prepare_rule(
     if max_rollouts_per_task is not None:
         check_count("max_rollouts_per_task", max_rollouts_per_task)
     bets = usual_bets if bets is None else _checked(bets)
-    numbers = np.array([np.nan if bet == PREDICTABLE else bet for bet in bets], thresholds.dtype)
+    numbers = np.array(bets, thresholds.dtype)
     most = min(max_rollouts_per_task or _NO_LIMIT, _NO_LIMIT)
     goal = _by_ville(thresholds, beta)
     # The number that the device compares with, which reads a subnormal one as 0: the table must not leave more tasks.
     left = np.asarray(give_up if give_up >= np.finfo(thresholds.dtype).tiny else 0, thresholds.dtype)
     if binary:
-        _check_binary(bets, max_rollouts_per_task, support, (thresholds, beta))
+        _check_binary(max_rollouts_per_task, support, (thresholds, beta))
         goal = cast(calibrated_goals(thresholds, beta, numbers, float(left), most), thresholds.dtype, "up")
     given = left, np.asarray(most, np.int32), np.asarray(bool(binary))
-    return Rule(Settings(goal, *jax.device_put((numbers, *given))), PREDICTABLE in bets)
+    return Settings(goal, *jax.device_put((numbers, *given)))
 
 
 def _checked(bets: Any) -> tuple:
     given = () if isinstance(bets, str | bytes) or not np.iterable(bets) else tuple(bets)
     if not given:
-        raise ValueError(f"bets are {bets!r}; expected a list of numbers in (0, 1] or {PREDICTABLE!r}")
+        raise ValueError(f"bets are {bets!r}; expected a list of numbers in (0, 1]")
     for bet in given:
-        number = isinstance(bet, int | float | np.floating) and 0 < bet <= 1
-        if not (number or (isinstance(bet, str) and bet == PREDICTABLE)):
-            raise ValueError(f"bets hold {bet!r}; expected numbers in (0, 1] or {PREDICTABLE!r}")
+        if not (isinstance(bet, int | float | np.floating) and 0 < bet <= 1):
+            raise ValueError(f"bets hold {bet!r}; expected numbers in (0, 1]")
     return given
 
 
@@ -161,13 +152,11 @@ def takes_table(max_rollouts_per_task: int | None, levels: Any) -> bool:
     return (max_rollouts_per_task is None or max_rollouts_per_task <= MOST_ROLLOUTS) and is_concrete(levels)
 
 
-def _check_binary(bets: tuple, max_rollouts_per_task: int | None, support: tuple[Any, Any], levels: tuple) -> None:
+def _check_binary(max_rollouts_per_task: int | None, support: tuple[Any, Any], levels: tuple) -> None:
     if not is_concrete(levels, support):
         raise ValueError("binary returns have a table that is computed on the host; expected arguments not traced")
     if (float(support[0]), float(support[1])) != (0.0, 1.0):
         raise ValueError(f"support is ({float(support[0]):g}, {float(support[1]):g}); binary returns have (0, 1)")
-    if PREDICTABLE in bets:
-        raise ValueError(f"bets hold {PREDICTABLE!r}, which depend on the order of the returns; binary needs numbers")
     if max_rollouts_per_task is None or max_rollouts_per_task > MOST_ROLLOUTS:
         raise ValueError(
             f"max_rollouts_per_task is {max_rollouts_per_task}; binary needs a number of at most {MOST_ROLLOUTS}"

@@ -17,10 +17,7 @@ from jaxcert.certificates._solve import table_of
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import at_least, unit_roundoff
 from jaxcert.returns._sample import placed
-from jaxcert.sequential._rule import Rule
-
-# A predictable bet never risks all, so that one return of a does not end it.
-BOLDEST = 0.95
+from jaxcert.sequential._rule import Settings
 
 
 class SequentialState(NamedTuple):
@@ -33,12 +30,11 @@ class SequentialState(NamedTuple):
         valid: tasks whose returns were all finite and in the support, bool[..., n]; none, once one was outside.
         num_rollouts: rollouts seen, int32[..., n]; the number of the next one.
         num_rollouts_used: rollouts seen while open, int32[..., n, t].
-        sums: of X - a and of its square, for bets that are predictable, float[..., n, 2]; else [..., n, 0].
         thresholds: B, float[t].
         low, high: the ends of the support.
         beta: the probability with which a task with J < B may pass.
         goal: the wealth at which a task passes, float[t].
-        bets: lambda, float[bets]; NaN for one that is predicted.
+        bets: lambda, float[bets].
         give_up: the wealth at which a task is left; 0 for never.
         max_rollouts_per_task: the number of rollouts after which a task is left.
         is_binary: whether returns other than 0 and 1 are invalid.
@@ -50,7 +46,6 @@ class SequentialState(NamedTuple):
     valid: jax.Array
     num_rollouts: jax.Array
     num_rollouts_used: jax.Array
-    sums: jax.Array
     thresholds: jax.Array
     low: jax.Array
     high: jax.Array
@@ -65,8 +60,8 @@ class SequentialState(NamedTuple):
     def lower_bounds(self) -> jax.Array:
         """The largest threshold at which each task counts as passed, or the lower end of the support; -inf if invalid.
 
-        float[..., n]. The wealth of a fixed bet falls in B, so a task that passes B passes all smaller thresholds. If a
-        predicted bet or the goal depends on B, this does not follow: there, all thresholds up to it have to be passed.
+        float[..., n]. The wealth falls in B, so a task that passes B passes all smaller thresholds. For binary returns,
+        whose goal depends on B, this does not follow: there, all thresholds up to it have to be passed.
         """
         return _lower_bounds(self)
 
@@ -83,25 +78,22 @@ class SequentialState(NamedTuple):
 def _lower_bounds(state: SequentialState) -> jax.Array:
     thresholds = jnp.broadcast_to(state.thresholds, state.passed.shape)
     missed = jnp.min(jnp.where(state.passed, jnp.inf, thresholds), axis=-1, keepdims=True)
-    of_its_own = state.is_binary | bool(state.sums.shape[-1])
-    counts = state.passed & (~of_its_own | (thresholds < missed))
+    counts = state.passed & (~state.is_binary | (thresholds < missed))
     lower = jnp.max(jnp.where(counts, thresholds, state.low), axis=-1)
     return jnp.where(state.valid, jnp.maximum(lower, state.low), -jnp.inf)
 
 
 def start(
-    shape: tuple[int, ...], thresholds: jax.Array, low: jax.Array, high: jax.Array, beta: jax.Array, rule: Rule
+    shape: tuple[int, ...], thresholds: jax.Array, low: jax.Array, high: jax.Array, beta: jax.Array, rule: Settings
 ) -> SequentialState:
     """Tasks [..., n] before their first rollout. Every J is at least a, so thresholds up to a are passed."""
-    dtype, settings = thresholds.dtype, rule.settings
-    wealth = jnp.ones((*shape, thresholds.size, settings.bets.size), dtype)
+    wealth = jnp.ones((*shape, thresholds.size, rule.bets.size), thresholds.dtype)
     valid = jnp.isfinite(low) & (low < high)
     passed = jnp.broadcast_to(valid & (thresholds <= low), wealth.shape[:-1])
     used, valid = jnp.zeros(passed.shape, jnp.int32), jnp.broadcast_to(valid, shape)
-    is_open = ~passed & valid[..., None] & (settings.max_rollouts_per_task > 0)
-    sums = jnp.zeros((*shape, 2 if rule.is_predictable else 0), dtype)
+    is_open = ~passed & valid[..., None] & (rule.max_rollouts_per_task > 0)
     counts = jnp.zeros(shape, jnp.int32), used
-    return SequentialState(wealth, passed, is_open, valid, *counts, sums, thresholds, low, high, beta, *settings)
+    return SequentialState(wealth, passed, is_open, valid, *counts, thresholds, low, high, beta, *rule)
 
 
 def advance(state: SequentialState, x: jax.Array, where: jax.Array) -> SequentialState:
@@ -119,7 +111,6 @@ def advance(state: SequentialState, x: jax.Array, where: jax.Array) -> Sequentia
         valid=usable(valid, where & ~possible & ~jnp.isnan(x)),
         num_rollouts=state.num_rollouts + where.astype(jnp.int32),
         num_rollouts_used=state.num_rollouts_used + active.astype(jnp.int32),
-        sums=_with(state, excess, where),
     )
     return _decide(state, active)
 
@@ -160,33 +151,9 @@ def _ratios(state: SequentialState, excess: jax.Array) -> jax.Array:
 def _factors_down(state: SequentialState, excess: jax.Array) -> jax.Array:
     """At most 1 - lambda + lambda (x - a)/(B - a), [..., n, t, bets], with room for the rounding of its product."""
     bet = jnp.broadcast_to(state.bets, state.wealth.shape)
-    if state.sums.shape[-1]:
-        bet = jnp.where(jnp.isnan(bet), _predicted(state)[..., None], bet)
     # Two differences and a quotient: 4 u; 1 - lambda, two products and a sum: 4 u; this product and the wealth's: 2 u.
     slack = 1 - 11 * unit_roundoff(excess.dtype)
     return ((1 - bet) + bet * _ratios(state, excess)[..., None]) * slack
-
-
-def _predicted(state: SequentialState) -> jax.Array:
-    """A bet from the rollouts before this one, [..., n, t]: mean over second moment of (x - a)/(B - a) - 1.
-
-    It is computed as if a rollout with a gain of 0 and a square of 1/4 had been seen before, and is 1/2 at the first.
-    Every choice is valid (theory page, section 8), so its rounding does not matter.
-    """
-    shape = state.passed.shape
-    width = jnp.broadcast_to(jnp.maximum(state.thresholds - state.low, _least(state.low.dtype)), shape)
-    count = state.num_rollouts[..., None].astype(width.dtype)
-    mean = state.sums[..., :1] / width
-    square = state.sums[..., 1:] / width / width - 2 * mean + count + 0.25
-    bet = jnp.where(count > 0, jnp.clip((mean - count) / square, 0.0, BOLDEST), 0.5)
-    return jnp.where(jnp.isfinite(bet), bet, 0.5)
-
-
-def _with(state: SequentialState, excess: jax.Array, where: jax.Array) -> jax.Array:
-    """The sums with one more rollout."""
-    if not state.sums.shape[-1]:
-        return state.sums
-    return state.sums + jnp.where(where[..., None], jnp.stack([excess, excess * excess], axis=-1), 0)
 
 
 @jax.tree_util.register_dataclass
@@ -195,7 +162,7 @@ class SequentialCertificate(Certificate):
     """A ``Certificate`` at one moment of a sequential experiment.
 
     The lower bound of a task is the largest threshold that it has passed, and the lower end of the support if none; for
-    binary returns and predictable bets, the largest up to which it has passed all.
+    binary returns, the largest up to which it has passed all.
 
     Attributes:
         num_rollouts_used: rollouts of each task until it passed, was given up or the data ended, int32[..., n, t].

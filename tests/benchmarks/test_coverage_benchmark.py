@@ -49,7 +49,7 @@ def test_every_chunk_counts_and_is_drawn_anew():
 
 def test_a_broken_bound_is_caught():
     bound = BOUNDS["hoeffding"]
-    broken = dataclasses.replace(bound, name="broken", lower=lambda data: bound.lower(data) + 0.1)
+    broken = dataclasses.replace(bound, name="broken", lower=lambda data, beta: bound.lower(data, beta) + 0.1)
     results = [simulate(cell, 400) for cell in one_task.cells({"broken": broken})]
     assert any("bound broken: fair coin, beta = 0.05 fails" in fault for fault in wrong(results))
 

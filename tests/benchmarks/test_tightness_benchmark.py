@@ -64,7 +64,8 @@ def test_each_way_is_that_of_the_library():
     reached = jnp.asarray(found[SOFT][0])
     settings = {"support": (0.0, 1.0), "delta": DELTA, "method": "soft"}
     at, above = (certify(returns[0], reached + step, **settings).safety for step in (0, 2.0**-16))
-    assert np.all((np.asarray(reached) == 0) | (np.asarray(at) >= SAFETIES))
+    # Alone they are certified by another program than with others, which rounds the last digits otherwise.
+    assert np.all((np.asarray(reached) == 0) | (np.asarray(at) >= np.asarray(SAFETIES) - 1e-6))
     assert np.all(np.asarray(above) < SAFETIES)
     averages = ways.certified_if_known(jnp.mean(returns, axis=-1))
     np.testing.assert_allclose(found[PLUG_IN], averages, rtol=1e-6)

@@ -30,8 +30,7 @@ from jaxcert.report import check_certificate, check_exactly, check_trials, run_r
 from jaxcert.report._exact_check import run_exactly
 from jaxcert.report._witnesses import check_witnessed
 from jaxcert.report.check_certificate import Number
-from jaxcert.rollouts import Trials, load_adaptive
-from jaxcert.sequential import init
+from jaxcert.rollouts import Trials
 from jaxcert.sequential._rule import calibrated_goals
 
 pytest.importorskip("filelock")
@@ -460,14 +459,6 @@ def test_a_log_read_in_single_precision_has_no_witness(cases, tmp_path):
     with pytest.warns(UserWarning, match="row 1 of 1: threshold, delta, beta or support are not as declared"):
         record = run_record(trials.run(), rollouts={}, log=trials.path)
     assert record["rows"][0]["witness"] is None
-
-
-def test_predicted_bets_have_no_witness(cases):
-    case = cases["adaptive", "float32"]
-    run = load_adaptive(case.returns)
-    state = init(run.certificate.num_tasks, 0.5, support=(0, 1), bets=["predictable"])
-    with pytest.raises(ValueError, match="bets are predicted from the rollouts before"):
-        run_record(run.__class__(**{**vars(run), "state": state}), rollouts={}, log=case.returns)
 
 
 def test_returns_alone_have_no_witness_and_no_page_that_checks_itself():

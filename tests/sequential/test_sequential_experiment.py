@@ -261,10 +261,9 @@ def test_a_state_of_64_bits_is_not_narrowed(tmp_path):
     ("rule", "violations"),
     [
         ({}, [1, 1]),  # who passes 0.75 has passed 0.6 as well
-        ({"bets": ["predictable"]}, [2, 2]),  # all up to a threshold have to be passed
-        ({"binary": True, "max_rollouts_per_task": 50}, [2, 2]),
+        ({"binary": True, "max_rollouts_per_task": 50}, [2, 2]),  # all up to a threshold have to be passed
     ],
-    ids=["fixed", "predictable", "binary"],
+    ids=["fixed", "binary"],
 )
 def test_a_larger_threshold_counts_for_smaller_ones_where_the_wealth_falls_with_it(rule, violations):
     state = sequential.init(2, THRESHOLDS, support=SUPPORT, **rule)
