@@ -75,9 +75,11 @@ def _cast(value: Any, dtype: np.dtype, side: Side, whole: bool) -> jax.Array:
     return _cast_on_device(value, dtype, side, whole, was_number)
 
 
-def known(value: Any, dtype: np.dtype, side: Side) -> Any:
-    """``cast`` that leaves on the host what can be read here."""
-    return cast_host(np.asarray(value), np.dtype(dtype), side) if is_concrete(value) else cast_level(value, dtype, side)
+def known(value: Any, dtype: np.dtype, side: Side, *, is_level: bool = False) -> Any:
+    """``cast``, or ``cast_level``, that leaves on the host what can be read here."""
+    if is_concrete(value):
+        return cast_host(np.asarray(value), np.dtype(dtype), side)
+    return (cast_level if is_level else cast)(value, dtype, side)
 
 
 def cast_level(value: Any, dtype: Any, side: Side) -> jax.Array:

@@ -37,7 +37,7 @@ def probability(
         check_open_unit(name, value, zero_allowed=zero_allowed, dtype=dtype)
     else:
         require_real(name, value)
-    return known(value, dtype, side)
+    return known(value, dtype, side, is_level=True)
 
 
 def is_successes(x: Any) -> bool:

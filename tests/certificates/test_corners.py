@@ -157,7 +157,8 @@ def test_a_python_safety_and_support_are_on_their_side_under_jit():
 
     found, eager = jax.jit(call)(0.7, -0.1, 0.7), call(0.7, -0.1, 0.7)
     assert float(found.safety[0]) >= 0.7
-    np.testing.assert_array_less(found.lower_bounds, eager.lower_bounds + 1e-7)
+    # Two programs: one has a padding, and adds in another order.
+    np.testing.assert_array_less(found.lower_bounds, eager.lower_bounds + 5e-7)
     np.testing.assert_allclose(found.lower_bounds, eager.lower_bounds, atol=1e-6)
     successes = jnp.ones((20, 30))
     binary = jax.jit(lambda a, b: certify(successes, 0.5, support=(a, b), delta=0.1, bound="clopper_pearson"))
