@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from jaxcert._validation import is_concrete
-from jaxcert.certificates._batch_axes import Batched, Index, same_for_all
+from jaxcert.certificates._batch_axes import Batched, same_for_all
 from jaxcert.certificates._figures import Status, ceil_figures, floor_figures
 from jaxcert.certificates._labelled import Coords, Dims, dataset_of, frame_of
 from jaxcert.numerics._rounding import cast_host
@@ -152,50 +152,6 @@ class ByThreshold(Plain):
         near = held[np.sort(np.argsort(np.abs(held - wanted[0]))[:3])]
         shown = ", ".join(map(str, self._written(name, near).tolist()))
         raise ValueError(f"{threshold} is none of the {held.size} {name}; near ones are {shown}")
-
-
-class OfCertificate:
-    """A result that holds a certificate: printed, indexed and written as that."""
-
-    certificate: Any
-
-    def __str__(self) -> str:
-        return str(self.certificate)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.certificate!r})"
-
-    def __len__(self) -> int:
-        return len(self.certificate)
-
-    def __getitem__(self, index: Index) -> Any:
-        """The certificate at one threshold or some of them, or of one element of a batch."""
-        return self.certificate[index]
-
-    @property
-    def batch_shape(self) -> tuple[int, ...]:
-        """The sizes of the leading axes, if there are several sets of tasks."""
-        return self.certificate.batch_shape
-
-    def at(self, threshold: float) -> Any:
-        """The certificate at that threshold."""
-        return self.certificate.at(threshold)
-
-    def to_frame(self, dims: Dims = None, *, coords: Coords = None) -> "pandas.DataFrame":
-        """The certificate with one row per threshold."""
-        return self.certificate.to_frame(dims, coords=coords)
-
-    def to_xarray(self, dims: Dims = None, *, coords: Coords = None) -> "xarray.Dataset":
-        """The arrays of the certificate with the names of their axes."""
-        return self.certificate.to_xarray(dims, coords=coords)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The certificate as plain values."""
-        return self.certificate.to_dict()
-
-    def to_json(self, *, indent: int | None = None) -> str:
-        """The certificate as JSON."""
-        return self.certificate.to_json(indent=indent)
 
 
 def holds_values(certificate: Any) -> bool:

@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import check_count, is_concrete
-from jaxcert.certificates._access import OfCertificate
 from jaxcert.certificates._arguments import usual_beta
 from jaxcert.certificates._certificate import Certificate, Status
 from jaxcert.certificates._certify import certify
@@ -31,7 +30,7 @@ from jaxcert.rollouts._policy import Policy, PolicyOrFunction, as_policy, key_ap
     meta_fields=["deterministic"],
 )
 @dataclasses.dataclass(frozen=True, repr=False)
-class PolicyCertificate(OfCertificate):
+class PolicyCertificate:
     """A certificate with the returns and tasks behind it.
 
     Attributes:
@@ -45,6 +44,12 @@ class PolicyCertificate(OfCertificate):
     returns: jax.Array
     tasks: Any
     deterministic: bool | None
+
+    def __str__(self) -> str:
+        return str(self.certificate)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.certificate!r})"
 
 
 def certify_policy(

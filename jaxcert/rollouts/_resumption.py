@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.certificates._access import OfCertificate, holds_values
+from jaxcert.certificates._access import holds_values
 from jaxcert.certificates._binomial import binomial_epsilon
 from jaxcert.numerics._rounding import complement_down
 from jaxcert.rollouts._slots import Run
@@ -36,7 +36,7 @@ _UNDECLARED = (
     meta_fields=["deterministic"],
 )
 @dataclasses.dataclass(frozen=True, repr=False)
-class AdaptiveCertificate(OfCertificate):
+class AdaptiveCertificate:
     """A certificate with the rollouts behind it, at one moment of an adaptive run.
 
     The returns are no sample of a fixed size, since each was asked for because of those before: ``certify`` does not
