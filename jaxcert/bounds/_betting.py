@@ -12,7 +12,7 @@ from jaxcert.bounds._bound import Bound, Rollouts, finish
 from jaxcert.bounds._evaluate import apply_bound
 from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._rounding import unit_roundoff
-from jaxcert.numerics._summation import sum_error
+from jaxcert.numerics._summation import by_column, has_short_rows, in_pairs, sum_error
 from jaxcert.returns._prepared import Support
 from jaxcert.returns.summaries import Summary
 
@@ -164,7 +164,8 @@ def _numbers(data: Rollouts, reference: jax.Array) -> tuple[jax.Array, jax.Array
     counted = data.mask if data.repeats is None else data.repeats > 0
     if counted is None:
         return data.x, data.low
-    return jax.lax.optimization_barrier(jnp.where(counted, data.excess, reference[..., None])), jnp.zeros_like(data.low)
+    x = by_column(jnp.where(counted, data.excess, reference[..., None]))
+    return jax.lax.optimization_barrier(x), jnp.zeros_like(data.low)
 
 
 def _means_of(data: Rollouts, reference: jax.Array, x: jax.Array, low: jax.Array) -> Callable[..., tuple]:
@@ -172,9 +173,19 @@ def _means_of(data: Rollouts, reference: jax.Array, x: jax.Array, low: jax.Array
 
     On a CPU, XLA makes a loop with vectors and several threads of a reduction, if it has one result, selects nothing
     and shares no intermediate array, not even of a constant, with another. Hence the barriers, and functions that are 0
-    at r = 0.
+    at r = 0. Short rows are added column by column.
     """
     count = jnp.maximum(data.num_rollouts, 1)
+
+    def by_columns(t: jax.Array, terms: tuple[Callable, ...]) -> tuple[jax.Array, ...]:
+        places = range(x.shape[-1])
+        gains = [t * ((1 / reference) * (x[..., i] - low)) for i in places]
+        weights = [1 if data.repeats is None else data.repeats[..., i] for i in places]
+
+        def mean(term: Callable) -> jax.Array:
+            return in_pairs(jnp.add, [weights[i] * term(gains[i] - t, 1 - t + gains[i]) for i in places]) / count
+
+        return tuple(map(mean, terms))
 
     def means(t: jax.Array, terms: tuple[Callable, ...]) -> tuple[jax.Array, ...]:
         found, bets = [], (t, 1 / reference, 1 - t, low)
@@ -188,7 +199,7 @@ def _means_of(data: Rollouts, reference: jax.Array, x: jax.Array, low: jax.Array
             found = [*found, jnp.sum(values, axis=-1) / count]
         return tuple(found)
 
-    return means
+    return by_columns if has_short_rows(x) else means
 
 
 def _top(smallest: jax.Array, reference: jax.Array) -> jax.Array:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import at_least, is_zero, next_down, unit_roundoff
-from jaxcert.numerics._summation import Sums, in_pairs, sum_error, tree_sum_of, tree_sum_of_groups
+from jaxcert.numerics._summation import Sums, by_column, in_pairs, sum_error, tree_sum_of, tree_sum_of_groups
 from jaxcert.returns._sample import Needs, Sample, most_rollouts
 from jaxcert.returns.summaries import Moments, Summary
 
@@ -142,7 +142,8 @@ def rollouts_of(sample: Sample, *, binary: bool) -> Rollouts | Averages:
         return _summarised(sample.values, binary=binary)
     # XLA would broadcast a constant support to an array of its own in memory.
     low, high = jax.lax.optimization_barrier((jnp.asarray(sample.low), jnp.asarray(sample.high)))
-    x, where = jnp.asarray(sample.values), sample.mask
+    x = by_column(jnp.asarray(sample.values))
+    where = None if sample.mask is None else by_column(sample.mask)
 
     def excess_or_mark(x: jax.Array, mask: jax.Array | None = None) -> jax.Array:
         fits = is_zero(x) | (x == 1) if binary else _inside(x, low, high)

@@ -108,6 +108,9 @@ def _two_sum(a: Any, b: Any) -> tuple[Any, Any]:
 # each level of the tree is a loop of its own, which costs some 20 ms to compile on a CPU and a launch on a GPU. From
 # _LAST sums on, pairs are added until at most _FEW are left.
 _TERMS, _PARTS, _LAST, _FEW = 4, 16, 32, 3
+# Rows of at most so many terms are added one by one, if there are so many of all: a loop over a row is too short for
+# vectors, but where there are few rows, that costs more to compile than it saves.
+_SHORT, _ALL = 16, 2**15
 
 # An array, or a tuple of arrays.
 Sums = TypeVar("Sums")
@@ -139,9 +142,26 @@ def tree_sum_of_groups(total: Callable[..., Sums], *arrays: jax.Array, many: boo
 
     ``total`` takes a list of parts of each array, and returns the sum of their terms, element by element.
     """
+    if has_short_rows(arrays[0]):
+        m = arrays[0].shape[-1]
+        columns = [[a[..., i : i + 1] for i in range(m)] for a in arrays]
+        groups = [total(*[each[i : i + _TERMS] for each in columns]) for i in range(0, m, _TERMS)]
+        return jax.tree.map(lambda *sums: in_pairs(jnp.add, list(sums))[..., 0], *groups)
     # Otherwise XLA fuses the next cut into the terms, and computes costly ones repeatedly or stores them in full.
     sums = jax.lax.optimization_barrier(_add_parts(total, _TERMS, *arrays))
     return jax.tree.map(functools.partial(_add_all, many=many), sums)
+
+
+def has_short_rows(x: jax.Array) -> bool:
+    """Whether there are many rows, each of a few numbers, so that loops had better run over the rows."""
+    return x.ndim > 1 and x.shape[-1] <= _SHORT and x.size >= _ALL
+
+
+def by_column(x: jax.Array) -> jax.Array:
+    """The same array, with the columns of short rows each in one piece of memory."""
+    if not has_short_rows(x):
+        return x
+    return jnp.swapaxes(jax.lax.optimization_barrier(jnp.swapaxes(x, -1, -2)), -1, -2)
 
 
 def _sum_of(term: Callable[..., Sums], *groups: list[jax.Array]) -> Sums:
