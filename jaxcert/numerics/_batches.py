@@ -1,5 +1,6 @@
 """Elementwise solvers on arrays of any shape, a block at a time; known numbers meet one program for all shapes."""
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -60,7 +61,10 @@ def on_rows(solve: Callable[..., Result], *rows: np.ndarray) -> Result:
     size = rows[0].size
     length = _ON_CPU * -(-max(size, 1) // _ON_CPU)
     pieces = [np.resize(row, length).reshape(-1, _ON_CPU) for row in rows]
-    with jax.ensure_compile_time_eval():  # while something else is traced, too
+    # While something else is traced, what is known is computed now. Else the context would only compute each constant
+    # of a first call by a program of its own.
+    is_tracing = isinstance(jax.device_put(np.float32(0)), jax.core.Tracer)
+    with jax.ensure_compile_time_eval() if is_tracing else contextlib.nullcontext():
         # Explicit transfers, which a transfer guard allows.
         solved = [jax.device_get(solve(*jax.device_put(piece))) for piece in zip(*pieces, strict=True)]
     return jax.tree.map(lambda *parts: np.concatenate(parts)[:size], *solved)
