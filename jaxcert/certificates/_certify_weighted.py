@@ -295,5 +295,4 @@ WEIGHTED = Question(
     certificate=WeightedCertificate,
     settings=same("delta", "beta", "bound", "method", "max_weight"),
     options=(Option("max_weight", float, "What no weight exceeds", True, check=check_largest),),
-    inputs=("returns", "weights"),
 )

@@ -184,7 +184,6 @@ CVAR = Question(
     risks={},
     share="alpha",
     each="alpha",
-    fixed="alpha",
     settings=same("delta", "bound", "cap"),
     options=(
         Option("alpha", list, "Shares of the tasks, the worst ones, to certify the mean of", True, check=_check_shares),

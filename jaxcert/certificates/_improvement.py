@@ -148,10 +148,8 @@ IMPROVEMENT = Question(
     columns={"margin": "thresholds", **{name: field for name, field in COUNTED.items() if name != "threshold"}},
     claims={"safety": min, "margin": min},
     each="margin",
-    fixed="margins",
     settings=same("delta", "beta", "bound", "method"),
     options=(Option("margin", list, "By how much A is to be better; 0: at least as good", True),),
-    inputs=("returns_a", "returns_b"),
     advised=True,
     curve=_curve,
 )

@@ -259,7 +259,6 @@ INTERVAL = Question(
         Option("beta_upper", float, "Failure probability of one upper bound", check=check_open_unit),
         Option("complete", bool, "Declare that each return is that of a whole rollout, of a finite horizon", True),
     ),
-    declared={"complete": True},
     advised=True,
     curve=_curve,
     missing=missing_of_counts,

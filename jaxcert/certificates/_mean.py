@@ -119,7 +119,6 @@ MEAN = Question(
     claims={"mean": min},
     risks={},
     each=None,
-    fixed=None,
     shortcut="mean",
     settings=same("delta", "bound"),
 )

@@ -101,8 +101,6 @@ MEAN_DIFFERENCE = Question(
     claims={"mean": min},
     risks={},
     each=None,
-    fixed=None,
     settings=same("delta", "bound"),
-    inputs=("returns_a", "returns_b"),
     shortcut="mean",
 )

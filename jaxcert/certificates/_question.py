@@ -31,7 +31,7 @@ class Option(NamedTuple):
         name: parameter of the function.
         type: of its value; ``list`` for numbers, ``bool`` for what has to be declared.
         help: what it is, in words, without a full stop.
-        is_needed: whether there is no default.
+        is_needed: whether there is no default; of a ``bool``, whether it has to be declared for an answer at all.
         flag: its name on the command line; by default the name of the parameter.
         alias: a second name there.
         check: (name, value) -> ValueError for a value that the function refuses whatever the returns are.
@@ -62,11 +62,8 @@ class Question:
             for a size of 1. Of those that it has.
         share: the column with the share of tasks that a mean is over, by which its rounding grows; None for all.
         each: the column with what is fixed beforehand, a row for each of its numbers; None if there is one row.
-        fixed: the parameter for these numbers.
         settings: parameters that a record holds, by the field of the answer with their value; besides the support.
         options: of the settings those that few questions have.
-        declared: parameters with one value that allows an answer at all; they are recorded with it.
-        inputs: parameters that hold data, beside ``where``.
         shortcut: the word that asks it on the command line in place of its name, such as mean; empty where its numbers
             alone do; None if nothing does. Questions of new tasks, of a fixed list and of two policies may share it.
         of_successes: what is fixed beforehand for successes where nothing else is; None if it has to be given.
@@ -100,11 +97,8 @@ class Question:
     risks: Mapping[str, str | None] = dataclasses.field(default_factory=lambda: RISKS)
     share: str | None = None
     each: str | None = "threshold"
-    fixed: str | None = "thresholds"
     settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
     options: tuple[Option, ...] = ()
-    declared: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    inputs: tuple[str, ...] = ("returns",)
     shortcut: str | None = None
     of_successes: float | None = None
     risk_of: str = "task"
@@ -128,6 +122,22 @@ class Question:
             raise ValueError(f"question {self.name!r}: settings {', '.join(wrong)} are no parameters of its function")
         if self.certified and self.claims.get(self.certified) is not min:
             raise ValueError(f"question {self.name!r}: a larger {self.certified} has to say more (claims: min)")
+
+    @property
+    def fixed(self) -> str | None:
+        """The parameter for the numbers that are fixed beforehand."""
+        return next((name for name in (self.each, f"{self.each}s") if name and self.takes(name)), None)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The parameters that hold data, beside ``where``: those by position, up to what is fixed beforehand."""
+        by_position = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        return tuple(n for n, each in self._parameters.items() if each.kind is by_position and n != self.fixed)
+
+    @property
+    def declared(self) -> Mapping[str, Any]:
+        """Parameters with one value that allows an answer at all; they are recorded with it."""
+        return {option.name: True for option in self.options if option.is_needed and option.type is bool}
 
     @property
     def numbers_of_policies(self) -> tuple[int, ...]:

@@ -237,9 +237,7 @@ RANKING = Question(
     claims={},
     risks={},
     each=None,
-    fixed=None,
     settings=same("delta", "bound"),
-    inputs=("returns",),
     command="jaxcert compare A B C",
     unrepeated="an order of policies has no rows",
 )

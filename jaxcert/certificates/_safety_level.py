@@ -246,7 +246,6 @@ SAFETY_LEVEL = Question(
     certificate=Certificate,
     certified="threshold",
     each="safety",
-    fixed="safety",
     shortcut="",
     settings=same("delta", "beta", "bound", "method", "simultaneous"),
     options=(Option("simultaneous", bool, "All safeties are to hold together"),),

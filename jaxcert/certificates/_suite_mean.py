@@ -240,7 +240,6 @@ SUITE_MEAN = Question(
     claims={"mean": min},
     risks={},
     each=None,
-    fixed=None,
     settings=same("delta", "bound"),
     shortcut="mean",
     listed=True,

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import chex
 import jax
+import jax.core
 import jax.numpy as jnp
 import numpy as np
 
