@@ -32,7 +32,7 @@ def read_file(path: Path, *, strict: bool = False, unfinished: float | None = No
             raise
         expected, unread = error.__cause__.expected, error.__cause__.unread
         options = {"strict": strict, "unfinished": unfinished, **columns, **expected}
-        if [*expected.values()] == [None] and _has_single_rollouts(path, options):
+        if expected == {"episode": None} and _has_single_rollouts(path, options):
             return read_returns(path, **options)
         added = {column_option(name, value): [value or ""] for name, value in expected.items()}
         if unread and len(expected) == 1:

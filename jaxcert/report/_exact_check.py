@@ -62,6 +62,8 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
             yield from check_certificate.check(document, lambda data: exactly(_read(returns, data)))
     except ValueError as error:
         raise ValueError(f"{certificate}: {error}") from error
+    except RecursionError as error:
+        raise ValueError(f"{certificate} or the file of its returns: JSON is nested too deeply") from error
     except check_certificate.WRONG as error:
         if _is_without(document):
             needed = "was written without witnesses, which an exact check needs; expected --witness with --json"

@@ -65,6 +65,14 @@ _WORDS_OF = {
     "value": "return score success successes passed pass reward solved resolved correct result outcome performance",
 }
 _LIKE = {part: frozenset(words.split()) for part, words in _WORDS_OF.items()}
+# Words of what is worse if it is more, is no single return, is said of another policy, or is a moment of training.
+_BAD_WORDS = """
+    not no non un fail fails failed failure failures unsuccessful unsolved error errors crash crashed crashes collision
+    collisions unsafe timeout death deaths loss losses regret cost costs penalty std stdev sd stderr sem se var variance
+    min max median ci low lower high upper control baseline base reference old
+    step steps frame frames iter iteration iterations epoch epochs update updates generation time date
+"""
+_UNLIKE = frozenset(_BAD_WORDS.split())
 
 
 def _words(name: Any) -> set[str]:
@@ -72,7 +80,7 @@ def _words(name: Any) -> set[str]:
 
 
 def guessed(names: Sequence[Any], columns: Columns, is_other: Callable[[Any], bool]) -> dict[str, str | None]:
-    """For each missing column one of the table that may be meant, by its name; None where no episodes are.
+    """For each missing column the one of the table that its name says it is; None if none does, or several do.
 
     ``is_other``: which columns are none of these, by their names.
     """
@@ -80,11 +88,10 @@ def guessed(names: Sequence[Any], columns: Columns, is_other: Callable[[Any], bo
     parts = [part for part, name in columns._asdict().items() if name is not None and name not in names]
     found: dict[str, str | None] = dict.fromkeys(parts)
     for part in parts:
-        found[part] = next((name for name in left if _words(name) & _LIKE[part]), None)
-        left = [name for name in left if name != found[part]]
-    for part in parts:
-        if found[part] is None and part != "episode" and left:
-            found[part] = left.pop(0)
+        fitting = [name for name in left if _words(name) & _LIKE[part]]
+        if len(fitting) == 1 and not _words(fitting[0]) & _UNLIKE:
+            found[part] = fitting[0]
+        left = [name for name in left if name not in fitting]
     return found
 
 

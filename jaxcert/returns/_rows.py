@@ -3,10 +3,11 @@
 import dataclasses
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from jaxcert.returns._columns import Columns, as_totals, codes
+from jaxcert.returns._columns import Columns, as_totals, codes, number_of
 
 _AT_RANDOM = (
     "certificates hold only if whether a rollout is missing does not depend on its outcome; otherwise count it as the "
@@ -105,6 +106,7 @@ def arrange(names: Columns, task: np.ndarray, episode: np.ndarray | None, value:
     if len(task) == 0:
         raise ValueError("has no rows, expected one per rollout")
     tasks, labels = codes(task, names.task)
+    _check_spelled_once(labels, names.task)
     episodes = None if episode is None else codes(episode, f"{names.episode}")[0]
     totals = as_totals(value, names.value)
     if episode is not None and episodes is not None:
@@ -113,6 +115,16 @@ def arrange(names: Columns, task: np.ndarray, episode: np.ndarray | None, value:
     rows = np.zeros(found.returns.shape, np.int64)
     rows[np.ones(rows.shape, bool) if found.where is None else found.where] = np.argsort(tasks, kind="stable") + 1
     return dataclasses.replace(found, rows=rows)
+
+
+def _check_spelled_once(labels: np.ndarray, name: str) -> None:
+    """Refuse tasks whose labels are one number in two spellings, as 1 and 1.0 of files that were put together."""
+    seen: dict[float, Any] = {}
+    for label in labels.tolist():
+        number = number_of(label)
+        first = label if np.isnan(number) else seen.setdefault(number, label)
+        if first != label:
+            raise ValueError(f"column {name} holds {first!r} and {label!r}, the same number; expected one spelling")
 
 
 def padded(tasks: np.ndarray, totals: np.ndarray, labels: np.ndarray) -> Returns:

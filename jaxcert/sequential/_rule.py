@@ -11,6 +11,7 @@ import numpy as np
 from jaxcert._validation import check_count, is_concrete
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import cast, unit_roundoff
+from jaxcert.returns._sample import placed
 
 # The table has this number squared of entries.
 MOST_ROLLOUTS = 2000
@@ -127,7 +128,7 @@ def prepare_rule(
     bets = usual_bets if bets is None else _checked(bets)
     numbers = np.array(bets, thresholds.dtype)
     most = min(max_rollouts_per_task or _NO_LIMIT, _NO_LIMIT)
-    goal = _by_ville(thresholds, beta)
+    goal = _by_ville(*placed((thresholds, beta)))
     # The number that the device compares with, which reads a subnormal one as 0: the table must not leave more tasks.
     left = np.asarray(give_up if give_up >= np.finfo(thresholds.dtype).tiny else 0, thresholds.dtype)
     if binary:

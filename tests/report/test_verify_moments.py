@@ -2,6 +2,7 @@
 
 import itertools
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -56,12 +57,14 @@ def test_a_curve_made_where_tied_tasks_round_otherwise(tmp_path, monkeypatch, fi
     original, rng = _certify_anytime.task_bounds, np.random.default_rng(0)
 
     def rounded_otherwise(*arguments):
-        bounds = np.asarray(original(*arguments))
-        return jnp.asarray(bounds * (1 + rng.integers(-2, 3, bounds.shape) * np.float32(2.0**-23)))
+        bounds = original(*arguments)
+        return bounds * (1 + rng.integers(-2, 3, bounds.shape).astype(np.float32) * np.float32(2.0**-23))
 
     monkeypatch.setattr(_certify_anytime, "task_bounds", rounded_otherwise)
+    jax.clear_caches()  # of programs with the other bounds
     curve = step_curve(jaxcert.certify_anytime(data.returns, 0.5, **SETTINGS), max_points=6)
     monkeypatch.setattr(_certify_anytime, "task_bounds", original)
+    jax.clear_caches()
     here = jaxcert.certify_anytime(data.returns, curve.thresholds, **SETTINGS)
     assert not np.allclose(here.epsilon, curve.epsilon, rtol=1e-3)
     path = tmp_path / "c.json"

@@ -30,6 +30,8 @@ _SIZE = (4.6, 3.1)
 _MOST_POINTS = 1000
 # Requested points: more would hide the curve.
 _MOST_REQUESTED = 20
+# Tasks for which a band takes seconds.
+_MOST_IN_BAND = 10_000
 # Text stays text, which can be searched and read aloud; identifiers are the same in every run.
 _SVG = {"svg.fonttype": "none", "svg.hashsalt": "jaxcert", "font.size": 9, "font.family": "sans-serif"}
 TOGETHER = "all thresholds at once"
@@ -110,7 +112,8 @@ def tasks_svg(certificate: Certificate, sample: Sample) -> str:
 
 
 def _has_band(certificate: Certificate) -> bool:
-    return certificate.method in COUNTING and counts_bounds(certificate) and not certificate.simultaneous
+    few = certificate.num_tasks <= _MOST_IN_BAND
+    return few and certificate.method in COUNTING and counts_bounds(certificate) and not certificate.simultaneous
 
 
 @contextlib.contextmanager
