@@ -32,7 +32,8 @@ def read_file(path: Path, *, strict: bool = False, unfinished: float | None = No
             raise
         expected, unread = error.__cause__.expected, error.__cause__.unread
         options = {"strict": strict, "unfinished": unfinished, **columns, **expected}
-        if expected == {"episode": None} and _has_single_rollouts(path, options):
+        are_known = not {"task", "value"} & expected.keys()
+        if are_known and not any(expected.values()) and _has_single_rollouts(path, options):
             return read_returns(path, **options)
         added = {column_option(name, value): [value or ""] for name, value in expected.items()}
         if unread and len(expected) == 1:

@@ -281,15 +281,6 @@ def test_no_table_of_traced_values(single):
         jax.vmap(lambda one: one.to_xarray())(stacked(single["plain"]))
 
 
-def test_results_of_rollouts_pass_axes_on(single):
-    many = stacked(single["plain"])
-    held = jaxcert.rollouts._certify_policy.PolicyCertificate(many, jnp.zeros((*BATCH, N, 4)), None, None)
-    assert held.batch_shape == BATCH
-    check_equal(held[1, 2], many[1, 2])
-    assert held.to_frame(("seed", "checkpoint")).equals(many.to_frame(("seed", "checkpoint")))
-    assert held.to_xarray().equals(many.to_xarray())
-
-
 def test_every_type_of_answer_is_tested(single):
     def below(kind):
         return {kind}.union(*map(below, kind.__subclasses__()))

@@ -83,8 +83,8 @@ def test_the_tasks_of_a_benchmark_are_a_list_unless_it_is_said_that_they_were_dr
 @pytest.mark.parametrize(
     ("header", "expected"),
     [
-        ("world,points", ["--task-column", "world", "--episode-column", "", "--value-column", "points"]),
-        ("task_id,points", ["--episode-column", "", "--value-column", "points"]),
+        ("world,reward", ["--task-column", "world", "--episode-column", "", "--value-column", "reward"]),
+        ("task_id,result", ["--episode-column", "", "--value-column", "result"]),
         ("task,score,success", ["--value-column", "score"]),
     ],
 )

@@ -144,9 +144,9 @@ def test_every_kind_of_line_ending(tmp_path, ending):
 def test_empty_lines_before_the_names_do_not_count(tmp_path, start):
     """Columns whose names were not seen would be guessed to be of numbers, and semicolons to be none."""
     path = tmp_path / "r.csv"
-    path.write_bytes(f"{start}task;trial;success\n01;1;true\n1;1;false\n".encode())
+    path.write_bytes(f"{start}task;trial;success\n01;1;true\n2;1;false\n".encode())
     found = read_returns(path)
-    assert (found.tasks.tolist(), found.returns.tolist()) == (["01", "1"], [[True], [False]])
+    assert (found.tasks.tolist(), found.returns.tolist()) == (["01", "2"], [[True], [False]])
 
 
 @pytest.mark.parametrize(
