@@ -120,7 +120,7 @@ def arrange(names: Columns, task: np.ndarray, episode: np.ndarray | None, value:
 def _check_spelled_once(labels: np.ndarray, name: str) -> None:
     """Refuse tasks whose labels are one number in two spellings, as 1 and 1.0 of files that were put together."""
     seen: dict[float, Any] = {}
-    for label in labels.tolist():
+    for label in labels.tolist() if labels.dtype.kind in "OUS" else ():
         number = number_of(label)
         first = label if np.isnan(number) else seen.setdefault(number, label)
         if first != label:

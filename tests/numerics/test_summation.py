@@ -42,6 +42,20 @@ def test_bound_holds_with_other_operations_around_the_sum(size):
     assert abs(float(found) - math.fsum(terms) / size) <= allowed
 
 
+@pytest.mark.parametrize("m", range(1, 17))
+def test_many_short_rows_are_within_the_same_bound(precision, m):
+    """They are added column by column; the sum of a row is exact in Python."""
+    n = 2**15 // m + 1
+    for kind in ("uniform", "wide"):
+        x = data(kind, n * m, precision).reshape(n, m)
+        assert _summation.has_short_rows(x)
+        assert not _summation.has_short_rows(x[: n // 2])
+        exact = np.array([math.fsum(row) for row in x[:500].tolist()])
+        error = np.abs(np.asarray(jax.jit(_summation.tree_sum)(x), np.float64)[:500] - exact)
+        assert np.all(error <= _summation.sum_error(m, np.dtype(precision)) * exact)
+        np.testing.assert_array_equal(_summation.by_column(jnp.asarray(x)), x)
+
+
 def test_bound_is_small_and_grows_with_the_logarithm():
     u = 2.0**-24
     assert _summation.sum_error(1, np.dtype("float32")) == 0
