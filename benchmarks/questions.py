@@ -9,11 +9,11 @@ from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
 
 SURFACES: dict[str, Callable[[Question], bool]] = {
-    "file": lambda question: bool(question.columns),
-    "verify": lambda question: bool(question.columns) and not question.unrepeated,
+    "file": lambda question: bool(question.rows.columns),
+    "verify": lambda question: bool(question.rows.columns) and not question.unrepeated,
     "exact": lambda question: question.witness is not None,
     "protocol": lambda question: len(question.inputs) == 1 and not question.unrepeated,
-    "page": lambda question: bool(question.columns) and "weights" not in question.inputs,
+    "page": lambda question: bool(question.rows.columns) and "weights" not in question.inputs,
     "plot": lambda question: question.has_curve,
     "advice": lambda question: question.advised,
     "command line": lambda question: bool(question.command) or not (question.unrepeated or question.has_weights),

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     import pandas
     import xarray
 
-_ENDS = 5
-_MOST = 20
-
 
 class Plain(Batched):
     """A dataclass of a certificate as plain values, and with named axes."""
@@ -158,25 +155,6 @@ def holds_values(certificate: Any) -> bool:
     """Whether all of its leaves are arrays that can be read."""
     leaves: list[Any] = jax.tree.leaves(certificate)
     return all(isinstance(leaf, jax.Array | np.ndarray) for leaf in leaves) and is_concrete(leaves)
-
-
-def listed(line: Callable[[int], str], count: int) -> str:
-    """One line each, or the first and the last of many.
-
-    Example:
-        >>> print(listed(str, 10_000)[:32])
-        0
-        1
-        2
-        3
-        4
-        ... 9990 more ...
-    """
-    if count <= _MOST:
-        return "\n".join(map(line, range(count)))
-    ends = [*range(_ENDS), *range(count - _ENDS, count)]
-    lines = [line(i) for i in ends]
-    return "\n".join([*lines[:_ENDS], f"... {count - 2 * _ENDS} more ...", *lines[_ENDS:]])
 
 
 def _check_values(certificate: Any) -> None:

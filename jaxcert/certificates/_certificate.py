@@ -2,29 +2,20 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import jax
+import numpy as np
 
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._access import ByThreshold, holds_values, listed
+from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._figures import (
-    Status,
-    ceil_figures,
-    confidence,
-    figures_row,
-    floor_figures,
-    floor_to,
-    level_figures,
-)
-from jaxcert.certificates._headline import Headline, at_least, nothing, reach
+from jaxcert.certificates._figures import Status, floor_figures, floor_to
+from jaxcert.certificates._headline import SAMPLED, Headline, InWords, at_least, nothing, reach
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import is_successes
 from jaxcert.returns._weighted import Weighted
 
-# The name of the distribution that the tasks of a certificate are from; a fixed list is from none.
-SAMPLED, REWEIGHTED, LISTED = "sampled", "reweighted", "listed"
 EXPECTED_RETURN, PROBABILITY_OF_SUCCESS = "expected return", "probability of success"
 # What a comparison is about.
 _A_MINUS_B = "policy A minus that of policy B"
@@ -33,8 +24,8 @@ DIFFERENCE_OF_SUCCESSES = f"{PROBABILITY_OF_SUCCESS} of {_A_MINUS_B}"
 
 
 @jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True, eq=False)
-class Certificate(ByThreshold):
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Certificate(InWords, ByThreshold):
     """Certified safety of a policy at one or several thresholds; a pytree of arrays.
 
     At each threshold B, fixed before the data were seen: with probability at least 1 - delta over the sampled tasks and
@@ -95,6 +86,8 @@ class Certificate(ByThreshold):
     quantity: str = dataclasses.field(default=EXPECTED_RETURN, kw_only=True, metadata={"static": True})
     question: str = dataclasses.field(default="safety", kw_only=True, metadata={"static": True})
 
+    _shown: ClassVar = ("thresholds", "safety", "beta", "delta", "num_tasks", "bound", "method")
+
     @property
     def _apart(self) -> str:
         """What a legend says of it, unless it is of one policy on tasks like the sampled ones; in words."""
@@ -115,57 +108,57 @@ class Certificate(ByThreshold):
         """When it holds, if not just once; in words."""
         return ""
 
-    def __str__(self) -> str:
-        if not _readable(self):
-            return repr(self)
-        return listed(self._sentence, len(self))
-
-    def __repr__(self) -> str:
-        shape = getattr(self.safety, "shape", None)
-        settings = f"num_tasks={self.num_tasks}, bound={self.bound!r}, method={self.method!r}"
-        if not _readable(self):
-            return f"{type(self).__name__}(safety of shape {shape}, {settings})"
-        return (
-            f"{type(self).__name__}(thresholds={figures_row(self.thresholds)}, safety={figures_row(self.safety)}, "
-            f"beta={level_figures(self.beta)}, delta={ceil_figures(float(self.delta))}, {settings})"
-        )
-
     def _sentence(self, index: int) -> str:
         safety, shown = float(self.safety[index]), floor_figures(float(self.thresholds[index]))
         if not safety > 0:
-            return f"{self._confident()}: nothing is certified about {with_article(self.quantity)} of at least {shown}."
+            return f"{self._start}: nothing is certified about {with_article(self.quantity)} of at least {shown}."
         status = Status(int(self.status[index]))
         note = "" if status in (Status.CERTIFIED, Status.OUT_OF_RANGE) else f" ({status.advice})"
         if status is Status.VACUOUS:  # of a safety level: a threshold with a positive safety says something
             note = " (no more than the lower end of the support: lower the safety, or sample more tasks or rollouts)"
         return (
-            f"{self._confident()}: on {self._new_task}, the {self.quantity} is at least {shown} "
+            f"{self._start}: on {self._new_task}, the {self.quantity} is at least {shown} "
             f"with probability at least {floor_to(safety, 4)}.{note}"
         )
 
     def _headline(self, index: int) -> Headline:
         safety, shown = float(self.safety[index]), floor_figures(float(self.thresholds[index]))
         if not safety > 0:
-            return nothing(f"about {with_article(self.quantity)} of at least {shown}{self._ending}")
+            return nothing(f"about {with_article(self.quantity)} of at least {shown}, {self._sure}")
         if Status(int(self.status[index])) is Status.VACUOUS:
-            return nothing(f"about more than the lower end of the support{self._ending}")
+            return nothing(f"about more than the lower end of the support, {self._sure}")
         claim, count = at_least(safety)
-        return Headline(claim, f"{self._from} {reach(count)} {with_article(self.quantity)} of {shown}{self._ending}")
+        return Headline(claim, f"{self._from} {reach(count)} {with_article(self.quantity)} of {shown}, {self._sure}")
 
     @property
     def _from(self) -> str:
         """From where new tasks are, in words."""
         return self._new_task.removeprefix("a new task ")
 
-    @property
-    def _ending(self) -> str:
-        """How sure a headline is; in words."""
-        return f", {self._confident()[:1].lower()}{self._confident()[1:]}"
+    def counted_as(
+        self, stated: float, sure: np.ndarray, near: np.ndarray, below: int, rounding: float
+    ) -> np.ndarray | None:
+        """So many (``below``) of the tasks near the threshold that the risk may be the stated one, or None.
 
-    def _confident(self) -> str:
+        Args:
+            stated: the risk, of a writer whose lower bounds were rounded otherwise.
+            sure: which tasks are violations there, too, bool[n].
+            near: the places of the tasks near the threshold.
+            below: how many of these were violations there.
+            rounding: of the risk, relative.
+        """
+        return near[np.argsort(np.asarray(self.lower_bounds)[near], kind="stable")][:below]
+
+    @property
+    def delta_below(self) -> jax.Array:
+        """What of delta the certified safety has."""
+        return self.delta
+
+    @property
+    def _start(self) -> str:
         together = " for all together" if self.simultaneous else ""
         when = f", {self._when}" if self._when else ""
-        return f"With confidence {confidence(float(self.delta))}{together}{when}"
+        return f"{super()._start}{together}{when}"
 
 
 def sentence(certificate: Certificate, index: int) -> str:
@@ -265,7 +258,3 @@ def new_tasks_from(source: str) -> str:
 
 def _distribution(source: str) -> str:
     return f"the {'same' if source == SAMPLED else source} distribution"
-
-
-def _readable(certificate: Certificate) -> bool:
-    return holds_values(certificate) and certificate.thresholds.ndim == 1 and certificate.safety.ndim == 1

@@ -89,6 +89,10 @@ class AnytimeCertificate(Certificate):
         first = jnp.argmax(reached, axis=-2) + 1
         return jnp.where(jnp.any(reached, axis=-2), first, 0).astype(jnp.int32)
 
+    def counted_as(self, stated, sure, near, below, rounding) -> np.ndarray | None:
+        """As of a ``Certificate``; here the risk depends on which of the tasks they are."""
+        return counted_as_stated(self, sure, near, below, stated, rounding)
+
     @property
     def _when(self) -> str:
         return "at every moment of the sampling of tasks"
@@ -217,5 +221,4 @@ ANYTIME = Question(
     options=(Option("prior", list, "Two numbers of the mixture over risks", check=check_prior),),
     curve=_curve,
     missing=missing_of_counts,
-    counted=counted_as_stated,
 )

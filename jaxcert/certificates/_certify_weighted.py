@@ -26,8 +26,9 @@ from jaxcert.certificates._arguments import (
 )
 from jaxcert.certificates._attained import ATTAINED, counted, least_risk
 from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.certificates._certificate import REWEIGHTED, Certificate, about, quantity_of
+from jaxcert.certificates._certificate import Certificate, about, quantity_of
 from jaxcert.certificates._counting import any_neginf, count_violations, fields_of_solution
+from jaxcert.certificates._headline import REWEIGHTED
 from jaxcert.certificates._levels import numbers_for, risks_at_levels
 from jaxcert.certificates._method import Method, Solution
 from jaxcert.certificates._question import Option, Question, same

@@ -22,9 +22,10 @@ from jaxcert.certificates._averages import (
     mean_over_tasks,
     weighted_capped_mean,
 )
-from jaxcert.certificates._certificate import REWEIGHTED, quantity_of
+from jaxcert.certificates._certificate import quantity_of
+from jaxcert.certificates._headline import REWEIGHTED
 from jaxcert.certificates._mean_certificate import MeanCertificate, mean_status
-from jaxcert.certificates._question import Option, Question, same
+from jaxcert.certificates._question import MEAN_ROWS, Option, Question, same
 from jaxcert.certificates._task_weights import prepare_weights
 from jaxcert.numerics._batches import common_shape
 from jaxcert.numerics._elementary import quotient
@@ -178,11 +179,7 @@ CVAR = Question(
     function=certify_cvar,
     paired=True,
     certificate=MeanCertificate,
-    columns={"alpha": "alpha", "cap": "cap", "mean": "mean", "status": "status"},
-    certified="mean",
-    claims={"mean": min},
-    risks={},
-    share="alpha",
+    rows=MEAN_ROWS._replace(columns={"alpha": "alpha", "cap": "cap", **MEAN_ROWS.columns}, share="alpha"),
     each="alpha",
     settings=same("delta", "bound", "cap"),
     options=(

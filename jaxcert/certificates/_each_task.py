@@ -18,7 +18,7 @@ from jaxcert.certificates._arguments import choose, default_bound, prepare_thres
 from jaxcert.certificates._attained import counted
 from jaxcert.certificates._certificate import Status, quantity_of
 from jaxcert.certificates._levels import with_level
-from jaxcert.certificates._question import Option, Question, same
+from jaxcert.certificates._question import Option, Question, Rows, same
 from jaxcert.certificates._tasks_certificate import TasksCertificate
 from jaxcert.certificates._upper_bounds import both_sides, check_complete, upper_bounds
 from jaxcert.numerics._batches import in_front
@@ -209,15 +209,16 @@ EACH_TASK = Question(
     words="on which tasks of this fixed list is the performance at least a threshold?",
     function=certify_each_task,
     certificate=TasksCertificate,
-    columns={"threshold": "thresholds", "num_good": "num_good", "num_bad": "num_bad", "status": "status"},
-    certified="num_good",
-    claims={"num_good": min, "num_bad": min},
-    risks={},
+    rows=Rows(
+        {"threshold": "thresholds", "num_good": "num_good", "num_bad": "num_bad", "status": "status"},
+        "num_good",
+        {"num_good": min, "num_bad": min},
+        {},
+    ),
     settings=same("delta", "bound", "complete", "tasks"),
     options=(Option("complete", bool, "Name bad tasks, too, and declare that each return is that of a whole rollout"),),
     shortcut="each-task",
     listed=True,
     missing=lambda found, index, *_: ~np.asarray(found.good)[:, index],
     paired=True,
-    not_about="tasks that are not in the list, or a single episode",
 )

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 import chex
 import jax
@@ -14,14 +14,14 @@ from jaxcert._validation import as_numbers, check_count, is_concrete, refuse, re
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._evaluate import evaluate
-from jaxcert.certificates._access import ByThreshold, holds_values, listed
+from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._answer import answer, padded_rows
 from jaxcert.certificates._arguments import prepare_thresholds
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import Status
-from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures, floor_to
-from jaxcert.certificates._headline import Headline, in_hundred, nothing
-from jaxcert.certificates._question import COUNTED, Option, Question, same
+from jaxcert.certificates._figures import floor_figures, floor_to
+from jaxcert.certificates._headline import Headline, InWords, in_hundred, nothing
+from jaxcert.certificates._question import COUNTED, Option, Question, Rows, same
 from jaxcert.numerics._batches import elementwise, in_front
 from jaxcert.numerics._elementary import exp, log, quotient
 from jaxcert.numerics._rounding import at_least, cast, complement_up, compute_dtype, unit_roundoff
@@ -100,8 +100,8 @@ def _root(tau: jax.Array, k: jax.Array) -> jax.Array:
 
 
 @jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True, eq=False)
-class EpisodeCertificate(ByThreshold):
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class EpisodeCertificate(InWords, ByThreshold):
     """Certified probability that the next episode, or each of the next k, reaches a threshold; a pytree of arrays.
 
     With probability at least 1 - delta over the sampled tasks and rollouts: one new episode, on a new task from the
@@ -140,50 +140,39 @@ class EpisodeCertificate(ByThreshold):
     num_episodes: int = dataclasses.field(default=1, metadata={"static": True})
     of_successes: bool = dataclasses.field(default=False, metadata={"static": True})
 
-    def __str__(self) -> str:
-        if not self._is_single():
-            return repr(self)
-        return listed(self._sentence, len(self))
+    @property
+    def not_about(self) -> str:
+        return "a given task"
 
-    def __repr__(self) -> str:
-        settings = f"num_tasks={self.num_tasks}, rollouts={self.rollouts!r}, num_episodes={self.num_episodes}"
-        if not self._is_single():
-            return f"{type(self).__name__}(safety of shape {getattr(self.safety, 'shape', None)}, {settings})"
-        thresholds, safety = figures_row(self.thresholds), figures_row(self.safety)
-        delta = ceil_figures(float(self.delta))
-        return f"{type(self).__name__}(thresholds={thresholds}, safety={safety}, delta={delta}, {settings})"
+    _shown: ClassVar = ("thresholds", "safety", "delta", "num_tasks", "rollouts", "num_episodes")
 
     @property
     def _apart(self) -> str:
         """What a legend says of it: that it is of episodes, not of expected returns."""
         return f"the next {'episode' if self.num_episodes == 1 else f'{self.num_episodes} episodes'}"
 
-    def _is_single(self) -> bool:
-        """Whether it can be read, and has no batch axes."""
-        return holds_values(self) and self.thresholds.ndim == self.safety.ndim == 1
-
     def _sentence(self, index: int) -> str:
         threshold, safety, status = (
             np.asarray(row)[index].item() for row in (self.thresholds, self.safety, self.status)
         )
-        start, (subject, event) = f"With confidence {confidence(float(self.delta))}", self._words(threshold)
+        subject, event = self._words(threshold)
         if not safety > 0:
-            return f"{start}: nothing is certified about the probability that {subject} {event}."
+            return f"{self._start}: nothing is certified about the probability that {subject} {event}."
         note = f" ({Status(status).advice})" if status == Status.INVALID_INPUT else ""
         return (
-            f"{start}: on a new task from the same distribution, {subject} {event} "
+            f"{self._start}: on a new task from the same distribution, {subject} {event} "
             f"with probability at least {floor_to(safety, 4)}.{note}"
         )
 
     def _headline(self, index: int) -> Headline:
         safety, threshold = float(self.safety[index]), float(self.thresholds[index])
         subject, event = self._words(threshold)
-        sure = f"with confidence {confidence(float(self.delta))}"
         if not safety > 0:
-            return nothing(f"about the probability that {subject} {event}, {sure}")
+            return nothing(f"about the probability that {subject} {event}, {self._sure}")
         count = in_hundred(safety)
         often = f"{count} times in 100" if count else f"a share of {floor_figures(safety, 2)} of times"
-        return Headline(f"At least {often},", f"{subject} on a new task from the same distribution {event}, {sure}")
+        about = f"{subject} on a new task from the same distribution {event}, {self._sure}"
+        return Headline(f"At least {often},", about)
 
     def _words(self, threshold: float) -> tuple[str, str]:
         """Which episodes, and what they do."""
@@ -337,7 +326,7 @@ EPISODE = Question(
     words="with which probability does the next episode on a new task reach a threshold, or each of the next ones?",
     function=certify_episode,
     certificate=EpisodeCertificate,
-    columns={name: COUNTED[name] for name in ("threshold", "safety", "epsilon", "status")},
+    rows=Rows({name: COUNTED[name] for name in ("threshold", "safety", "epsilon", "status")}, of_successes=1.0),
     settings=same("delta", "num_episodes", "rollouts"),
     options=(
         Option(
@@ -355,7 +344,4 @@ EPISODE = Question(
             check=_check_rollouts,
         ),
     ),
-    of_successes=1.0,
-    risk_of="episode",
-    not_about="a given task",
 )

@@ -1,10 +1,19 @@
-"""What is certified in one short line, for those who read no more."""
+"""What an answer says in words: printed row by row, and in one short line for those who read no more."""
 
 import decimal
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
 
-from jaxcert.certificates._figures import floor_figures
+import numpy as np
+
+from jaxcert.certificates._access import Plain, holds_values
+from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures, level_figures
+
+# The name of the distribution that the tasks of an answer are from; a fixed list is from none.
+SAMPLED, REWEIGHTED, LISTED = "sampled", "reweighted", "listed"
+# Of more rows than the most, so many of the first and the last are printed.
+_ENDS, _MOST = 5, 20
 
 
 class Headline(NamedTuple):
@@ -19,7 +28,93 @@ class Headline(NamedTuple):
     about: str
 
 
-def headline(certificate: object, index: int) -> Headline:
+class InWords(Plain):
+    """An answer that is printed as a sentence for each row, and as its settings where it is a batch or has no values.
+
+    A kind of answer has ``_sentence`` and ``_headline``, each of the place of a row. It may say when it ``stops``
+    (whether each task stops by its own returns, so that no number of rollouts limits its evidence) and what it is
+    ``not_about``.
+    """
+
+    delta: Any
+    stops: ClassVar[bool] = False
+    # What its repr has, in this order: arrays, and then settings.
+    _shown: ClassVar[tuple[str, ...]]
+
+    def __str__(self) -> str:
+        return listed(self._sentence, max(self.status.size, 1)) if self._is_single() else repr(self)
+
+    def __repr__(self) -> str:
+        held = self._arrays()
+        settings = [f"{name}={getattr(self, name)!r}" for name in self._shown if name in self._static()]
+        if self._is_single():
+            rows = [f"{name}={_figures(name, held[name])}" for name in self._shown if name in held]
+        else:
+            name = next(name for name in self._shown if name not in ("thresholds", "shares"))
+            rows = [f"{name} of shape {getattr(getattr(self, name), 'shape', None)}"]
+        return f"{type(self).__name__}({', '.join([*rows, *settings])})"
+
+    @property
+    def not_about(self) -> str:
+        """What it says nothing about, in words."""
+        listed = getattr(self, "source", SAMPLED) == LISTED
+        return "tasks that are not in the list, or a single episode" if listed else "a single task or episode"
+
+    def _static(self) -> set[str]:
+        return {name for name, field in self.__dataclass_fields__.items() if field.metadata.get("static")}
+
+    def _is_single(self) -> bool:
+        """Whether it can be read, and has no batch axes."""
+        return holds_values(self) and self.status.ndim == len(self._own("status"))
+
+    def _sentence(self, index: int) -> str:
+        raise NotImplementedError
+
+    def _headline(self, index: int) -> Headline:
+        raise NotImplementedError
+
+    @property
+    def _start(self) -> str:
+        """How sure it is, as a sentence begins."""
+        return f"With confidence {confidence(float(self.delta))}"
+
+    @property
+    def _sure(self) -> str:
+        """How sure it is, as a headline ends."""
+        return f"w{self._start[1:]}"
+
+
+def _figures(name: str, values: Any) -> str:
+    """Numbers of a field, on the side where they claim less."""
+    held = np.asarray(values)
+    if held.dtype.kind in "bi":
+        return str(held.astype(int).tolist())
+    if name == "beta":
+        return level_figures(held)
+    shown = ceil_figures if name in ("delta", "alpha") else floor_figures
+    return figures_row(held, shown) if held.ndim else shown(float(held))
+
+
+def listed(line: Callable[[int], str], count: int) -> str:
+    """One line each, or the first and the last of many.
+
+    Example:
+        >>> print(listed(str, 10_000)[:32])
+        0
+        1
+        2
+        3
+        4
+        ... 9990 more ...
+    """
+    if count <= _MOST:
+        return "\n".join(map(line, range(count)))
+    ends = [*range(_ENDS), *range(count - _ENDS, count)]
+    lines = [line(i) for i in ends]
+    return "\n".join([*lines[:_ENDS], f"... {count - 2 * _ENDS} more ...", *lines[_ENDS:]])
+
+
+def headline(certificate: InWords, index: int) -> Headline:
     """What a certificate says in one of its rows, in short; every figure is rounded to the safe side.
 
     Args:
@@ -35,7 +130,7 @@ def headline(certificate: object, index: int) -> Headline:
         >>> found.about
         'from the same distribution reach an expected return of 0.8, with confidence 0.99'
     """
-    return certificate._headline(index)  # type: ignore[attr-defined]
+    return certificate._headline(index)
 
 
 def nothing(what: str) -> Headline:

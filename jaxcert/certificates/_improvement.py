@@ -14,7 +14,7 @@ from jaxcert.certificates._both_policies import of_each, side_by_side
 from jaxcert.certificates._certificate import Certificate, difference_of, fields_of
 from jaxcert.certificates._certify import certify_sample, curve_of_counts
 from jaxcert.certificates._method import Method
-from jaxcert.certificates._question import COUNTED, Option, Question, same
+from jaxcert.certificates._question import COUNTED, Option, Question, Rows, same
 from jaxcert.certificates._registry import METHODS, warned
 from jaxcert.returns._differences import differences_of, policies_of
 from jaxcert.returns._prepared import Support
@@ -145,8 +145,10 @@ IMPROVEMENT = Question(
     words="on what share of new tasks is policy A better than policy B by a margin?",
     function=certify_improvement,
     certificate=ImprovementCertificate,
-    columns={"margin": "thresholds", **{name: field for name, field in COUNTED.items() if name != "threshold"}},
-    claims={"safety": min, "margin": min},
+    rows=Rows(
+        {"margin": "thresholds", **{name: field for name, field in COUNTED.items() if name != "threshold"}},
+        claims={"safety": min, "margin": min},
+    ),
     each="margin",
     settings=same("delta", "beta", "bound", "method"),
     options=(Option("margin", list, "By how much A is to be better; 0: at least as good", True),),

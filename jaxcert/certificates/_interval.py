@@ -30,7 +30,7 @@ from jaxcert.certificates._counting import bad_levels, count_violations, fields_
 from jaxcert.certificates._figures import ceil_to, floor_figures, floor_to
 from jaxcert.certificates._headline import Headline, in_hundred, nothing, reach
 from jaxcert.certificates._missing import missing_of_counts
-from jaxcert.certificates._question import CLAIMED, COUNTED, RISKS, Option, Question, same
+from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows, same
 from jaxcert.certificates._solve import solve, table_of
 from jaxcert.certificates._upper_bounds import both_sides, check_complete, upper_bounds
 from jaxcert.certificates._witness_rows import of_both_sides
@@ -76,11 +76,15 @@ class IntervalCertificate(Certificate):
     beta_upper: jax.Array
     question: str = dataclasses.field(default="interval", kw_only=True, metadata={"static": True})
 
+    @property
+    def delta_below(self) -> jax.Array:
+        return half_of(self.delta)
+
     _decimals: ClassVar = {**Certificate._decimals, "thresholds": lambda value: _shown(value)}
 
     def _sentence(self, index: int) -> str:
         safety, upper = float(self.safety[index]), float(self.safety_upper[index])
-        shown, start = _shown(self.thresholds[index]), self._confident()
+        shown, start = _shown(self.thresholds[index]), self._start
         status = Status(int(self.status[index]))
         if status is Status.VACUOUS:
             return f"{start}: nothing is certified about {with_article(self.quantity)} of at least {shown}."
@@ -93,11 +97,11 @@ class IntervalCertificate(Certificate):
     def _headline(self, index: int) -> Headline:
         shown, what = _shown(self.thresholds[index]), with_article(self.quantity)
         if Status(int(self.status[index])) in (Status.VACUOUS, Status.INVALID_INPUT):
-            return nothing(f"about {what} of at least {shown}{self._ending}")
+            return nothing(f"about {what} of at least {shown}, {self._sure}")
         least = in_hundred(float(self.safety[index]))
         most = in_hundred(float(self.safety_upper[index]), up=True)
         claim = f"Between {least} and {most} in 100 new tasks"
-        return Headline(claim, f"{self._from} {reach(most)} {what} of {shown}{self._ending}")
+        return Headline(claim, f"{self._from} {reach(most)} {what} of {shown}, {self._sure}")
 
 
 def _shown(threshold: jax.Array | np.floating) -> str:
@@ -251,9 +255,11 @@ INTERVAL = Question(
     function=certify_interval,
     paired=True,
     certificate=IntervalCertificate,
-    columns={**COUNTED, "safety_upper": "safety_upper", "num_below": "num_below"},
-    claims={**CLAIMED, "safety_upper": max},
-    risks={**RISKS, "safety_upper": None},
+    rows=Rows(
+        {**COUNTED, "safety_upper": "safety_upper", "num_below": "num_below"},
+        claims={**COUNT_ROWS.claims, "safety_upper": max},
+        risks={**COUNT_ROWS.risks, "safety_upper": None},
+    ),
     settings=same("delta", "beta", "beta_upper", "bound"),
     options=(
         Option("beta_upper", float, "Failure probability of one upper bound", check=check_open_unit),
@@ -262,6 +268,5 @@ INTERVAL = Question(
     advised=True,
     curve=_curve,
     missing=missing_of_counts,
-    delta_part=half_of,
     witness=of_both_sides,
 )

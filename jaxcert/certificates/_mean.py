@@ -18,9 +18,10 @@ from jaxcert.certificates._averages import (
     mean_over_tasks,
     weighted_capped_mean,
 )
-from jaxcert.certificates._certificate import REWEIGHTED, quantity_of
+from jaxcert.certificates._certificate import quantity_of
+from jaxcert.certificates._headline import REWEIGHTED
 from jaxcert.certificates._mean_certificate import MeanCertificate, mean_status
-from jaxcert.certificates._question import Question, same
+from jaxcert.certificates._question import MEAN_ROWS, Question, same
 from jaxcert.certificates._task_weights import prepare_weights
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, probability
@@ -114,10 +115,7 @@ MEAN = Question(
     words="what is the mean performance over new tasks at least?",
     function=certify_mean,
     certificate=MeanCertificate,
-    columns={"mean": "mean", "status": "status"},
-    certified="mean",
-    claims={"mean": min},
-    risks={},
+    rows=MEAN_ROWS,
     each=None,
     shortcut="mean",
     settings=same("delta", "bound"),

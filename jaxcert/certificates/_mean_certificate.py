@@ -2,21 +2,21 @@
 
 import dataclasses
 import decimal
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.certificates._access import Plain, holds_values, listed
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._certificate import LISTED, SAMPLED, Status, is_difference, new_tasks_from
-from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures
-from jaxcert.certificates._headline import Headline, nothing, short_figures
+from jaxcert.certificates._certificate import Status, is_difference, new_tasks_from
+from jaxcert.certificates._figures import ceil_figures, floor_figures
+from jaxcert.certificates._headline import LISTED, SAMPLED, Headline, InWords, nothing, short_figures
 
 
 @jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True, eq=False)
-class MeanCertificate(Plain):
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class MeanCertificate(InWords):
     """A certified mean over new tasks, all of them or the worst; a pytree of arrays.
 
     With probability at least 1 - delta over the sampled tasks and rollouts: the mean of the quantity over tasks from
@@ -57,48 +57,33 @@ class MeanCertificate(Plain):
     source: str = dataclasses.field(default=SAMPLED, metadata={"static": True})
     max_weight: jax.Array | None = None
 
-    def __str__(self) -> str:
-        if not self._is_single():
-            return repr(self)
-        return listed(self._sentence, self.mean.size)
-
-    def __repr__(self) -> str:
-        settings = f"num_tasks={self.num_tasks}, bound={self.bound!r}, quantity={self.quantity!r}"
-        if not self._is_single():
-            return f"{type(self).__name__}(mean of shape {getattr(self.mean, 'shape', None)}, {settings})"
-        mean, alpha = figures_row(np.ravel(self.mean)), figures_row(np.ravel(self.alpha), ceil_figures)
-        delta = ceil_figures(float(self.delta))
-        return f"{type(self).__name__}(mean={mean}, alpha={alpha}, delta={delta}, {settings})"
+    _shown: ClassVar = ("mean", "alpha", "delta", "num_tasks", "bound", "quantity")
 
     def _has_axes(self, name: str) -> bool:
         """Whether there are several shares: alpha has an axis more than delta then."""
         return np.ndim(self.alpha) > np.ndim(self.delta)
 
-    def _is_single(self) -> bool:
-        """Whether it can be read, and has no batch axes."""
-        return holds_values(self) and self.mean.shape == self.alpha.shape and not self.delta.ndim
-
     def _sentence(self, index: int) -> str:
         """In words, with every figure rounded to the safe side: a smaller share of worst tasks has a smaller mean."""
         mean, alpha, status = (np.ravel(column)[index].item() for column in (self.mean, self.alpha, self.status))
-        start = f"With confidence {confidence(float(self.delta))}"
         if not np.isfinite(mean):
-            return f"{start}: nothing is certified about the mean of the {self.quantity} ({Status(status).advice})."
+            return (
+                f"{self._start}: nothing is certified about the mean of the {self.quantity} ({Status(status).advice})."
+            )
         tasks = "" if alpha >= 1 else f" over the {self._worst(_percent(alpha))}"
         return (
-            f"{start}: over {self._over}, the {self.quantity} is at least "
+            f"{self._start}: over {self._over}, the {self.quantity} is at least "
             f"{floor_figures(mean)} on average{tasks}.{_NOTES.get(Status(status), '')}"
         )
 
     def _headline(self, index: int) -> Headline:
         mean, alpha, status = (np.ravel(column)[index].item() for column in (self.mean, self.alpha, self.status))
-        sure = f"with confidence {confidence(float(self.delta))}"
         if not np.isfinite(mean) or status == Status.VACUOUS:
-            return nothing(f"about the mean of the {self.quantity}, {sure}")
+            return nothing(f"about the mean of the {self.quantity}, {self._sure}")
         tasks, _, source = self._over.partition(" from ")
         over = tasks if alpha >= 1 else f"the {self._worst(_percent(alpha)).replace('of tasks', f'of {tasks}')}"
         claim = f"At least {short_figures(mean)} on average over {over}"
-        return Headline(claim, f"is the {self.quantity}, {f'for tasks from {source}, ' if source else ''}{sure}")
+        return Headline(claim, f"is the {self.quantity}, {f'for tasks from {source}, ' if source else ''}{self._sure}")
 
     @property
     def _over(self) -> str:

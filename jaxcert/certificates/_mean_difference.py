@@ -14,7 +14,7 @@ from jaxcert.certificates._both_policies import average_differences, check_diffe
 from jaxcert.certificates._certificate import difference_of
 from jaxcert.certificates._mean import fields_of_mean
 from jaxcert.certificates._mean_certificate import MeanCertificate
-from jaxcert.certificates._question import Question, same
+from jaxcert.certificates._question import MEAN_ROWS, Question, same
 from jaxcert.returns._differences import Policies, policies_of
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import Needs, placed
@@ -96,10 +96,7 @@ MEAN_DIFFERENCE = Question(
     words="by how much is policy A better than policy B on average over new tasks, at least?",
     function=certify_mean_difference,
     certificate=MeanCertificate,
-    columns={"mean": "mean", "status": "status"},
-    certified="mean",
-    claims={"mean": min},
-    risks={},
+    rows=MEAN_ROWS,
     each=None,
     settings=same("delta", "bound"),
     shortcut="mean",

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import chex
 import jax
@@ -13,15 +13,14 @@ import numpy as np
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._access import Plain, holds_values
 from jaxcert.certificates._answer import answer
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._averages import OVER_TASKS, mean_over_tasks
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._both_policies import any_policies_of, average_differences, check_differences
 from jaxcert.certificates._certificate import Status
-from jaxcert.certificates._figures import ceil_figures, confidence
-from jaxcert.certificates._question import Question, same
+from jaxcert.certificates._headline import InWords
+from jaxcert.certificates._question import NO_ROWS, Question, same
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import cast, is_zero, next_down, unit_roundoff
 from jaxcert.numerics._tails import limit
@@ -68,8 +67,8 @@ _BOUNDS = {**OVER_TASKS, CLOPPER_PEARSON.name: CLOPPER_PEARSON}
 
 
 @jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True, eq=False)
-class RankingCertificate(Plain):
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class RankingCertificate(InWords):
     """Which of several policies are at least as good as which others; a pytree of arrays.
 
     With probability at least 1 - delta over the sampled tasks and rollouts, all of it holds at once: policy i's mean
@@ -103,27 +102,16 @@ class RankingCertificate(Plain):
     num_tasks: int = dataclasses.field(metadata={"static": True})
     bound: str = dataclasses.field(metadata={"static": True})
 
+    _shown: ClassVar = ("order", "delta", "num_tasks", "bound")
+
     def __str__(self) -> str:
         if not self._is_single():
             return repr(self)
-        start = f"With confidence {confidence(float(self.delta))}: "
         lines = [_line(i, np.flatnonzero(row)) for i, row in enumerate(np.asarray(self.order)) if row.sum() > 1]
         if not lines:
             note = f" ({Status.INVALID_INPUT.advice})" if self.status == Status.INVALID_INPUT else ""
-            return f"{start}nothing is certified about the order of the policies{note}."
-        return f"{start}over new tasks from the same distribution, on average,\n" + ";\n".join(lines) + "."
-
-    def __repr__(self) -> str:
-        shape = getattr(self.order, "shape", None)
-        settings = f"num_tasks={self.num_tasks}, bound={self.bound!r}"
-        if not self._is_single():
-            return f"{type(self).__name__}(order of shape {shape}, {settings})"
-        order = np.asarray(self.order).astype(int).tolist()
-        return f"{type(self).__name__}(order={order}, delta={ceil_figures(float(self.delta))}, {settings})"
-
-    def _is_single(self) -> bool:
-        """Whether it can be read, and has no batch axes."""
-        return holds_values(self) and self.order.ndim == 2
+            return f"{self._start}: nothing is certified about the order of the policies{note}."
+        return f"{self._start}: over new tasks from the same distribution, on average,\n" + ";\n".join(lines) + "."
 
 
 def _line(policy: int, not_better: np.ndarray) -> str:
@@ -232,12 +220,8 @@ RANKING = Question(
     words="in which order are several policies on average over new tasks?",
     function=certify_ranking,
     certificate=RankingCertificate,
-    columns={},
-    certified="",
-    claims={},
-    risks={},
+    rows=NO_ROWS,
     each=None,
     settings=same("delta", "bound"),
-    command="jaxcert compare A B C",
-    unrepeated="an order of policies has no rows",
+    shortcut="jaxcert compare A B C",
 )

@@ -24,7 +24,7 @@ from jaxcert.certificates._counting import any_neginf, bad_levels, count_violati
 from jaxcert.certificates._crossing import joint_counts
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._missing import missing_of_counts
-from jaxcert.certificates._question import Option, Question, same
+from jaxcert.certificates._question import Option, Question, Rows, same
 from jaxcert.certificates._registry import METHODS, defaults, warned
 from jaxcert.certificates._solve import solve_every, table_of
 from jaxcert.certificates._witness_rows import of_limits
@@ -244,7 +244,7 @@ SAFETY_LEVEL = Question(
     function=certify_safety_level,
     paired=True,
     certificate=Certificate,
-    certified="threshold",
+    rows=Rows(certified="threshold"),
     each="safety",
     shortcut="",
     settings=same("delta", "beta", "bound", "method", "simultaneous"),

@@ -13,14 +13,14 @@ import numpy as np
 from jaxcert._validation import check_open_unit
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._access import ByThreshold, holds_values, listed
+from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._answer import answer, padded_rows
 from jaxcert.certificates._arguments import as_row, choose, default_bound, prepare_thresholds, warn_outside
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._certificate import LISTED, Status, quantity_of, with_article
-from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures
-from jaxcert.certificates._headline import Headline, nothing, of_tasks, reach
-from jaxcert.certificates._question import Option, Question, same
+from jaxcert.certificates._certificate import Status, quantity_of, with_article
+from jaxcert.certificates._figures import floor_figures
+from jaxcert.certificates._headline import LISTED, Headline, InWords, nothing, of_tasks, reach
+from jaxcert.certificates._question import Option, Question, Rows, same
 from jaxcert.certificates._suite_counts import USUAL_LEVELS, Known, allowances, known_before, passes
 from jaxcert.certificates._witness_rows import of_lists
 from jaxcert.numerics._batches import in_front
@@ -33,7 +33,7 @@ from jaxcert.returns.summaries import Summary
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class SuiteCertificate(ByThreshold):
+class SuiteCertificate(InWords, ByThreshold):
     """How many tasks of a fixed list are good at each threshold; a pytree of arrays.
 
     With probability at least 1 - delta over the rollouts, at each threshold B that was fixed beforehand: at least
@@ -76,6 +76,7 @@ class SuiteCertificate(ByThreshold):
     quantity: str = dataclasses.field(metadata={"static": True})
 
     source = LISTED
+    _shown: ClassVar = ("thresholds", "num_good", "delta", "num_tasks", "bound")
     _decimals: ClassVar = {**ByThreshold._decimals, "betas": lambda value: f"{value:.6g}"}
 
     @property
@@ -107,40 +108,22 @@ class SuiteCertificate(ByThreshold):
         inside = jnp.sum(self.violations[..., np.flatnonzero(chosen), :], axis=-2, dtype=np.int32)
         return jnp.max(jnp.maximum(int(chosen.sum()) - inside - self.allowance, 0), axis=-2)
 
-    def __str__(self) -> str:
-        return listed(self._sentence, len(self)) if self._is_single() else repr(self)
-
-    def __repr__(self) -> str:
-        settings = f"num_tasks={self.num_tasks}, bound={self.bound!r}"
-        if not self._is_single():
-            return f"{type(self).__name__}(num_good of shape {getattr(self.num_good, 'shape', None)}, {settings})"
-        good, delta = np.asarray(self.num_good).tolist(), ceil_figures(float(self.delta))
-        return (
-            f"{type(self).__name__}(thresholds={figures_row(self.thresholds)}, num_good={good}, {delta=!s}, {settings})"
-        )
-
-    def _is_single(self) -> bool:
-        """Whether it can be read, and has no batch axes."""
-        return holds_values(self) and self.num_good.ndim == 1
-
     def _sentence(self, index: int) -> str:
         good, n = int(self.num_good[index]), self.num_tasks
         shown, status = floor_figures(float(self.thresholds[index])), Status(int(self.status[index]))
         note = f" ({status.advice})" if status is Status.INVALID_INPUT else ""
-        start = f"With confidence {confidence(float(self.delta))}"
         if not good:
             what = f"{with_article(self.quantity)} of at least {shown}"
-            return f"{start}: nothing is certified about how many of these {n} tasks have {what}.{note}"
+            return f"{self._start}: nothing is certified about how many of these {n} tasks have {what}.{note}"
         tasks = f"at least {good} of these {n} tasks" if good < n else f"all of these {n} tasks"
-        return f"{start}: on {tasks}, the {self.quantity} is at least {shown}.{note}"
+        return f"{self._start}: on {tasks}, the {self.quantity} is at least {shown}.{note}"
 
     def _headline(self, index: int) -> Headline:
         good, n = int(self.num_good[index]), self.num_tasks
         what = f"{with_article(self.quantity)} of {floor_figures(float(self.thresholds[index]))}"
-        sure = f"with confidence {confidence(float(self.delta))}"
         if not good:
-            return nothing(f"about how many of these {n} tasks reach {what}, {sure}")
-        return Headline(of_tasks(good, n), f"{reach(good)} {what}, {sure}")
+            return nothing(f"about how many of these {n} tasks reach {what}, {self._sure}")
+        return Headline(of_tasks(good, n), f"{reach(good)} {what}, {self._sure}")
 
 
 def _chosen(tasks: Any, num_tasks: int) -> np.ndarray:
@@ -253,21 +236,17 @@ SUITE = Question(
     words="on how many tasks of this fixed list is the performance at least a threshold?",
     function=certify_suite,
     certificate=SuiteCertificate,
-    columns={
-        "threshold": "thresholds",
-        "num_good": "num_good",
-        "num_violations": "num_violations",
-        "status": "status",
-    },
-    certified="num_good",
-    claims={"num_good": min, "threshold": min},
-    risks={},
+    rows=Rows(
+        {"threshold": "thresholds", "num_good": "num_good", "num_violations": "num_violations", "status": "status"},
+        "num_good",
+        {"num_good": min, "threshold": min},
+        {},
+    ),
     settings=same("delta", "betas", "bound"),
     options=(Option("betas", list, "Levels of the bounds, each with an equal share of delta", check=check_open_unit),),
     shortcut="",
     listed=True,
     missing=_missing,
     paired=True,
-    not_about="tasks that are not in the list, or a single episode",
     witness=of_lists,
 )

@@ -15,10 +15,11 @@ from jaxcert.certificates._answer import answer
 from jaxcert.certificates._arguments import choose, default_bound
 from jaxcert.certificates._attained import any_invalid, counted
 from jaxcert.certificates._averages import check_averages
-from jaxcert.certificates._certificate import LISTED, quantity_of
+from jaxcert.certificates._certificate import quantity_of
+from jaxcert.certificates._headline import LISTED
 from jaxcert.certificates._mean import fields_of_mean
 from jaxcert.certificates._mean_certificate import MeanCertificate
-from jaxcert.certificates._question import Question, same
+from jaxcert.certificates._question import MEAN_ROWS, Question, same
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import log, quotient
 from jaxcert.numerics._root import safe_root
@@ -235,14 +236,10 @@ SUITE_MEAN = Question(
     words="what is the mean performance over the tasks of this fixed list at least?",
     function=certify_suite_mean,
     certificate=MeanCertificate,
-    columns={"mean": "mean", "status": "status"},
-    certified="mean",
-    claims={"mean": min},
-    risks={},
+    rows=MEAN_ROWS,
     each=None,
     settings=same("delta", "bound"),
     shortcut="mean",
     listed=True,
     paired=True,
-    not_about="tasks that are not in the list, or a single episode",
 )

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Sequence
+from typing import ClassVar
 
 import chex
 import jax
@@ -10,14 +11,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._bound import Ends, finish
-from jaxcert.certificates._access import ByThreshold, holds_values, listed
+from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._arguments import as_row
 from jaxcert.certificates._attained_band import ATTAINED_LEVELS, curve_of
 from jaxcert.certificates._band import BandCertificate, risks
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import EXPECTED_RETURN, Status
 from jaxcert.certificates._counting import bad_levels
-from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures, floor_to
+from jaxcert.certificates._figures import ceil_figures, floor_figures, floor_to
+from jaxcert.certificates._headline import InWords
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import unit_roundoff
 from jaxcert.numerics._summation import sum_error, tree_sum
@@ -27,7 +29,7 @@ from jaxcert.returns._sample import placed
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class TailCertificate(ByThreshold):
+class TailCertificate(InWords, ByThreshold):
     """What the worst share of new tasks can be relied on for; a pytree of arrays.
 
     With probability at least 1 - delta over the sampled tasks and rollouts, for all shares v and the band together:
@@ -59,22 +61,12 @@ class TailCertificate(ByThreshold):
     delta: jax.Array
     quantity: str = dataclasses.field(default=EXPECTED_RETURN, metadata={"static": True})
 
-    def __str__(self) -> str:
-        if not _readable(self):
-            return repr(self)
-        return listed(self._sentence, len(self))
-
-    def __repr__(self) -> str:
-        if not _readable(self):
-            return f"TailCertificate(quantiles of shape {getattr(self.quantiles, 'shape', None)})"
-        rows = {"shares": self.shares, "quantiles": self.quantiles, "cvar": self.cvar}
-        shown = ", ".join(f"{name}={figures_row(row)}" for name, row in rows.items())
-        return f"TailCertificate({shown}, delta={ceil_figures(float(self.delta))})"
+    _shown: ClassVar = ("shares", "quantiles", "cvar", "delta")
 
     def _sentence(self, index: int) -> str:
         """Every figure on its safe side: a larger share has a larger mean."""
         share, quantile, mean = (float(row[index]) for row in (self.shares, self.quantiles, self.cvar))
-        start = f"With confidence {confidence(float(self.delta))} for all together"
+        start = f"{self._start} for all together"
         status = Status(int(self.status[index]))
         if not quantile > -np.inf or status is Status.VACUOUS:
             return f"{start}: nothing is certified about the worst {ceil_figures(share)} of tasks."
@@ -85,10 +77,6 @@ class TailCertificate(ByThreshold):
             f"{'' if mean > -np.inf else 'is '}at least {floor_figures(quantile)} with probability at least "
             f"{floor_to(1 - share, 4)}.{note}"
         )
-
-
-def _readable(certificate: TailCertificate) -> bool:
-    return holds_values(certificate) and certificate.quantiles.ndim == 1
 
 
 def certify_tail(

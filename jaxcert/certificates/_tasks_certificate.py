@@ -1,20 +1,21 @@
 """What is said of each task of a fixed list: which are good, and which are bad."""
 
 import dataclasses
+from typing import ClassVar
 
 import jax
 import numpy as np
 
-from jaxcert.certificates._access import ByThreshold, holds_values, listed
+from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._certificate import LISTED, Status, with_article
-from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures
-from jaxcert.certificates._headline import Headline, nothing, of_tasks, reach
+from jaxcert.certificates._certificate import Status, with_article
+from jaxcert.certificates._figures import floor_figures
+from jaxcert.certificates._headline import LISTED, Headline, InWords, nothing, of_tasks, reach
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class TasksCertificate(ByThreshold):
+class TasksCertificate(InWords, ByThreshold):
     """Which tasks of a fixed list are good, and which are bad, at each threshold; a pytree of arrays.
 
     With probability at least 1 - delta over the rollouts, at each threshold B that was fixed beforehand: every task
@@ -57,42 +58,27 @@ class TasksCertificate(ByThreshold):
 
     source = LISTED
 
-    def __str__(self) -> str:
-        return listed(self._sentence, len(self)) if self._is_single() else repr(self)
-
-    def __repr__(self) -> str:
-        settings = f"num_tasks={self.num_tasks}, bound={self.bound!r}, complete={self.complete}"
-        if not self._is_single():
-            return f"{type(self).__name__}(good of shape {getattr(self.good, 'shape', None)}, {settings})"
-        counts = f"num_good={np.asarray(self.num_good).tolist()}, num_bad={np.asarray(self.num_bad).tolist()}"
-        thresholds, delta = figures_row(self.thresholds), ceil_figures(float(self.delta))
-        return f"{type(self).__name__}(thresholds={thresholds}, {counts}, delta={delta}, {settings})"
-
-    def _is_single(self) -> bool:
-        """Whether it can be read, and has no batch axes."""
-        return holds_values(self) and self.num_good.ndim == 1
+    _shown: ClassVar = ("thresholds", "num_good", "num_bad", "delta", "num_tasks", "bound", "complete")
 
     def _sentence(self, index: int) -> str:
         shown, status = floor_figures(float(self.thresholds[index])), Status(int(self.status[index]))
         good, bad = (self._named(np.asarray(each)[:, index]) for each in (self.good, self.bad))
         note = f" ({status.advice})" if status is Status.INVALID_INPUT else ""
-        start = f"With confidence {confidence(float(self.delta))}"
         if not (good or bad):
-            return f"{start}: no task is known to have {with_article(self.quantity)} of at least {shown}.{note}"
+            return f"{self._start}: no task is known to have {with_article(self.quantity)} of at least {shown}.{note}"
         parts = [f"at least {shown} on {good}"] * bool(good) + [f"below {shown} on {bad}"] * bool(bad)
-        return f"{start}: the {self.quantity} is {', and '.join(parts)}.{note}"
+        return f"{self._start}: the {self.quantity} is {', and '.join(parts)}.{note}"
 
     def _headline(self, index: int) -> Headline:
         good, bad, n = int(self.num_good[index]), int(self.num_bad[index]), self.num_tasks
         what = f"{with_article(self.quantity)} of {floor_figures(float(self.thresholds[index]))}"
-        sure = f"with confidence {confidence(float(self.delta))}"
         not_so = "does not" if bad == 1 else "do not"
         if not (good or bad):
-            return nothing(f"about which of these {n} tasks reach {what}, {sure}")
+            return nothing(f"about which of these {n} tasks reach {what}, {self._sure}")
         if not good:
-            return Headline(of_tasks(bad, n), f"{not_so} reach {what}, {sure}")
+            return Headline(of_tasks(bad, n), f"{not_so} reach {what}, {self._sure}")
         others = f", and {bad} {not_so}" if bad else ""
-        return Headline(of_tasks(good, n), f"{reach(good)} {what}{others}, {sure}")
+        return Headline(of_tasks(good, n), f"{reach(good)} {what}{others}, {self._sure}")
 
     def _named(self, chosen: np.ndarray) -> str:
         """Tasks by their names, and how many of all they are; empty for none."""

@@ -74,7 +74,7 @@ def print_advice(
         certificate, question = certificates[name], QUESTIONS[name]
         fixed: Any = question.each
         missing = misses(certificate, safety=wanted)
-        values = getattr(certificate, question.columns[fixed])
+        values = getattr(certificate, question.rows.columns[fixed])
         for value, entry, missed in zip(values.tolist(), entries, missing.tolist(), strict=False):
             if entry is not None or missed:
                 why = entry or unknown

@@ -118,6 +118,6 @@ def numbers_of(question: Question, numbers: list[float] | None, data: ReturnsFil
     """
     if numbers or question.each is None:
         return numbers
-    if question.of_successes is None or not is_successes(data.like):
+    if question.rows.of_successes is None or not is_successes(data.like):
         raise ValueError(f"--{question.each} missing; the question {question.name!r} needs one or more")
-    return [question.of_successes]
+    return [question.rows.of_successes]

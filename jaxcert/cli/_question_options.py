@@ -36,7 +36,7 @@ def required_words(questions: Mapping[str, Question]) -> str:
     """What ``--require`` compares, for each of the questions; as help."""
     names: dict[str, list[str]] = {}
     for name, question in questions.items():
-        names.setdefault(question.certified.replace("_", " "), []).append(name)
+        names.setdefault(question.rows.certified.replace("_", " "), []).append(name)
     compared = "; ".join(f"the certified {column} for {', '.join(asked)}" for column, asked in names.items())
     return (
         f"Exit with status 1 unless at least X is certified in every row: {compared}. Of two ends it is the lower one."
@@ -45,10 +45,10 @@ def required_words(questions: Mapping[str, Question]) -> str:
 
 def check_rows(require: float, certificate: Any, question: Question) -> None:
     """Exit with status 1 where less is certified than required, in words on stderr."""
-    certified = np.atleast_1d(np.asarray(getattr(certificate, question.columns[question.certified])))
+    certified = np.atleast_1d(np.asarray(getattr(certificate, question.rows.columns[question.rows.certified])))
     missed = np.flatnonzero(~(certified >= require)).tolist()
     if missed:
-        certified_texts = column_texts(certificate, question, question.certified)
+        certified_texts = column_texts(certificate, question, question.rows.certified)
         places = [f" at {text}" for text in column_texts(certificate, question, question.each)] if question.each else []
         shown = [certified_texts[i] + (places[i] if places else "") for i in missed[:_MOST_MISSED]]
         more = f" and so on, {len(missed)} in all" if len(missed) > _MOST_MISSED else ""
@@ -149,6 +149,6 @@ def fixed_numbers(question: Question, given: dict[str, Any], options: dict[str, 
     if question.each is None:
         return None
     found = given.get(question.each) or options.get(question.each)
-    if not found and question.of_successes is None:
+    if not found and question.rows.of_successes is None:
         raise ValueError(f"--{question.each} missing; the question {question.name!r} needs one or more")
     return list(found or [])

@@ -35,7 +35,7 @@ def curve_table(certificate: Certificate, question: Question) -> Table:
 
 
 def _num_shown(certificate: Certificate, question: Question) -> int:
-    certified = np.asarray(getattr(certificate, question.columns[question.certified]))
+    certified = np.asarray(getattr(certificate, question.rows.columns[question.rows.certified]))
     return int(max(np.flatnonzero(certified > 0), default=0)) + 1
 
 
@@ -104,7 +104,7 @@ def answer_table(certificate: Any, question: Question, given: Sequence[float]) -
 
 def _texts(certificate: Any, question: Question, given: Sequence[float]) -> dict[str, list[str]]:
     """The columns as text; ``given``: what was fixed beforehand, as it was given."""
-    shown = {name: performances(certificate) for name, field in question.columns.items() if field == "thresholds"}
+    shown = {name: performances(certificate) for name, field in question.rows.columns.items() if field == "thresholds"}
     if question.each and len(given):
         shown[question.each] = list(map(as_given, given))
     return texts_of(certificate, question, shown=shown)

@@ -10,13 +10,12 @@ from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._certificate import (
     EXPECTED_RETURN,
     PROBABILITY_OF_SUCCESS,
-    REWEIGHTED,
-    SAMPLED,
     is_difference,
     new_task_from,
 )
 from jaxcert.certificates._divergence import DIVERGENCES
 from jaxcert.certificates._figures import ceil_figures, ceil_to, floor_figures, floor_to
+from jaxcert.certificates._headline import REWEIGHTED, SAMPLED
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS, question_of
 from jaxcert.questions._answers import rows_of, sampled
@@ -170,7 +169,7 @@ def _check_claims(question: Question) -> None:
 
 
 def _is_monitored(question: Question) -> bool:
-    return not question.listed and question.risk_of == "task" and {"threshold", "epsilon"} <= set(question.columns)
+    return not question.listed and {"threshold", "epsilon", "num_violations"} <= set(question.rows.columns)
 
 
 def _claim(rows: list[Any], delta: float, threshold: float | None, *, together: bool) -> MonitoredClaim:

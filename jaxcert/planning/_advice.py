@@ -130,13 +130,13 @@ def _explanation(
 def _setting(certificate: Certificate, support: tuple[float, float], num_rollouts: int | None) -> Setting:
     """What the certified end of the certificate was computed with."""
     low, high = support
-    question, difference = question_of(certificate), is_difference(certificate.quantity)
+    difference = is_difference(certificate.quantity)
     return Setting(
         COUNTING[certificate.method],
         certificate.num_tasks,
         num_rollouts,
         float(certificate.beta),
-        float(question.delta_part(certificate.delta)),
+        float(certificate.delta_below),
         certificate.bound if certificate.bound in BOUNDS else None,
         (low - high, high - low) if difference else support,
         certificate.safety.dtype,

@@ -21,7 +21,6 @@ from jaxcert.planning._highest_threshold import best_of
 from jaxcert.planning._least_tasks import MOST_TASKS, least_tasks, on_rows, safety_of
 from jaxcert.planning._pilot import Law, estimated
 from jaxcert.planning._success_table import TRIALS, levels_of, prospects
-from jaxcert.questions import question_of
 
 
 class Most(NamedTuple):
@@ -37,7 +36,7 @@ def advice_on_most(certificate: Certificate, num_rollouts: int | None, wanted: f
     if method.from_returns is None:
         assert method.choice
         most = _of_levels(certificate, method.choice)
-    elif num_rollouts or question_of(certificate).stops:
+    elif num_rollouts or certificate.stops:
         most = _of_shares(certificate, method.from_returns, num_rollouts)
     else:
         return None
@@ -62,7 +61,7 @@ def _of_shares(certificate: Certificate, derive: FromReturns, num_rollouts: int 
     """The most that tasks certify if each has a share of 1."""
     dtype, alpha = certificate.safety.dtype, float(certificate.beta)
     least = 0.0
-    if not question_of(certificate).stops:
+    if not certificate.stops:
         assert num_rollouts
         least = least_evidence(num_rollouts, dtype)
     _, low = shares(jnp.ones((), dtype), certificate.beta, least)

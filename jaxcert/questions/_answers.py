@@ -65,7 +65,7 @@ def rows_of(certificate: Any, question: Question) -> list[dict[str, Any]]:
     check_single(certificate)
     if type(sampled(certificate)) is not question.certificate:
         raise ValueError(f"certificate is {kind_of(sampled(certificate))}, which answers no question {question.name!r}")
-    if not question.columns:
+    if not question.rows.columns:
         raise ValueError(
             f"the question {question.name!r} has no rows: {question.unrepeated} (to_json writes any answer)"
         )
@@ -73,7 +73,7 @@ def rows_of(certificate: Any, question: Question) -> list[dict[str, Any]]:
     count = max(map(len, columns.values()))
     if question.each is None and count > 1:
         raise ValueError(f"certificate has {count} rows; the question {question.name!r} has one")
-    if question.each is not None and not np.ndim(getattr(certificate, question.columns[question.each])):
+    if question.each is not None and not np.ndim(getattr(certificate, question.rows.columns[question.each])):
         raise ValueError(f"certificate has no row for each {question.each}, as the question {question.name!r} has")
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return [{**row, "sentence": sentence(certificate, i)} for i, row in zip(range(count), rows, strict=True)]
@@ -81,7 +81,9 @@ def rows_of(certificate: Any, question: Question) -> list[dict[str, Any]]:
 
 def _fields(certificate: Any, question: Question) -> Mapping[str, str]:
     """The columns and, if it has one for each row, beta."""
-    return {**question.columns, "beta": "beta"} if np.ndim(getattr(certificate, "beta", 0)) else question.columns
+    return (
+        {**question.rows.columns, "beta": "beta"} if np.ndim(getattr(certificate, "beta", 0)) else question.rows.columns
+    )
 
 
 def _column(certificate: Any, field: str) -> list[Any]:
@@ -151,13 +153,13 @@ def _left_out(certificate: Any) -> tuple[str, ...]:
 
 def column_texts(certificate: Any, question: Question, name: str) -> list[str]:
     """One column of an answer [t] as text."""
-    return _texts(certificate, question, name, question.columns[name])
+    return _texts(certificate, question, name, question.rows.columns[name])
 
 
 def _column_of(name: str, question: Question) -> Column:
     """As known, or with figures that are rounded up where the larger of two numbers claims less."""
     heading = name.replace("_", " ")
-    usual = Column(heading, lambda value, _: ceil_figures(value, 7)) if question.claims.get(name) is max else None
+    usual = Column(heading, lambda value, _: ceil_figures(value, 7)) if question.rows.claims.get(name) is max else None
     return _TEXTS.get(name) or usual or Column(heading)
 
 
@@ -165,7 +167,7 @@ def heading(name: str, question: Question, certificate: Any) -> str:
     """The heading of a column: what is certified has words of its own."""
     column = _column_of(name, question)
     certified = is_difference(getattr(sampled(certificate), "quantity", "")) and column.of_difference
-    return (name == question.certified and (certified or column.certified)) or column.heading
+    return (name == question.rows.certified and (certified or column.certified)) or column.heading
 
 
 def _texts(certificate: Any, question: Question, name: str, field: str) -> list[str]:

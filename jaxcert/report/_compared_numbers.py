@@ -54,8 +54,8 @@ def _room(name: str, computed: Mapping[str, Any], question: Question, u: float, 
     is_shifted, is_given = "sampled" in computed, name in question.given
     if is_given and not is_shifted:
         return 0.0
-    if name in question.risks:
-        return _room_of_risk(name, question.risks[name], computed, u)
+    if name in question.rows.risks:
+        return _room_of_risk(name, question.rows.risks[name], computed, u)
     shifted = _DIFFERENCE * u * abs(computed[name]) if is_shifted else 0.0
     return max(0.0 if is_given else slack, shifted)
 
@@ -75,7 +75,7 @@ def slack_of(
     if question.curve is not None:
         slack = _of_counts(data, found, support, u)
     else:
-        shares = [1.0 if question.share is None else row[question.share] for row in record["rows"]]
+        shares = [1.0 if question.rows.share is None else row[question.rows.share] for row in record["rows"]]
         slack = _of_means(record, data, support, u) / np.asarray(shares, float)
     lowest, highest = support
     return np.minimum(slack, _LARGEST * (highest - lowest))

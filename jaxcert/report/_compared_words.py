@@ -20,15 +20,15 @@ def of_words(
     said, lines, notes = _sentences(found, question, rows, said_before), [], []
     weaker = {
         name: _sentences(found, question, _weaker(name, least, rows, computed), said_before)
-        for name, least in question.claims.items()
+        for name, least in question.rows.claims.items()
     }
     for i, (row, other) in enumerate(zip(rows, computed, strict=True)):
         if row["sentence"] != said[i]:
             lines.append(f"rows {i + 1}: the sentence is not that of its numbers, which is: {said[i]}")
             continue
-        for name in (name for name in question.claims if weaker[name][i] != said[i]):
+        for name in (name for name in question.rows.claims if weaker[name][i] != said[i]):
             # A figure of a risk is far coarser than its rounding; one of a threshold or a mean that was found is not.
-            if name in question.risks:
+            if name in question.rows.risks:
                 words = name.replace("_", " ")
                 lines.append(f"rows {i + 1}: the sentence is of a {words} of {row[name]!r}, here {other[name]!r}")
             else:
@@ -48,10 +48,12 @@ def _sentences(
     found: Any, question: Question, rows: Sequence[dict[str, Any]], said_before: Sequence[dict[str, Any] | None]
 ) -> list[str]:
     """What these numbers say, in words; rows ``said_before`` have a sentence for the same numbers."""
-    numbers = {field: _entries(found, field, [row[name] for row in rows]) for name, field in question.columns.items()}
+    numbers = {
+        field: _entries(found, field, [row[name] for row in rows]) for name, field in question.rows.columns.items()
+    }
     # An entry of an array of JAX takes far longer to read.
     recorded = jax.tree.map(np.asarray, dataclasses.replace(found, **numbers))
-    columns = tuple(question.columns)
+    columns = tuple(question.rows.columns)
     return [
         other["sentence"] if other and all(row[name] == other[name] for name in columns) else sentence(recorded, i)
         for i, (row, other) in enumerate(zip(rows, said_before, strict=True))

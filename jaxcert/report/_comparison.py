@@ -48,7 +48,7 @@ def _misfits(record: Mapping[str, Any], question: Question) -> Iterator[str]:
         yield f"fixed_beforehand is {fixed!r}; in an answer to {question.name!r} it is {question.each!r}"
     if question.each is None and len(record["rows"]) != 1:
         yield f"it has {len(record['rows'])} rows; the question {question.name!r} has one"
-    needed, possible = {*question.columns, "sentence"}, {"beta", "advice", "sampled", "witness"}
+    needed, possible = {*question.rows.columns, "sentence"}, {"beta", "advice", "sampled", "witness"}
     for i, row in enumerate(record["rows"]):
         for name in sorted(needed - row.keys()):
             yield f"rows {i + 1} has no {name}, which an answer to {question.name!r} has"
@@ -115,21 +115,11 @@ def _counted_otherwise(
         # Tasks that are tied with the one that gives the threshold: the certificate does not depend on them.
         count = row["num_violations"]
         return {**computed, "num_violations": count, "num_valid": sampled.num_tasks - count}
-    violated = _violated(question, sampled, row, sure, near, below)
+    stated = row.get("sampled", row)[question.rows.risks[question.rows.certified]]
+    violated = sampled.counted_as(stated, sure, near, below, RISK * float(np.finfo(bounds.dtype).eps) / 2)
     if violated is None:
         return None
     bounds[near] = threshold
     bounds[violated] = np.nextafter(threshold, -np.inf)
     again = shifted(at_bounds(sampled, jnp.asarray(bounds), threshold[None]), record["settings"])
     return _record(record, again)["rows"][0]
-
-
-def _violated(
-    question: Question, sampled: Any, row: Mapping[str, Any], sure: np.ndarray, near: np.ndarray, below: int
-) -> np.ndarray | None:
-    """Which of the tasks near a threshold were counted: those with the smallest bounds, unless the question says."""
-    bounds = np.asarray(sampled.lower_bounds)
-    if question.counted is None:
-        return near[np.argsort(bounds[near], kind="stable")][:below]
-    stated = row.get("sampled", row)[question.risks[question.certified]]
-    return question.counted(sampled, sure, near, below, stated, RISK * float(np.finfo(bounds.dtype).eps) / 2)

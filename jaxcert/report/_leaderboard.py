@@ -121,13 +121,16 @@ class Leaderboard(NamedTuple):
 
 def _cells(question: Question, answer: Any) -> dict[str, str]:
     """What is certified, by its heading and, where that was fixed beforehand, the threshold."""
-    texts, words = column_texts(answer, question, question.certified), heading(question.certified, question, answer)
+    texts, words = (
+        column_texts(answer, question, question.rows.certified),
+        heading(question.rows.certified, question, answer),
+    )
     fixed = [f" at {x}" for x in column_texts(answer, question, question.each)] if question.each else [""]
     return {f"{words}{place}": text for place, text in zip(fixed, texts, strict=True)}
 
 
 def _certified(question: Question, answer: Any) -> float:
-    return float(getattr(answer, question.columns[question.certified]))
+    return float(getattr(answer, question.rows.columns[question.rows.certified]))
 
 
 def names_of(data: Sequence[ReturnsFile]) -> list[str]:

@@ -231,7 +231,7 @@ def _rows(certificate: Any, question: Question) -> list[dict[str, Any]]:
     rows = rows_of(certificate, question)
     if certificate is sampled(certificate):
         return rows
-    names = [name for name, field in question.columns.items() if field in CHANGED]
+    names = [name for name, field in question.rows.columns.items() if field in CHANGED]
     before = [{name: row[name] for name in names} for row in rows_of(certificate.sampled, question)]
     return [{**row, "sampled": entry} for row, entry in zip(rows, before, strict=True)]
 

@@ -175,7 +175,5 @@ SEQUENTIAL = Question(
     advised=True,
     curve=curve_of_counts,
     missing=missing_of_counts,
-    stops=True,
-    command="jaxcert trial",
-    unrepeated="its rollouts stopped by themselves, by a rule that a record does not hold",
+    shortcut="jaxcert trial",
 )

@@ -176,6 +176,8 @@ class SequentialCertificate(Certificate):
         1400
     """
 
+    stops = True
+
     num_rollouts_used: jax.Array = dataclasses.field(metadata=along("task", "threshold"))
     question: str = dataclasses.field(default="sequential", kw_only=True, metadata={"static": True})
 

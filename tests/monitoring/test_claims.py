@@ -134,7 +134,7 @@ def test_a_safety_level_is_monitored_at_the_threshold_that_it_found():
 
 
 def test_the_other_questions_are_refused_in_words():
-    monitored = {name for name, each in QUESTIONS.items() if {"threshold", "epsilon"} <= set(each.columns)} - {
+    monitored = {name for name, each in QUESTIONS.items() if {"threshold", "epsilon"} <= set(each.rows.columns)} - {
         "episode"
     }
     assert monitored == {"safety", "safety_level", "band", "anytime", "interval", "sequential", "weighted"}

@@ -66,7 +66,7 @@ EVERY = pytest.mark.parametrize("name", QUESTIONS)
 
 def check_alterations(folder, files, held, others):
     """A better number, another sentence and another setting are found."""
-    column = QUESTIONS[held["question"]].certified
+    column = QUESTIONS[held["question"]].rows.certified
     for change in (
         lambda one: one["rows"][-1].update({column: one["rows"][-1][column] + 0.01}),
         lambda one: one["rows"][0].update(sentence=one["rows"][0]["sentence"].replace("0.", "0.9", 1)),

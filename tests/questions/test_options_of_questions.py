@@ -8,6 +8,7 @@ import pytest
 from asked_questions import HEAD, A, all_answers, options_of, write_files
 from cli_harness import command
 
+from jaxcert.certificates._question import Rows
 from jaxcert.cli._question_options import askable, required_words
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import column_texts, texts_of
@@ -37,9 +38,7 @@ def test_figures_of_a_new_column_are_rounded_to_the_side_that_claims_less(answer
     found = dataclasses.replace(answers["mean"], mean=np.float32(2 / 3), cap=np.float32(2 / 3))
     question = dataclasses.replace(
         QUESTIONS["mean"],
-        columns={"lower": "mean", "upper": "cap"},
-        certified="lower",
-        claims={"lower": min, "upper": max},
+        rows=Rows({"lower": "mean", "upper": "cap"}, "lower", {"lower": min, "upper": max}, {}),
     )
     assert float(np.float32(2 / 3)) == 0.6666666865348816
     assert column_texts(found, question, "lower") == ["0.6666666"]
@@ -78,7 +77,7 @@ def test_the_help_of_require_says_what_is_compared_of_each_question(num_files):
     text = required_words(askable(num_files))
     for name, question in askable(num_files).items():
         part = next(part for part in text.split(";") if re.search(rf"\b{name}\b", part))
-        assert f"the certified {question.certified.replace('_', ' ')} for" in part
+        assert f"the certified {question.rows.certified.replace('_', ' ')} for" in part
     shown = command("certify" if num_files == 1 else "compare", "--help").out
     assert " ".join(text.split()[:8]) in " ".join(re.sub("[│┃|]", " ", shown).split())
 

@@ -55,15 +55,15 @@ def test_an_answer_has_the_type_and_the_fields_that_are_described(answers, name)
     assert question.name == name
     assert question_of(found) is question
     held = {field.name for field in dataclasses.fields(found)}
-    assert set(question.columns.values()) <= held
+    assert set(question.rows.columns.values()) <= held
     assert set(question.settings.values()) <= held
     assert all(question.takes(each) for each in (*question.settings, *question.declared, *question.inputs))
     assert not question.fixed or question.takes(question.fixed)
-    assert question.each is None or question.each in question.columns
-    assert not question.columns or question.certified in question.columns
-    assert bool(question.claims) == bool(question.columns)
-    assert set(question.claims) <= set(question.columns)
-    assert question.share is None or question.share in question.columns
+    assert question.each is None or question.each in question.rows.columns
+    assert not question.rows.columns or question.rows.certified in question.rows.columns
+    assert bool(question.rows.claims) == bool(question.rows.columns)
+    assert set(question.rows.claims) <= set(question.rows.columns)
+    assert question.rows.share is None or question.rows.share in question.rows.columns
     options = {option.name for option in question.options} - {question.each}
     assert all(question.takes(each) for each in options)
 
@@ -71,14 +71,14 @@ def test_an_answer_has_the_type_and_the_fields_that_are_described(answers, name)
 @EVERY
 def test_rows_are_those_of_the_answer_and_say_what_it_says(answers, name):
     question, found = QUESTIONS[name], answers[name]
-    if not question.columns:
+    if not question.rows.columns:
         with pytest.raises(ValueError, match=f"question '{name}' has no rows"):
             rows_of(found, question)
         return
     rows = rows_of(found, question)
     assert "\n".join(row["sentence"] for row in rows) == str(found)
     assert len(rows) == (len(FIXED[question.each]) if question.each else 1)
-    for column, field in question.columns.items():
+    for column, field in question.rows.columns.items():
         if field != "status":
             assert [row[column] for row in rows] == np.atleast_1d(np.asarray(getattr(found, field))).tolist()
 
@@ -86,7 +86,7 @@ def test_rows_are_those_of_the_answer_and_say_what_it_says(answers, name):
 @EVERY
 def test_a_file_holds_the_answer_and_is_verified(files, answers, name, tmp_path):
     question, found = QUESTIONS[name], answers[name]
-    if not question.columns:
+    if not question.rows.columns:
         with pytest.raises(ValueError, match="has no rows"):
             record(found, name)
         return
@@ -141,7 +141,7 @@ def test_a_page_shows_it_or_refuses(files, answers, name, tmp_path):
     question, support = QUESTIONS[name], (0.0, 1.0) if QUESTIONS[name].has_support else None
     policies = ("new", "old") if len(question.inputs) > 1 else ()
     page = {"returns": A, "support": support}
-    if not question.columns or "weights" in question.inputs:
+    if not question.rows.columns or "weights" in question.inputs:
         with pytest.raises(ValueError, match="a page shows what one policy or two do"):
             write_report(tmp_path / "c.html", answers[name], **page)
         return
@@ -158,7 +158,7 @@ def test_a_page_shows_it_or_refuses(files, answers, name, tmp_path):
         assert f'<p class="claim">{line.claim}</p>\n  <p class="about">{about}.</p>' in text
         assert line.claim[:1].isupper()
         assert f"ith confidence {confidence(0.1)}" in line.about
-    assert f"or about\n{question.not_about}." in text
+    assert f"or about\n{answers[name].not_about}." in text
     assert all(f", {name.replace('_', ' ')}, " in text for name in question.settings)
     assert ("<svg" in text) == (question.curve is not None)
 
@@ -220,7 +220,9 @@ def test_the_command_line_asks_it_or_says_why_not(files, answers, name, tmp_path
     assert said in " ".join(out.split()).replace(". With", ".\nWith")
     others = [files / "b.npz"] if pair else []
     assert command("verify", tmp_path / "c.json", files / "a.npz", *others).status == 0
-    is_count = np.issubdtype(np.asarray(getattr(answers[name], question.columns[question.certified])).dtype, np.integer)
+    is_count = np.issubdtype(
+        np.asarray(getattr(answers[name], question.rows.columns[question.rows.certified])).dtype, np.integer
+    )
     assert command(*arguments, "--force", "--require", len(A) + 1 if is_count else 0.9999).status == 1
     if not question.advised:
         refused = command(*arguments, "--force", "--wanted", 0.5)
@@ -256,7 +258,7 @@ def test_an_entry_that_surfaces_would_read_wrongly_is_refused():
     with pytest.raises(ValueError, match="question 'band': settings cap are no parameters of its function"):
         dataclasses.replace(band, settings={**band.settings, "cap": "cap"})
     with pytest.raises(ValueError, match="question 'band': a larger safety has to say more"):
-        dataclasses.replace(band, claims={"safety": max})
+        dataclasses.replace(band, rows=band.rows._replace(claims={"safety": max}))
 
 
 def test_every_public_certificate_function_is_a_question_or_a_step(answers):

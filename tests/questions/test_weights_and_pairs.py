@@ -182,5 +182,5 @@ def test_a_table_of_two_policies_is_of_a_difference(files, name):
     status, out, err = command("compare", files / "a.npz", files / "b.npz", "--support", 0, 1, "--delta", 0.1, *words)
     assert status == 0, err
     headings = {"mean": "certified mean difference", "threshold": "certified difference", "num_good": "good tasks"}
-    assert headings.get(question.certified, question.certified.replace("_", " ")) in out
+    assert headings.get(question.rows.certified, question.rows.certified.replace("_", " ")) in out
     assert "performance" not in out

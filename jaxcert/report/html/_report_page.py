@@ -171,7 +171,7 @@ def _description(certificate: Any, asked: Question) -> dict[str, Any]:
         "by_itself": asked.each is not None and not _holds_together(certificate),
         "num_tasks": certificate.num_tasks,
         "confidence": confidence(float(certificate.delta)),
-        "not_about": asked.not_about,
+        "not_about": certificate.not_about,
         "assumptions": assumptions_of([asked.name]),
         "version": __version__,
     }

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert._validation import kind_of
-from jaxcert.certificates._certificate import REWEIGHTED, SAMPLED, is_difference
+from jaxcert.certificates._certificate import is_difference
+from jaxcert.certificates._headline import REWEIGHTED, SAMPLED
 from jaxcert.certificates._question import Question
 from jaxcert.questions._answers import sampled
 from jaxcert.report._readers import ReturnsFile
@@ -55,7 +56,7 @@ def check_policies(certificate: Any, question: Question, against: Returns | None
     """Raise ValueError unless the answer is one that a page shows, about as many policies as there are returns of."""
     on_sampled = getattr(certificate, "source", SAMPLED) != REWEIGHTED and sampled(certificate) is certificate
     of_returns = all(name.startswith("returns") for name in question.inputs)
-    if not (on_sampled and of_returns and question.columns):
+    if not (on_sampled and of_returns and question.rows.columns):
         instead = "a page shows what one policy or two do, on tasks like the sampled ones (to_json writes any)"
         raise ValueError(f"certificate is {kind_of(certificate)}; {instead}")
     is_of_two = is_difference(getattr(certificate, "quantity", ""))

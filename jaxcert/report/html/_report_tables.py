@@ -191,7 +191,7 @@ def rollouts_of(counts: np.ndarray) -> str:
 
 def _others(question: Question) -> list[tuple[str, str]]:
     """Settings of the question that have no row of their own, nor a column. The row of tasks says how many."""
-    shown = {"tasks", "bound", "method", "beta", "delta", *question.columns.values()}
+    shown = {"tasks", "bound", "method", "beta", "delta", *question.rows.columns.values()}
     return [(name, field) for name, field in question.settings.items() if field not in shown]
 
 

@@ -56,7 +56,7 @@ def _at_best(certificate: Any, question: Question, index: int, sample: Sample, l
             given = {"returns": paired(returns, np.full_like(returns, worst), where_a=where, where_b=where)}
         with precision(str(certificate.delta.dtype)):
             found = question.function(**given, **settings)
-        return int(np.asarray(getattr(found, question.columns[question.certified]))[0])
+        return int(np.asarray(getattr(found, question.rows.columns[question.rows.certified]))[0])
 
     return most
 

@@ -40,7 +40,7 @@ def misses_of(certificate: Any, question: Question, sample: Sample, num_rows: in
     """For each row with a headline the tasks that miss the threshold, if there are any and it is known which."""
     if question.missing is None:
         return []
-    column = next(name for name, field in question.columns.items() if field == "thresholds")
+    column = next(name for name, field in question.rows.columns.items() if field == "thresholds")
     shown, found = column_texts(certificate, question, column), []
     for i in range(min(num_rows, MOST_HEADLINES)):
         missing = question.missing(certificate, i, sample.returns, sample.support, sample.where)
