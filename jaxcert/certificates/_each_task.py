@@ -174,7 +174,7 @@ def _named(passed: jax.Array, so_far: jax.Array, valid: jax.Array, thresholds: j
         named = jnp.take_along_axis(count, place[None], axis=0)[0]
         return jnp.maximum(place, jnp.searchsorted(numbers, named, side="right").astype(np.int32) - 1)
 
-    place = jax.lax.fori_loop(0, so_far.size, step, jnp.zeros(count.shape[1:], np.int32))
+    place = jax.lax.fori_loop(0, so_far.size, step, jnp.zeros_like(count[0]))
     good = jnp.take_along_axis(passed, place[None, ..., None, :], axis=0)[0]
     return _fields(good, jnp.zeros_like(good), valid, thresholds, delta)
 

@@ -148,7 +148,7 @@ def search(problem: Problem, start: jax.Array, level: jax.Array, feasible: jax.A
     guess = jnp.minimum(start_point(problem.k + start, problem.n, jnp.where(feasible, level, 0.5)), ceiling)
     ones = jnp.ones_like(start)
     # The first j has no best epsilon to be tested at: it begins at its own guess, as if after a step.
-    begin = _Search(start, level, guess, jnp.ones(start.shape, jnp.int32), ones, start, feasible)
+    begin = _Search(start, level, guess, jnp.ones_like(start, jnp.int32), ones, start, feasible)
     end = jax.lax.while_loop(lambda s: jnp.any(s.searching), step, begin)
     return end.best, end.spare
 

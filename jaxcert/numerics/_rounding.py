@@ -11,6 +11,7 @@ import numpy as np
 from jax.typing import DTypeLike
 
 from jaxcert._validation import is_concrete, is_traced, kept_readable
+from jaxcert.numerics._meshes import automatic
 
 Side = Literal["down", "up", "nearest"]
 
@@ -60,7 +61,7 @@ def cast(value: chex.Numeric | Sequence[float], dtype: DTypeLike, side: Side, *,
         >>> float(cast(0.1, "float32", "down")) <= 0.1 <= float(cast(0.1, "float32", "up"))
         True
     """
-    dtype = _checked(dtype, side)
+    dtype, value = _checked(dtype, side), automatic(value)
     with kept_readable(value):
         return _cast(value, dtype, side, whole)
 

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete, kept_readable, require_real
+from jaxcert.numerics._meshes import automatic
 from jaxcert.numerics._rounding import Side, convert, convert_host, known
 from jaxcert.returns._checks import check_returns, check_sums, checked_shapes, describe_index
 from jaxcert.returns._paired import Paired
@@ -130,6 +131,7 @@ def sample_of(
         ValueError: for shapes, types and names, whatever the values are; for values that are concrete and impossible,
             with task and rollout.
     """
+    x, where = jax.tree.map(automatic, x) if isinstance(x, Summary) else automatic(x), automatic(where)
     if isinstance(x, Summary):
         with kept_readable(x):
             return _of_summary(needs, x, support, where, validate)
@@ -291,7 +293,7 @@ Tree = TypeVar("Tree")
 
 def placed(tree: Tree) -> Tree:
     """Host arrays on the device, in one explicit transfer, which a transfer guard allows; others as they are."""
-    leaves, structure = jax.tree.flatten(tree)
+    leaves, structure = jax.tree.flatten(jax.tree.map(automatic, tree))
     host = [i for i, leaf in enumerate(leaves) if isinstance(leaf, np.ndarray | np.generic)]
     if is_concrete(leaves):
         for i, leaf in zip(host, jax.device_put([leaves[i] for i in host]), strict=True):

@@ -136,9 +136,12 @@ def _run(sample: Sample, thresholds, beta, settings: Settings) -> SequentialStat
     x, low, high, where = jnp.asarray(sample.values), jnp.asarray(sample.low), jnp.asarray(sample.high), sample.mask
     mask = jnp.ones(x.shape, bool) if where is None else where
     rollouts = jnp.moveaxis(x, -1, 0), jnp.moveaxis(mask, -1, 0)
+    # Under `shard_map` a loop begins with what differs from device to device, as it goes on.
+    same = jnp.zeros_like(x.ravel()[0]) == 0
 
     def run(one: tuple[jax.Array, jax.Array]) -> SequentialState:
         begin = start(x.shape[:-1], one[0][None], low, high, beta, settings._replace(goal=one[1][None]))
+        begin = jax.tree.map(lambda leaf: jnp.where(same, leaf, leaf), begin)
         return jax.lax.scan(lambda state, each: (advance(state, *each), None), begin, rollouts)[0]
 
     block = max(1, _BLOCK_BYTES // (x[..., 0].size * x.dtype.itemsize * 4 * settings.bets.size))
