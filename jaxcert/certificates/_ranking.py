@@ -10,24 +10,25 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._validation import require_real
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import Plain, holds_values
 from jaxcert.certificates._answer import answer
 from jaxcert.certificates._arguments import choose
-from jaxcert.certificates._averages import OVER_TASKS, mean_over_tasks
+from jaxcert.certificates._averages import OVER_TASKS, Averages, averages_of, check_task_sums, mean_over_tasks, sum_of
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._both_policies import any_policies_of, average_differences, check_differences
 from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._figures import ceil_figures, confidence
 from jaxcert.certificates._question import Question, same
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import cast, is_zero, next_down, unit_roundoff
 from jaxcert.numerics._tails import limit
-from jaxcert.returns._differences import Policies
+from jaxcert.returns._differences import apart
+from jaxcert.returns._paired import refuse_summary
 from jaxcert.returns._prepared import Support, is_successes, probability
-from jaxcert.returns._sample import Sample, placed
+from jaxcert.returns._sample import Apart, Needs, Sample, placed, sample_of
 
 
 def bound_between(bound: str | None, returns: Any) -> str:
@@ -185,23 +186,51 @@ def certify_ranking(
     """
     bound = bound_between(bound, returns)
     chosen = choose("bound", bound, _BOUNDS)
-    policies = any_policies_of(returns, support, where, validate, binary=chosen.binary)
-    delta = probability("delta", delta, policies.a.dtype, "down", validate=validate, scalar=True)
+    each = _every_policy(returns, support, where, validate, binary=chosen.binary)
+    delta = probability("delta", delta, each.dtype, "down", validate=validate, scalar=True)
     if validate:
-        check_differences(policies, crossed=True)
-    fields = _ranking(chosen, *placed((policies, delta))) | {"delta": delta}
-    return answer(RankingCertificate, fields, {}, num_tasks=int(policies.a.num_tasks), bound=bound)
+        check_task_sums(lambda: _crossed(placed(each)).excess, int(each.num_tasks), each.low, each.high)
+    fields = _ranking(chosen, *placed((each, delta))) | {"delta": delta}
+    return answer(RankingCertificate, fields, {}, num_tasks=int(each.num_tasks), bound=bound)
+
+
+def _every_policy(returns: Any, support: Any, where: Any, validate: bool, *, binary: bool) -> Sample:
+    """Each of two policies or more as policy A of a difference, and as policy B; ``binary``: whether all are 0 or 1."""
+    refuse_summary("returns", returns)
+    require_real("returns", returns)
+    shape = np.shape(returns)
+    if len(shape) < 3 or shape[-3] < 2:
+        raise ValueError(
+            f"returns have shape {shape}; expected [..., num_policies, num_tasks, num_rollouts] of two policies or more"
+        )
+    needs = Needs("a difference", width=True, binary=binary)
+    a, b = (sample_of(needs, returns, support, where, validate, side=side) for side in ("down", "up"))
+    return apart(Apart(a, b.reflected))
+
+
+@jax.jit
+def _crossed(each: Sample) -> Averages:
+    """The average of every policy minus that of every other, above the least difference: [..., p, p, n]."""
+    first, second = map(averages_of, each.values)
+    return sum_of(_spread(first, -2), _spread(second, -3))
+
+
+def _spread(averages: Averages, axis: int) -> Averages:
+    by_task = {name: jnp.expand_dims(getattr(averages, name), axis) for name in ("excess", "valid", "there")}
+    return averages._replace(**by_task)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _ranking(bound: Bound, policies: Policies, delta: jax.Array) -> dict:
-    values, width, valid, there = average_differences(policies, crossed=True)
-    p = values.shape[-2]
-    level, good = _share(delta, p * (p - 1) // 2), jnp.all(valid, axis=(-3, -2, -1))
+def _ranking(bound: Bound, each: Sample, delta: jax.Array) -> dict:
+    crossed = _crossed(each)
+    p = crossed.excess.shape[-2]
+    level, good = _share(delta, p * (p - 1) // 2), jnp.all(crossed.valid, axis=(-3, -2, -1))
     if bound.binary:
-        lower, good = discordant_bound(values, level), good & _all_binary(policies.a)
+        lower, good = discordant_bound(crossed.excess - crossed.width / 2, level), good & _all_binary(each.values.a)
     else:
-        lower = mean_over_tasks(bound, values, level, -width, width, there)
+        there = crossed.there if each.padded else None
+        lower = mean_over_tasks(bound, crossed.excess, level, jnp.zeros_like(each.low), crossed.width, there)
+        lower = next_down(lower + each.low)
     lower = jnp.where(good[..., None, None], lower, -jnp.inf)
     itself = jnp.broadcast_to(jnp.eye(p, dtype=bool), lower.shape)
     differences = jnp.where(itself, 0, jnp.minimum(lower, 0))
