@@ -140,9 +140,9 @@ def certified(
         choose("method", method, methods)
     bound, method = defaults(bound, method, plain, beta)
     chosen = methods[method]
-    per_task = choose_bound(bound, chosen)
-    needs = per_task.needs._replace(apart=chosen.from_returns is None, weights=True)
-    sample = sample_of(needs, returns, support, where, validate)
+    per_task = choose_bound(bound, METHODS[method])
+    needs = {"apart": chosen.from_returns is None, "weights": True}
+    sample = sample_of(per_task.needs._replace(**needs), returns, support, where, validate)
     thresholds = prepare_thresholds(thresholds, sample.dtype, validate, name=name)
     warn_outside(name, thresholds, (sample.low, sample.high), validate, stacklevel=4)
     # Evidence is added up for each threshold; counting costs nothing more.

@@ -30,7 +30,8 @@ def sample_of_pairs(needs: Needs, pairs: Paired, support: Any, where: Any, valid
         return _of_rollouts(needs, both, validate)
     if not needs.apart:
         raise ValueError(
-            f"returns_a have {m_a} rollouts per task and returns_b {m_b}; {needs.name} needs as many of both"
+            f"returns_a have {m_a} rollouts per task and returns_b {m_b}; expected as many of both: only what counts "
+            "lower bounds, or averages the returns of a task, takes other numbers"
         )
     return apart(both)
 

@@ -57,9 +57,9 @@ def paired(
     ``certify_mean``, ``certify_cvar``, ``certify_weighted`` and the bounds per task take it; others refuse it by name.
     Their ``support`` holds the returns of both, with two finite ends, and ``where`` stays None.
 
-    With other numbers of rollouts, a difference has at least a lower bound on A minus an upper bound on B, each at half
-    of the level, and an average the average of A minus that of B. ``certify``, ``certify_mean``, ``certify_cvar`` and
-    ``certify_weighted`` take that, with methods that count lower bounds.
+    With other numbers of rollouts, a difference is at least a lower bound on A minus an upper bound on B, each at half
+    of the level, and the average of a task is that of A minus that of B. What needs single rollouts, as soft counts,
+    refuses such pairs.
 
     Args:
         returns_a: float[..., n, m_a] or bool, rollouts of policy A, as in ``certify``. Those of whole episodes: a

@@ -94,7 +94,7 @@ class Sample:
     @property
     def is_full(self) -> bool:
         """Whether all tasks are known to have m rollouts."""
-        return self.where is None and not self.is_summary
+        return self.where is None and not (self.is_summary or self.is_apart)
 
     @property
     def tasks(self) -> tuple[int, ...]:
