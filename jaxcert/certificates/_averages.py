@@ -13,7 +13,7 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._evaluate import evaluate
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose, default_bound
-from jaxcert.certificates._task_weights import ratios_of, weighted_loss
+from jaxcert.certificates._task_weights import weighted_loss
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, next_down, next_up, unit_roundoff
@@ -146,7 +146,7 @@ def weighted_capped_mean(bound: Bound, sample: Sample, room, delta) -> jax.Array
     positive, u = (room > 0) & jnp.isfinite(room), unit_roundoff(room.dtype)
     unit = jnp.broadcast_to(jnp.where(positive, room, 1), (*excess.shape, room.shape[-1]))
     share = quotient(jnp.minimum(excess[..., None], unit), unit) * (1 - 8 * u)
-    loss = jnp.minimum(weighted_loss(bound, share, ratios_of(sample), delta), 1)
+    loss = jnp.minimum(weighted_loss(bound, share, sample, delta), 1)
     room, positive = (jnp.broadcast_to(each, loss.shape) for each in (room, positive))
     lower = next_down(room * complement_down(jnp.where(jnp.isnan(loss), 1, loss)))
     known = jnp.all(valid, axis=-1, keepdims=True) & positive & ~jnp.isnan(loss)

@@ -51,10 +51,6 @@ class ShiftCertificate(Certificate):
     divergence: str | None = dataclasses.field(metadata={"static": True})
     sampled: Certificate
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as numbers, strings and lists; ``sampled`` likewise."""
-        return {**super().to_dict(), "sampled": self.sampled.to_dict()}
-
     @property
     def _apart(self) -> str:
         return "shifted tasks"

@@ -9,7 +9,7 @@ import chex
 from jaxcert.certificates._certificate import Certificate
 from jaxcert.certificates._certify import certified, curve_of_counts
 from jaxcert.certificates._question import COUNTED, Option, Question, same
-from jaxcert.returns._paired import Paired
+from jaxcert.returns._paired import paired
 from jaxcert.returns._prepared import Support
 
 
@@ -75,7 +75,7 @@ def certify_improvement(
 
     Reference: the theory page, section 18; its equation (18.1).
     """
-    pairs = Paired(returns_a, returns_b, where_a, where_b)
+    pairs = paired(returns_a, returns_b, where_a=where_a, where_b=where_b)
     settings = {"support": support, "delta": delta, "beta": beta, "bound": bound, "method": method}
     found = certified(pairs, margins, **settings, validate=validate, name="margins")
     return dataclasses.replace(found, question="improvement")

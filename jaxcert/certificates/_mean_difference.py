@@ -9,7 +9,7 @@ from jaxcert.certificates._mean import certified_mean
 from jaxcert.certificates._mean_certificate import MeanCertificate
 from jaxcert.certificates._question import Question, same
 from jaxcert.returns._differences import sample_apart
-from jaxcert.returns._paired import Paired
+from jaxcert.returns._paired import paired
 from jaxcert.returns._prepared import Support
 
 
@@ -65,7 +65,8 @@ def certify_mean_difference(
 
     Reference: the theory page, section 18; its equation (18.2).
     """
-    chosen, pairs = choose("bound", bound, OVER_TASKS), Paired(returns_a, returns_b, where_a, where_b)
+    chosen = choose("bound", bound, OVER_TASKS)
+    pairs = paired(returns_a, returns_b, where_a=where_a, where_b=where_b)
     sample = sample_apart(chosen.needs, pairs, support, validate)
     return certified_mean(chosen, sample, delta, validate, quantity_of(bound, pairs), "mean_difference")
 

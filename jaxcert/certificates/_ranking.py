@@ -11,39 +11,30 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import require_real
-from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import Plain, holds_values
 from jaxcert.certificates._answer import answer
-from jaxcert.certificates._arguments import choose
-from jaxcert.certificates._averages import OVER_TASKS, Averages, averages_of, check_task_sums, mean_over_tasks, sum_of
+from jaxcert.certificates._arguments import choose, default_bound, divided
+from jaxcert.certificates._averages import (
+    OVER_TASKS,
+    Averages,
+    averages_of,
+    check_task_sums,
+    is_one_trial_each,
+    mean_over_tasks,
+    sum_of,
+)
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._figures import ceil_figures, confidence
 from jaxcert.certificates._question import Question, same
-from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import cast, is_zero, next_down, unit_roundoff
+from jaxcert.numerics._rounding import cast, is_zero, next_down
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._differences import apart
 from jaxcert.returns._paired import refuse_summary
-from jaxcert.returns._prepared import Support, is_successes, probability
+from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import Apart, Needs, Sample, placed, sample_of
-
-
-def bound_between(bound: str | None, returns: Any) -> str:
-    """The name of the bound on differences; by default the one for single successes, of type bool, or for others.
-
-    Raises:
-        ValueError: for single successes where tasks have more than one rollout.
-    """
-    is_single = np.shape(returns)[-1:] == (1,)
-    if bound == CLOPPER_PEARSON.name and not is_single:
-        raise ValueError(
-            f"bound is {bound!r}, which compares one success or failure of each policy on each task; "
-            f"returns have shape {np.shape(returns)}"
-        )
-    return bound or (CLOPPER_PEARSON.name if is_single and is_successes(returns) else BETTING.name)
 
 
 def discordant_bound(differences: jax.Array, delta: jax.Array) -> jax.Array:
@@ -184,14 +175,21 @@ def certify_ranking(
 
     Reference: the theory page, section 18; its equations (18.3) and (18.4).
     """
-    bound = bound_between(bound, returns)
-    chosen = choose("bound", bound, _BOUNDS)
+    is_single = is_one_trial_each(returns)
+    if bound == CLOPPER_PEARSON.name and not is_single:
+        raise ValueError(
+            f"bound is {bound!r}, which compares one success or failure of each policy on each task; "
+            f"returns have shape {np.shape(returns)}"
+        )
+    chosen = choose("bound", default_bound(bound, returns if is_single else ()), _BOUNDS)
     each = _every_policy(returns, support, where, validate, binary=chosen.binary)
-    delta = probability("delta", delta, each.dtype, "down", validate=validate, scalar=True)
+    rounded = probability("delta", delta, each.dtype, "down", validate=validate, scalar=True)
+    num_pairs = math.comb(np.shape(returns)[-3], 2)
+    level = divided(delta, each.dtype, num_pairs, lambda whole: np.nextafter(whole / num_pairs, 0))
     if validate:
         check_task_sums(lambda: _crossed(placed(each)).excess, int(each.num_tasks), each.low, each.high)
-    fields = _ranking(chosen, *placed((each, delta))) | {"delta": delta}
-    return answer(RankingCertificate, fields, {}, num_tasks=int(each.num_tasks), bound=bound)
+    fields = _ranking(chosen, *placed((each, level))) | {"delta": rounded}
+    return answer(RankingCertificate, fields, {}, num_tasks=int(each.num_tasks), bound=chosen.name)
 
 
 def _every_policy(returns: Any, support: Any, where: Any, validate: bool, *, binary: bool) -> Sample:
@@ -221,10 +219,9 @@ def _spread(averages: Averages, axis: int) -> Averages:
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _ranking(bound: Bound, each: Sample, delta: jax.Array) -> dict:
+def _ranking(bound: Bound, each: Sample, level: jax.Array) -> dict:
     crossed = _crossed(each)
-    p = crossed.excess.shape[-2]
-    level, good = _share(delta, p * (p - 1) // 2), jnp.all(crossed.valid, axis=(-3, -2, -1))
+    p, good = crossed.excess.shape[-2], jnp.all(crossed.valid, axis=(-3, -2, -1))
     if bound.binary:
         lower, good = discordant_bound(crossed.excess - crossed.width / 2, level), good & _all_binary(each.values.a)
     else:
@@ -241,12 +238,6 @@ def _ranking(bound: Bound, each: Sample, delta: jax.Array) -> dict:
     good = ~jnp.any(jnp.isneginf(lower), axis=(-2, -1))
     status = jnp.where(good, status, Status.INVALID_INPUT.value).astype(jnp.int32)
     return {"differences": differences, "order": order, "status": status}
-
-
-def _share(delta: jax.Array, num_pairs: int) -> jax.Array:
-    """Delta over the pairs, rounded down; no number, so that nothing is certified, if delta is no probability."""
-    share = quotient(delta, jnp.full_like(delta, num_pairs)) * (1 - 4 * unit_roundoff(delta.dtype))
-    return jnp.where((delta > 0) & (delta < 1), share if num_pairs > 1 else delta, jnp.nan)
 
 
 def _linked(order: jax.Array) -> jax.Array:

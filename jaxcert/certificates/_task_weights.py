@@ -1,6 +1,6 @@
 """Weights of tasks: from two distributions, and what is lost on tasks that have them."""
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -66,47 +66,34 @@ def task_weights(
     return jnp.where(none, 0, jnp.maximum(weights, float(jnp.finfo(dtype).tiny)))
 
 
-class Ratios(NamedTuple):
-    """Weights as parts of the largest that there can be.
+def ratios_of(sample: Sample) -> tuple[jax.Array, jax.Array]:
+    """At least each weight as a part of the largest, in [0, 1], and which weights are valid, [..., n].
 
-    Attributes:
-        ratio: at least w / max_weight, in [0, 1], [..., n]; 0 for an invalid weight.
-        valid: weights in [0, max_weight], [..., n]; none if the largest is no number of at least 1. An invalid weight
-            refutes the bound or the claim of a density ratio, on which the whole certificate rests.
-        largest: max_weight rounded up.
-        there: which tasks there are, [..., n]; None for all.
+    Those in [0, max_weight] are, and none if the largest is no number of at least 1. An invalid one refutes the bound
+    or the claim of a density ratio, on which the whole certificate rests; its ratio is 0.
     """
-
-    ratio: jax.Array
-    valid: jax.Array
-    largest: jax.Array
-    there: jax.Array | None
-
-
-def ratios_of(sample: Sample) -> Ratios:
-    """The weights of a sample, within a program."""
     assert sample.weights is not None
-    weights, largest = jnp.broadcast_to(sample.weights.weights, sample.tasks), jnp.asarray(sample.weights.largest)
+    weights, largest = jnp.broadcast_to(sample.weights.weights, sample.tasks), sample.weights.largest
     sized = (largest >= 1) & (largest < jnp.inf)
     valid = (weights >= 0) & (weights <= largest) & sized
     weights, unit = jnp.where(valid, weights, 0), jnp.broadcast_to(jnp.where(sized, largest, 1), weights.shape)
     # Smaller quotients lose digits on a GPU.
     shares = jnp.maximum(quotient(weights, unit) * (1 + 4 * unit_roundoff(weights.dtype)), 2.0**-90)
-    ratio = jnp.where(weights > 0, jnp.minimum(shares, 1), 0)
-    return Ratios(ratio, valid, largest, in_front(weights, sample.num_tasks) if sample.padded else None)
+    return jnp.where(weights > 0, jnp.minimum(shares, 1), 0), valid
 
 
-def weighted_loss(bound: Bound, share: jax.Array, ratios: Ratios, delta: jax.Array, low: Any = 0) -> jax.Array:
+def weighted_loss(bound: Bound, share: jax.Array, sample: Sample, delta: jax.Array, low: Any = 0) -> jax.Array:
     """At least the mean of 1 - s over tasks from D', [..., t], from shares s [..., n, t] of at least ``low``.
 
-    NaN for an invalid weight or delta.
+    NaN for an invalid weight of the sample or delta.
     """
-    low = jnp.asarray(low, delta.dtype)
-    values = jnp.moveaxis(jnp.maximum(_kept(share, ratios.ratio), low), -1, -2)
-    there = None if ratios.there is None else jnp.broadcast_to(ratios.there[..., None, :], values.shape)
+    (ratio, valid), low = ratios_of(sample), jnp.asarray(low, delta.dtype)
+    values = jnp.moveaxis(jnp.maximum(_kept(share, ratio), low), -1, -2)
+    there = in_front(values, sample.num_tasks) if sample.padded else None
     mean = evaluate(bound, numbers_as_sample(values, low, jnp.ones_like(low), there), delta)
-    loss = complement_up(jnp.clip(mean, 0, 1)) * ratios.largest * (1 + 4 * unit_roundoff(mean.dtype))
-    return jnp.where(jnp.all(ratios.valid, axis=-1, keepdims=True) & (mean >= 0), loss, jnp.nan)
+    assert sample.weights is not None
+    loss = complement_up(jnp.clip(mean, 0, 1)) * sample.weights.largest * (1 + 4 * unit_roundoff(mean.dtype))
+    return jnp.where(jnp.all(valid, axis=-1, keepdims=True) & (mean >= 0), loss, jnp.nan)
 
 
 def _kept(share: jax.Array, ratio: jax.Array) -> jax.Array:

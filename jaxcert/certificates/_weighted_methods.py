@@ -22,7 +22,7 @@ from jaxcert.certificates._counting import any_neginf, count_violations, fields_
 from jaxcert.certificates._levels import numbers_for, risks_at_levels
 from jaxcert.certificates._method import Method, Solution
 from jaxcert.certificates._soft import SOFT, evidence, least_evidence, shares
-from jaxcert.certificates._task_weights import Ratios, ratios_of, weighted_loss
+from jaxcert.certificates._task_weights import ratios_of, weighted_loss
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, complement_up, unit_roundoff
@@ -45,13 +45,13 @@ def count_weighted(
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _fields(method: Method, bound: Bound, sample: Sample, thresholds, beta, delta, least) -> dict[str, Any]:
-    n, ratios = sample.num_tasks, ratios_of(sample)
+    n, (_, valid) = sample.num_tasks, ratios_of(sample)
     if method.from_returns is None:
-        found = _of_bounds(bound, sample, ratios, thresholds, beta, delta)
+        found = _of_bounds(bound, sample, valid, thresholds, beta, delta)
     elif method.counts_successes:
-        found = _of_successes(sample, ratios, thresholds, beta, delta)
+        found = _of_successes(sample, valid, thresholds, beta, delta)
     else:
-        found = _of_evidence(sample, ratios, thresholds, beta, delta, least)
+        found = _of_evidence(sample, valid, thresholds, beta, delta, least)
     lower, violations, epsilon, used = found
     # Where no task is valid, as for refuted returns, weights alone certify nothing.
     some = jnp.any(jnp.isfinite(lower) & in_front(lower, n), axis=-1, keepdims=True)
@@ -64,27 +64,27 @@ def _fields(method: Method, bound: Bound, sample: Sample, thresholds, beta, delt
 _Found = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
 
 
-def _of_bounds(bound: Bound, sample: Sample, ratios: Ratios, thresholds, beta, delta) -> _Found:
-    lower = jnp.where(ratios.valid, task_bounds(bound, sample, beta), -jnp.inf)
+def _of_bounds(bound: Bound, sample: Sample, valid: jax.Array, thresholds, beta, delta) -> _Found:
+    lower = jnp.where(valid, task_bounds(bound, sample, beta), -jnp.inf)
     passed = lower[..., None] >= jnp.broadcast_to(thresholds, (*lower.shape, thresholds.shape[-1]))
-    epsilon = weighted_epsilon(passed.astype(lower.dtype), ratios, beta, delta)
+    epsilon = weighted_epsilon(passed.astype(lower.dtype), sample, beta, delta)
     return lower, count_violations(lower, thresholds, sample.num_tasks), epsilon, beta
 
 
-def _of_evidence(sample: Sample, ratios: Ratios, thresholds, alpha, delta, least) -> _Found:
+def _of_evidence(sample: Sample, valid: jax.Array, thresholds, alpha, delta, least) -> _Found:
     """From e-values, as soft counts."""
-    wealth, valid = evidence(sample, thresholds)
-    wealth, valid = jnp.where(ratios.valid[..., None], wealth, 0), valid & ratios.valid
+    wealth, known = evidence(sample, thresholds)
+    wealth, valid = jnp.where(valid[..., None], wealth, 0), valid & known
     share, low = shares(wealth, alpha, least)
     violations = sample.num_tasks - jnp.sum(wealth > 1, axis=-2, dtype=jnp.int32)
     lower = jnp.where(valid & (alpha > 0), sample.low, -jnp.inf)
-    return lower, violations, weighted_epsilon(share, ratios, alpha, delta, low), alpha
+    return lower, violations, weighted_epsilon(share, sample, alpha, delta, low), alpha
 
 
-def _of_successes(sample: Sample, ratios: Ratios, thresholds, beta, delta) -> _Found:
+def _of_successes(sample: Sample, valid: jax.Array, thresholds, beta, delta) -> _Found:
     """From numbers of successes, at the levels that these attain."""
     found = counted(sample)
-    count, there = jnp.where(ratios.valid, found.successes, -1), in_front(found.successes, sample.num_tasks)
+    count, there = jnp.where(valid, found.successes, -1), in_front(found.successes, sample.num_tasks)
     num_rollouts = found.num_rollouts
     if sample.is_full:
         num_rollouts = jnp.broadcast_to(sample.num_rollouts.astype(count.dtype), (*count.shape[:-1], 1))
@@ -94,7 +94,7 @@ def _of_successes(sample: Sample, ratios: Ratios, thresholds, beta, delta) -> _F
         worst = jnp.max(level, axis=-2)
         above_zero = jnp.maximum(worst, float(jnp.finfo(level.dtype).tiny))
         share = jnp.where(passed, 1, complement_down(_lost(level, worst)))
-        return weighted_epsilon(share, ratios, above_zero, share_of_delta)
+        return weighted_epsilon(share, sample, above_zero, share_of_delta)
 
     risks = risks_at_levels(count, num_rollouts, thresholds, numbers_for(beta), delta, solve, there)
     violations, solution, level = least_risk(*risks, sample.num_tasks)
@@ -110,13 +110,13 @@ def _lost(level: jax.Array, worst: jax.Array) -> jax.Array:
     return jnp.minimum(rest * (1 + 4 * unit_roundoff(level.dtype)), 1)
 
 
-def weighted_epsilon(share: jax.Array, ratios: Ratios, beta: jax.Array, delta: jax.Array, low: Any = 0) -> jax.Array:
+def weighted_epsilon(share: jax.Array, sample: Sample, beta: jax.Array, delta: jax.Array, low: Any = 0) -> jax.Array:
     """The certified risk [..., t] from shares [..., n, t] rounded down, each at least ``low``.
 
     Never below the exact value for the given shares; 1 for levels outside (0, 1), or if any weight is invalid.
     """
     valid = (beta > 0) & (beta < 1)
-    loss = weighted_loss(BETTING, share, ratios, delta, low)
+    loss = weighted_loss(BETTING, share, sample, delta, low)
     rest = jnp.broadcast_to(complement_down(jnp.where(valid, beta, 0.5)), loss.shape)
     risk = quotient(loss, rest) * (1 + 4 * unit_roundoff(share.dtype))
     return jnp.where(valid & (risk < 1), risk, 1.0)

@@ -6,10 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import require_real
 from jaxcert.numerics._summation import add, difference_down, lower_end, nothing
 from jaxcert.returns._checks import check_sums, possible, refutes
-from jaxcert.returns._paired import Paired, check_tasks, refuse_summary
+from jaxcert.returns._paired import Paired
 from jaxcert.returns._sample import Apart, Needs, Sample, check_counts, placed, sample_of
 
 
@@ -52,28 +51,18 @@ def _both(needs: Needs, pairs: Paired, support: Any, validate: bool) -> Apart:
     """The returns of A, rounded down, and those of B, rounded up and reflected."""
     a = _one_of_two("a", needs, pairs.returns_a, support, pairs.where_a, validate)
     b = _one_of_two("b", needs, pairs.returns_b, support, pairs.where_b, validate).reflected
-    check_tasks(pairs.returns_a, pairs.returns_b)
     if a.padded != b.padded:
-        a, b = _unpadded(a), _unpadded(b)
+        a, b = a.unpadded, b.unpadded
     dtype = np.result_type(a.dtype, b.dtype)  # exact for both
     return Apart(a.as_type(dtype), b.as_type(dtype))
 
 
 def _one_of_two(policy: str, needs: Needs, returns: Any, support: Any, where: Any, validate: bool) -> Sample:
-    name = f"returns_{policy}"
-    refuse_summary(name, returns)
-    require_real(name, returns)
     own = needs._replace(name=f"{needs.name} of a difference", width=True)
     try:
         return sample_of(own, returns, support, where, validate, side="down" if policy == "a" else "up")
     except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
-
-
-def _unpadded(sample: Sample) -> Sample:
-    n, m = int(sample.num_tasks), int(sample.num_rollouts)
-    where = None if sample.where is None else sample.where[..., :n, :m]
-    return sample.replace(values=sample.values[..., :n, :m], where=where, padded=False)
+        raise ValueError(f"returns_{policy}: {error}") from None
 
 
 @jax.jit
@@ -88,11 +77,9 @@ def _ends(low_a: jax.Array, high_a: jax.Array, low_b: jax.Array, high_b: jax.Arr
 def _of_rollouts(needs: Needs, both: Apart, validate: bool) -> Sample:
     sample = _differences(placed(both)).replace(num_tasks=both.a.num_tasks, num_rollouts=both.a.num_rollouts)
     if validate:
-        n, m = int(sample.num_tasks), int(sample.num_rollouts)
-        where = None if sample.where is None else sample.where[..., :n, :m]
-        check_counts(needs, where, which="that both where_a and where_b let count")
-        support = sample.low, sample.high
-        check_sums(sample.values[..., :n, :m], where, support, what="the differences of task {task}")
+        plain = sample.unpadded
+        check_counts(needs, plain.where, which="that both where_a and where_b let count")
+        check_sums(plain.values, plain.where, (sample.low, sample.high), what="the differences of task {task}")
     return sample
 
 

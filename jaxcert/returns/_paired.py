@@ -88,15 +88,10 @@ def paired(
     for name, returns in (("returns_a", returns_a), ("returns_b", returns_b)):
         refuse_summary(name, returns)
         require_real(name, returns)
-    check_tasks(returns_a, returns_b)
-    return Paired(returns_a, returns_b, where_a, where_b)
-
-
-def check_tasks(returns_a: Any, returns_b: Any) -> None:
-    """Raise ValueError unless both are of the same tasks, as far as the shapes tell."""
     tasks = np.shape(returns_a)[:-1], np.shape(returns_b)[:-1]
     if tasks[0] != tasks[1]:
         raise ValueError(f"returns_a and returns_b have tasks of shapes {tasks[0]} and {tasks[1]}; expected the same")
+    return Paired(returns_a, returns_b, where_a, where_b)
 
 
 def refuse_summary(name: str, returns: Any) -> None:

@@ -120,6 +120,13 @@ class Sample:
         return inside & (jax.lax.broadcasted_iota(np.int32, shape, len(shape) - 2) < self.num_tasks)
 
     @property
+    def unpadded(self) -> "Sample":
+        """The returns alone."""
+        n, m = int(self.num_tasks), int(self.num_rollouts)
+        where = None if self.where is None else self.where[..., :n, :m]
+        return self.replace(values=self.values[..., :n, :m], where=where, padded=False)
+
+    @property
     def reflected(self) -> "Sample":
         """-X in (-b, -a); exact."""
         return self.replace(values=-self.values, low=-self.high, high=-self.low)

@@ -255,7 +255,7 @@ def changed(x: np.ndarray, value: float) -> np.ndarray:
 REFUSED = [
     ({"a": changed(A, np.nan)}, "returns_a: the return of task 3, rollout 4 is nan; expected a finite number"),
     ({"b": changed(B, 1001.0)}, r"returns_b: the return of task 3, rollout 4 is 1001, outside the support \(0, 1000\)"),
-    ({"a": A[0]}, r"returns_a: returns have shape \(5,\)"),
+    ({"a": A[0], "b": B[0]}, r"returns_a: returns have shape \(5,\)"),
     ({"b": B[:7]}, r"returns_a and returns_b have tasks of shapes \(20,\) and \(7,\); expected the same"),
     ({"b": Histogram.empty(N, support=(0, 1000), num_bins=9)}, "returns_b are a summary"),
     ({"support": None}, "returns_a: support is None; expected a pair"),

@@ -18,7 +18,7 @@ from scipy import stats
 import jaxcert
 from jaxcert import Status, certify, certify_weighted, task_weights
 from jaxcert.certificates._soft import BETS
-from jaxcert.certificates._task_weights import Ratios, _kept, ratios_of
+from jaxcert.certificates._task_weights import _kept, ratios_of
 from jaxcert.certificates._weighted_methods import weighted_epsilon
 from jaxcert.planning import advise
 from jaxcert.report import step_curve
@@ -54,15 +54,14 @@ def exact_risk(share: np.ndarray, weights: np.ndarray, largest: float, beta: flo
     return arb(rational(largest)) * (1 - lower) / (1 - arb(rational(beta)))
 
 
-def _ratios(weights, largest) -> Ratios:
-    low, high = jnp.zeros_like(largest), jnp.ones_like(largest)
-    sample = numbers_as_sample(jnp.zeros_like(weights)[:, None], low, high)
-    return ratios_of(sample.replace(weights=TaskWeights(weights, largest)))
+def _weighted(weights, largest):
+    numbers = numbers_as_sample(jnp.zeros_like(weights)[:, None], jnp.zeros_like(largest), jnp.ones_like(largest))
+    return numbers.replace(weights=TaskWeights(weights, largest))
 
 
 @jax.jit
 def _risk(share, weights, largest, beta, delta):
-    return weighted_epsilon(share[:, None], _ratios(weights, largest), beta, delta)
+    return weighted_epsilon(share[:, None], _weighted(weights, largest), beta, delta)
 
 
 def test_the_risk_is_never_below_the_exact_one_and_close(precision):
@@ -81,7 +80,7 @@ def test_the_risk_is_never_below_the_exact_one_and_close(precision):
 
 @jax.jit
 def _values(share, weights, largest):
-    return _kept(share[:, None], _ratios(weights, largest).ratio)[:, 0]
+    return _kept(share[:, None], ratios_of(_weighted(weights, largest))[0])[:, 0]
 
 
 def test_each_value_is_rounded_down(precision):
