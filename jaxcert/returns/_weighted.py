@@ -131,8 +131,7 @@ def _check_ratios(weights: np.ndarray, rounded: np.ndarray, largest: float) -> N
 def _exponent(means: np.ndarray, largest: float) -> np.ndarray:
     """kl(mean / max_weight, 1 / max_weight): Chernoff's and Hoeffding's exponent of a mean as far from 1."""
     nearest = np.clip(1, means / (1 + _SLACK), means / (1 - _SLACK))
-    share, p = np.minimum(nearest / largest, 1), 1 / largest
+    share = np.minimum(nearest / largest, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        low = np.where(share > 0, share * np.log(share / p), 0)
-        high = np.where(share < 1, (1 - share) * np.log((1 - share) / (1 - p)), 0)
-    return low + high
+        parts = ((share, 1 / largest), (1 - share, 1 - 1 / largest))
+        return sum(np.where(part > 0, part * np.log(part / p), 0) for part, p in parts)
