@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.numerics._summation import add, difference_down, lower_end, nothing
+from jaxcert.numerics._summation import Sum, add, difference_down, lower_end, lower_end_host, nothing
 from jaxcert.returns._checks import check_sums, possible, refutes
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._sample import Apart, Needs, Sample, check_counts, placed, sample_of
@@ -43,7 +43,8 @@ def sample_apart(needs: Needs, pairs: Paired, support: Any, validate: bool) -> S
 def apart(both: Apart) -> Sample:
     """Two samples, of whose expected returns the sum is what is asked for."""
     a, b = both
-    low, high = _ends(*placed((a.low, a.high, b.low, b.high)))
+    ends = a.low, a.high, b.low, b.high
+    low, high = _known_ends(*ends) if all(isinstance(end, np.ndarray | np.generic) for end in ends) else _ends(*ends)
     return a.replace(values=both, low=low, high=high, where=None)
 
 
@@ -66,9 +67,14 @@ def _one_of_two(policy: str, needs: Needs, returns: Any, support: Any, where: An
 
 
 @jax.jit
-def _ends(low_a: jax.Array, high_a: jax.Array, low_b: jax.Array, high_b: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _ends(low_a: Any, high_a: Any, low_b: Any, high_b: Any) -> tuple[Any, Any]:
     """The ends of the sum, rounded outwards."""
     return difference_down(low_a, -low_b), -difference_down(-high_a, high_b)
+
+
+def _known_ends(low_a: Any, high_a: Any, low_b: Any, high_b: Any) -> tuple[Any, Any]:
+    """``_ends`` on the host."""
+    return lower_end_host(_sum(low_a, low_b)), -lower_end_host(_sum(-high_a, -high_b))
 
 
 # --- rollout j of A minus rollout j of B ----------------------------------------------------------------------------
@@ -92,7 +98,7 @@ def _differences(both: Apart) -> Sample:
         good = good & possible(one.values, one.low, one.high, False)
         missing = missing | _counted(jnp.isnan(one.values), one.mask)
         refuted = refuted | _counted(refutes(one.values, one.low, one.high, False), one.mask)
-    differences = jnp.where(good, jnp.maximum(_sum_down(a.values, b.values), low), jnp.nan)
+    differences = jnp.where(good, jnp.maximum(lower_end(_sum(a.values, b.values)), low), jnp.nan)
     # A missing return leaves its task without a bound, even beside one that does not count, as one outside leaves all.
     differences = jnp.where(jnp.any(missing, axis=-1, keepdims=True), jnp.nan, differences)
     differences = jnp.where(jnp.any(refuted, axis=(-2, -1), keepdims=True), jnp.inf, differences)
@@ -104,6 +110,5 @@ def _counted(entries: jax.Array, where: jax.Array | None) -> jax.Array:
     return entries if where is None else entries & where
 
 
-def _sum_down(x: jax.Array, y: jax.Array) -> jax.Array:
-    """x + y, exact or rounded down."""
-    return lower_end(add(nothing(x)._replace(high=x), y))
+def _sum(x: Any, y: Any) -> Sum:
+    return add(nothing(x)._replace(high=x), y)
