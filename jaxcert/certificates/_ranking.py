@@ -223,7 +223,8 @@ def _ranking(bound: Bound, each: Sample, level: jax.Array) -> dict:
     crossed = _crossed(each)
     p, good = crossed.excess.shape[-2], jnp.all(crossed.valid, axis=(-3, -2, -1))
     if bound.binary:
-        lower, good = discordant_bound(crossed.excess - crossed.width / 2, level), good & _all_binary(each.values.a)
+        differences = jnp.where(crossed.there, crossed.excess - crossed.width / 2, 0)
+        lower, good = discordant_bound(differences, level), good & _all_binary(each.values.a)
     else:
         there = crossed.there if each.padded else None
         lower = mean_over_tasks(bound, crossed.excess, level, jnp.zeros_like(each.low), crossed.width, there)
