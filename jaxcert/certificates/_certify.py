@@ -143,16 +143,16 @@ def certified(
     per_task = choose_bound(bound, METHODS[method])
     needs = {"apart": chosen.from_returns is None, "weights": True}
     sample = sample_of(per_task.needs._replace(**needs), returns, support, where, validate)
-    thresholds = prepare_thresholds(thresholds, sample.dtype, validate, name=name)
+    rounded = prepare_thresholds(thresholds, sample.dtype, validate, name=name)
     warn_outside(name, thresholds, (sample.low, sample.high), validate, stacklevel=4)
     # Evidence is added up for each threshold; counting costs nothing more.
-    rows = padded_rows(thresholds, sample, *(() if chosen.tail else (1,)))
+    rows = padded_rows(rounded, sample, *(() if chosen.tail else (1,)))
     fields = chosen.count(chosen, per_task, sample, rows, usual_beta(chosen, beta), delta, validate)
     settings = {"bound": per_task.name, "method": chosen.name, "quantity": quantity_of(per_task.name)}
     if sample.weights is not None:
         fields["max_weight"] = sample.weights.largest
         settings |= {"question": "weighted", "source": REWEIGHTED}
-    sizes = {"task": int(sample.num_tasks), "threshold": len(thresholds)}
+    sizes = {"task": int(sample.num_tasks), "threshold": len(rounded)}
     found = about(answer(Certificate, fields, sizes, num_tasks=sizes["task"], **settings), plain)
     return warned(found) if validate else found
 
