@@ -143,20 +143,16 @@ def enlarged(divergence: Divergence, epsilon: jax.Array, radius: jax.Array) -> j
 
 @jax.jit
 def added(first: jax.Array, second: jax.Array) -> jax.Array:
-    """first + second, rounded up."""
-    return _unless_trivial(first, second, 0, -difference_down(-first, second))
+    """first + second, exact or rounded up."""
+    return -difference_down(-first, second)
 
 
 @jax.jit
 def multiplied(first: jax.Array, second: jax.Array) -> jax.Array:
-    """first * second, rounded up, of numbers from 1 on."""
+    """first * second, rounded up, of numbers from 1 on; a shift by nothing changes no digit."""
     # Two products.
-    return _unless_trivial(first, second, 1, first * second * (1 + 4 * unit_roundoff(first.dtype)))
-
-
-def _unless_trivial(first: jax.Array, second: jax.Array, least: float, total: jax.Array) -> jax.Array:
-    """What was found, but for a shift by nothing, which changes no digit."""
-    return jnp.where(second == least, first, jnp.where(first == least, second, total))
+    both = first * second * (1 + 4 * unit_roundoff(first.dtype))
+    return jnp.where(second == 1, first, jnp.where(first == 1, second, both))
 
 
 # --- the divergences ------------------------------------------------------------------------------------------------
