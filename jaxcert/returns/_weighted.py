@@ -134,4 +134,5 @@ def _exponent(means: np.ndarray, largest: float) -> np.ndarray:
     share = np.minimum(nearest / largest, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = ((share, 1 / largest), (1 - share, 1 - 1 / largest))
-        return sum(np.where(part > 0, part * np.log(part / p), 0) for part, p in parts)
+        low, high = (np.where(part > 0, part * np.log(part / p), 0) for part, p in parts)
+    return low + high
