@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import stats
 
-from jaxcert import binomial_epsilon, certify, certify_weighted
+from jaxcert import binomial_epsilon, certify, certify_weighted, weighted
 from jaxcert.tasks import simple_grid
 
 REPETITIONS, N, M = 20, 500, 200
@@ -35,17 +35,18 @@ def main() -> None:
     for shares in ((0.6, 0.4), (0.95, 0.05)):
         params = simple_grid.SimpleGridParams(weights=shares)
         weights, largest = weights_of(slips, params)
-        weighted = certify_weighted(returns, THRESHOLDS, weights, max_weight=largest, **SETTINGS)
+        found = certify_weighted(returns, THRESHOLDS, weights, max_weight=largest, **SETTINGS)
         passed = np.asarray(sampled.lower_bounds)[..., None] >= np.asarray(sampled.thresholds)
         kept = (rng.random(slips.shape) < weights / largest)[..., None]
         violations, left = (kept & ~passed).sum(axis=1), np.repeat(kept.sum(axis=1), len(THRESHOLDS), axis=1)
         rows = {
-            "weighted": weighted.safety,
+            "weighted": found.safety,
             "ratio": 1 - np.minimum(1, largest * np.asarray(sampled.epsilon)),
             "thinned": 1 - np.asarray(binomial_epsilon(violations, left, 0.05, 0.01)),
             "exact": simple_grid.safety(jnp.asarray(THRESHOLDS), params=params)[None],
         }
-        print(f"shares {shares}, largest ratio {largest:.3f}, effective size {np.mean(weighted.effective_size):.0f}")
+        effective = np.mean(weighted(returns, weights, max_weight=largest).effective_size)
+        print(f"shares {shares}, largest ratio {largest:.3f}, effective size {effective:.0f}")
         for name, safety in rows.items():
             print(f"{name:>10}", *(f"{value:.3f}" for value in np.asarray(safety).mean(axis=0)))
 

@@ -83,9 +83,8 @@ def test_every_public_function_on_arrays_is_here():
     helpers = {"return_support", "sample_returns"}
     helpers |= {"align_tasks", "from_frame", "from_lists", "from_xarray", "paired", "weighted"}
     types = {"Chain", "Intervals", "SimpleGridParams", "State", "World", "LARGE", "STANDARD", "ENV", "POLICY"}
-    types |= {"EpisodeCertificate", "ImprovementCertificate", "MeanCertificate", "RankingCertificate"}
+    types |= {"EpisodeCertificate", "MeanCertificate", "RankingCertificate"}
     types |= {"ShiftCertificate", "SuiteCertificate", "TasksCertificate"}
-    types |= {"WeightedCertificate"}
     types |= {"AdaptiveCertificate", "BridgeWorld", "MultiTaskEnv", "PolicyCertificate", "SimpleGrid", "summaries"}
     of_static_arguments = {"chain", "env", "left_policy", "right_policy"}
     of_static_arguments |= {"task_distribution"}

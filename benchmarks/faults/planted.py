@@ -115,11 +115,11 @@ FAULTS = (
         "jnp.stack([gamma + (n - k - 1), gamma])",
     ),
     Fault("crossings-off-by-one", "certificates/_crossing.py", "crossed = k - low + 1", "crossed = k - low"),
-    Fault("fewer-pairs", "certificates/_ranking.py", "_share(delta, p * (p - 1) // 2)", "_share(delta, p - 1)"),
+    Fault("fewer-pairs", "certificates/_ranking.py", "whole / num_pairs", "whole / (num_pairs // 2)"),
     Fault(
         "larger-shift-for-both",
         "certificates/_divergence.py",
-        "-minus(-first, second)",
+        "-difference_down(-first, second)",
         "jnp.maximum(first, second)",
     ),
     Fault(

@@ -40,7 +40,7 @@ class Bound:
     @property
     def needs(self) -> Needs:
         """What it needs of the returns."""
-        return Needs(self.name, self.min_rollouts, self.needs_width, self.binary, self.from_moments)
+        return Needs(self.name, self.min_rollouts, self.needs_width, self.binary, self.from_moments, apart=True)
 
 
 class Rollouts(NamedTuple):

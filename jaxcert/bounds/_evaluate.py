@@ -8,6 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._bound import Bound, rollouts_of, usable
+from jaxcert.numerics._rounding import next_down
+from jaxcert.numerics._summation import difference_down
+from jaxcert.returns._checks import possible
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import Sample, padded_to, placed, sample_of
 
@@ -32,12 +35,25 @@ def _evaluated(bound: Bound, sample: Sample, beta: jax.Array) -> jax.Array:
 
 def evaluate(bound: Bound, sample: Sample, beta: jax.Array) -> jax.Array:
     """Lower bounds [...], without any check: NaN where a return refutes the support, else -inf."""
-    data = rollouts_of(sample, binary=bound.binary)
-    beta = jnp.broadcast_to(beta, data.num_rollouts.shape)
     good = (beta > 0) & (beta < 1)
+    if sample.is_apart:
+        # At half of the level each, above the least, since the ends may be far from 0.
+        half = jnp.where(good, 0.5 * beta, jnp.nan)
+        first, second = (evaluate(bound, _above_least(one), half) for one in sample.values)
+        return next_down(next_down(first + second) + (sample.low - float(jnp.finfo(first.dtype).tiny)))
+    data = rollouts_of(sample, binary=bound.binary)
+    beta, good = (jnp.broadcast_to(each, data.num_rollouts.shape) for each in (beta, good))
     lower = bound.lower(data, jnp.where(good, beta, 0.5))
     known = good & (data.num_rollouts >= bound.min_rollouts)
     return jnp.where(data.refuted, jnp.nan, jnp.where(known, lower, -jnp.inf))
+
+
+def _above_least(sample: Sample) -> Sample:
+    """X - a, rounded down, in [0, b - a]; what is impossible stays so."""
+    x, low, high = sample.values, sample.low, sample.high
+    bad = jnp.where(jnp.isnan(x), jnp.nan, jnp.inf)
+    above = jnp.where(possible(x, low, high, False), jnp.maximum(difference_down(x, low), 0), bad)
+    return sample.replace(values=above, low=jnp.zeros_like(low), high=-difference_down(low, high))
 
 
 def task_bounds(bound: Bound, sample: Sample, beta: jax.Array) -> jax.Array:

@@ -104,7 +104,7 @@ class Plain(Batched):
 
     def _plain(self, name: str, value: Any) -> Any:
         if not isinstance(value, jax.Array | np.ndarray):
-            return value
+            return value.to_dict() if isinstance(value, Plain) else value
         return _names(np.asarray(value).tolist()) if name == "status" else self._written(name, value).tolist()
 
     def _written(self, name: str, value: Any) -> Any:

@@ -13,12 +13,13 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._evaluate import evaluate
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose, default_bound
-from jaxcert.certificates._task_weights import parts_of_largest, weighted_loss
+from jaxcert.certificates._task_weights import weighted_loss
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import complement_down, next_down, unit_roundoff
+from jaxcert.numerics._rounding import complement_down, next_down, next_up, unit_roundoff
 from jaxcert.returns._checks import check_sums
 from jaxcert.returns._sample import Needs, Sample, numbers_as_sample, sample_of
+from jaxcert.returns._weighted import Weighted
 from jaxcert.returns.summaries import Summary
 
 # Averages of unequal numbers of rollouts are not identically distributed.
@@ -33,26 +34,26 @@ def bound_over_tasks(
     validate: bool,
     *,
     capped: bool = False,
-    weighted: bool = False,
 ) -> tuple[Bound, Sample]:
     """The bound over tasks with that name, and the sample.
 
     One trial of each task may have the exact bound, which is the default of successes, of type bool, unless the tasks
-    are ``weighted``; the mean over these needs b, since weights multiply what is missing to it. ``capped``: whether
+    are weighted; the mean over these needs b, since weights multiply what is missing to it. ``capped``: whether
     averages count up to a cap alone, so that no bound needs b.
     """
-    of_trials = is_one_trial_each(returns) and not weighted
+    of_trials = is_one_trial_each(returns)
     name = name or default_bound(None, returns if of_trials else ())
     if of_trials and name == CLOPPER_PEARSON.name:
         return CLOPPER_PEARSON, sample_of(CLOPPER_PEARSON.needs, returns, support, where, validate)
     bound = choose("bound", name, OVER_TASKS)
-    needs_width = (bound.needs_width or weighted) and not capped
-    return bound, sample_of(Needs(name, width=needs_width, moments=True), returns, support, where, validate)
+    needs = Needs(name, width=(bound.needs_width or isinstance(returns, Weighted)) and not capped, moments=True)
+    return bound, sample_of(needs._replace(apart=True, weights=True), returns, support, where, validate)
 
 
 def is_one_trial_each(returns: Any) -> bool:
     """Whether they are returns [..., n, 1], of one rollout per task."""
-    return not isinstance(returns, Summary) and np.ndim(returns) > 1 and np.shape(returns)[-1] == 1
+    of_numbers = not isinstance(returns, Summary | Weighted)
+    return of_numbers and np.ndim(returns) > 1 and np.shape(returns)[-1] == 1
 
 
 class Averages(NamedTuple):
@@ -73,9 +74,17 @@ class Averages(NamedTuple):
 
 def averages_of(sample: Sample) -> Averages:
     """The averages of a sample, within a program."""
+    if sample.is_apart:
+        return sum_of(*map(averages_of, sample.values))
     data = rollouts_of(sample, binary=False)
     there = in_front(data.valid, sample.num_tasks)
     return Averages(jnp.where(data.valid, mean_down(data), 0), width_up(data), data.valid | ~there, there)
+
+
+def sum_of(a: Averages, b: Averages) -> Averages:
+    """The averages of two samples of the same tasks, added; within a program."""
+    excess = jnp.maximum(next_down(a.excess + b.excess), 0)
+    return Averages(excess, next_up(a.width + b.width), a.valid & b.valid, a.there)
 
 
 _averages = jax.jit(averages_of)
@@ -96,15 +105,15 @@ def check_averages(sample: Sample, most: Any = np.inf) -> None:
     )
 
 
-def check_task_sums(values: Callable[[], Any], num_tasks: int, low: Any, high: Any, *, spans: int = 1) -> None:
+def check_task_sums(values: Callable[[], Any], num_tasks: int, low: Any, high: Any) -> None:
     """Raise ValueError if numbers of the tasks, [..., n] and not negative, sum to more than the type can hold.
 
-    ``values`` computes them, if they can be read and may be that large: up to so many ``spans`` of low to high.
+    ``values`` computes them, if they can be read and may be that large: up to high - low.
     """
     if not is_concrete(low, high):
         return
     largest = float(jnp.finfo(low.dtype).max)
-    most = spans * (float(np.max(np.asarray(high))) / largest - float(low) / largest)
+    most = float(np.max(np.asarray(high))) / largest - float(low) / largest
     if 1 / num_tasks < most < np.inf:
         check_sums(values(), None, (0.0, min(most, 1.0) * largest), what="the averages of all tasks")
 
@@ -127,18 +136,17 @@ def mean_of_trials(sample: Sample, delta: jax.Array) -> jax.Array:
     return jnp.where(jnp.isnan(lower), -jnp.inf, lower)
 
 
-def weighted_capped_mean(bound: Bound, sample: Sample, weights, largest, room, delta) -> jax.Array:
+def weighted_capped_mean(bound: Bound, sample: Sample, room, delta) -> jax.Array:
     """At most the mean over tasks from D' of min(J - a, room), [..., t]; -inf for invalid returns, weights or levels.
 
     It is room (1 - l) with l >= E_D'[1 - s] for the shares s = min(average - a, room) / room. Infinite room is b - a.
     """
-    excess, width, valid, there = averages_of(sample)
+    excess, width, valid, _ = averages_of(sample)
     room = jnp.where(room < jnp.inf, room, width)
     positive, u = (room > 0) & jnp.isfinite(room), unit_roundoff(room.dtype)
     unit = jnp.broadcast_to(jnp.where(positive, room, 1), (*excess.shape, room.shape[-1]))
     share = quotient(jnp.minimum(excess[..., None], unit), unit) * (1 - 8 * u)
-    parts = parts_of_largest(jnp.broadcast_to(weights, excess.shape), largest, there)
-    loss = weighted_loss(bound, share, parts, delta)
+    loss = jnp.minimum(weighted_loss(bound, share, sample, delta), 1)
     room, positive = (jnp.broadcast_to(each, loss.shape) for each in (room, positive))
     lower = next_down(room * complement_down(jnp.where(jnp.isnan(loss), 1, loss)))
     known = jnp.all(valid, axis=-1, keepdims=True) & positive & ~jnp.isnan(loss)

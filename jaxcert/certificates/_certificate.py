@@ -11,7 +11,7 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._figures import Status, floor_figures, floor_to
-from jaxcert.certificates._headline import SAMPLED, Headline, InWords, at_least, nothing, reach
+from jaxcert.certificates._headline import REWEIGHTED, SAMPLED, Headline, InWords, at_least, nothing, reach
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import is_successes
 from jaxcert.returns._weighted import Weighted
@@ -61,6 +61,9 @@ class Certificate(InWords, ByThreshold):
         quantity: what the thresholds are thresholds of, in words (static): the expected return, the probability of
             success, or the difference of two policies.
         question: which of ``jaxcert.questions`` it answers, by name (static).
+        source: "sampled", or "reweighted" for tasks of other weights, of which ``epsilon``, ``safety`` and ``status``
+            then speak (static).
+        max_weight: of weights, what none of them exceeds, as declared, rounded up, a scalar; None without weights.
 
     Example:
         >>> import jax.numpy as jnp
@@ -85,23 +88,20 @@ class Certificate(InWords, ByThreshold):
     simultaneous: bool = dataclasses.field(default=False, kw_only=True, metadata={"static": True})
     quantity: str = dataclasses.field(default=EXPECTED_RETURN, kw_only=True, metadata={"static": True})
     question: str = dataclasses.field(default="safety", kw_only=True, metadata={"static": True})
+    source: str = dataclasses.field(default=SAMPLED, kw_only=True, metadata={"static": True})
+    max_weight: jax.Array | None = dataclasses.field(default=None, kw_only=True)
 
     _shown: ClassVar = ("thresholds", "safety", "beta", "delta", "num_tasks", "bound", "method")
 
     @property
     def _apart(self) -> str:
         """What a legend says of it, unless it is of one policy on tasks like the sampled ones; in words."""
-        return "policy A minus B" if is_difference(self.quantity) else ""
-
-    @property
-    def _source(self) -> str:
-        """The distribution of tasks that it speaks of, in a word."""
-        return SAMPLED
+        return "policy A minus B" if is_difference(self.quantity) else "reweighted tasks" * (self.source == REWEIGHTED)
 
     @property
     def _new_task(self) -> str:
         """Which tasks it speaks of."""
-        return new_task_from(self._source)
+        return new_task_from(self.source)
 
     @property
     def _when(self) -> str:

@@ -2,12 +2,11 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import chex
 import jax
 
-from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._answer import answer, padded_rows
 from jaxcert.certificates._arguments import (
     choose,
@@ -19,21 +18,20 @@ from jaxcert.certificates._arguments import (
     warn_outside,
 )
 from jaxcert.certificates._certificate import Certificate, about, quantity_of
-from jaxcert.certificates._certify_weighted import certify_weighted_sample
 from jaxcert.certificates._counting import fields_of_bounds
+from jaxcert.certificates._headline import REWEIGHTED
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._missing import missing_of_counts
 from jaxcert.certificates._question import Question, same
 from jaxcert.certificates._registry import METHODS, defaults, warned
 from jaxcert.certificates._solve import table_of
+from jaxcert.certificates._weighted_methods import WEIGHTED_METHODS
 from jaxcert.certificates._witness_rows import of_counts
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, probability
-from jaxcert.returns._sample import Sample, placed, sample_of, sample_of_numbers
+from jaxcert.returns._sample import placed, sample_of, sample_of_numbers
 from jaxcert.returns._weighted import Weighted
 from jaxcert.returns.summaries import Summary
-
-Kind = TypeVar("Kind", bound=Certificate)
 
 
 def certify(
@@ -58,8 +56,8 @@ def certify(
     gets a lower bound L on its J at level beta; k(B) counts the tasks with L < B; the method turns k into epsilon.
     For few rollouts per task, "soft" adds up the evidence E of each task against J < B instead: the mean of
     (1 - beta E)^+ / (1 - beta) is at least epsilon, and a betting bound at level delta covers the sampling of tasks.
-    Successes and failures, an array of bool, are "attained" unless they are weighted: a task passes with enough
-    successes, and the level is the probability of so many at J = B.
+    Successes and failures, an array of bool, are "attained": a task passes with enough successes, and the level is the
+    probability of so many at J = B.
 
     Args:
         returns: float[..., n, m], m rollouts of a fixed policy on each of n i.i.d. tasks; leading axes are batched.
@@ -82,9 +80,9 @@ def certify(
         method: "binomial", or "scenario", the paper's Theorem 5.1. The latter reports the larger of both risks, which
             is sound for every beta; the theorem alone is only up to beta = sqrt(2 delta) / n. Or "soft", for returns
             themselves, not for a summary; ``num_violations`` are then the tasks with E <= 1, and ``lower_bounds`` the
-            lower end of the support. Or "attained", for returns of 0 and 1: the default for successes, unless
-            they are ``weighted``, which have "binomial" and "soft" alone. Then ``num_violations`` are the tasks with
-            too few of them, and ``lower_bounds`` are at beta, or at 0.05.
+            lower end of the support. Or "attained", for returns of 0 and 1: the default for successes. Then
+            ``num_violations`` are the tasks with too few of them, and ``lower_bounds`` are at beta, or at 0.05. Tasks
+            with weights, ``weighted``, have all but "scenario" and a beta of "auto" for "binomial".
         where: bool[..., n, m], which rollouts count; all by default. At least one per task.
         validate: raise for invalid values that are concrete. Otherwise, and for traced values, a return outside the
             support refutes it, so that nothing is certified (epsilon 1), and one that is NaN counts its task as a
@@ -120,37 +118,44 @@ def certify(
     Reference: Schnitzer et al. (2026), Theorem 5.1 ("scenario"); the theory page, sections 2 ("binomial"), 9 ("soft"),
     10 ("auto") and 12 ("attained").
     """
-    if isinstance(returns, Weighted):
-        settings = {"support": support, "delta": delta, "beta": beta, "bound": bound, "where": where}
-        return certify_weighted_sample(returns, thresholds, **settings, method=method, validate=validate)
-    bound, method = defaults(bound, method, returns, beta)
-    chosen = choose("method", method, METHODS)
-    per_task = choose_bound(bound, chosen)
-    sample = sample_of(per_task.needs, returns, support, where, validate)
-    certificate = certify_sample(Certificate, per_task, chosen, sample, thresholds, beta, delta, validate)
-    warn_outside("thresholds", thresholds, (sample.low, sample.high), validate)
-    certificate = about(certificate, returns)
-    return warned(certificate) if validate else certificate
+    settings = {"support": support, "delta": delta, "beta": beta, "bound": bound, "method": method, "where": where}
+    return certified(returns, thresholds, **settings, validate=validate)
 
 
-def certify_sample(
-    kind: type[Kind],
-    bound: Bound,
-    method: Method,
-    sample: Sample,
+def certified(
+    returns: Any,
     thresholds: Any,
-    beta: Any,
+    *,
+    support: Any,
     delta: Any,
+    beta: Any,
+    bound: str | None,
+    method: str | None,
+    where: Any = None,
     validate: bool,
-) -> Kind:
-    """``certify`` of a sample, as an answer of that kind."""
-    thresholds = prepare_thresholds(thresholds, sample.dtype, validate)
+    name: str = "thresholds",
+) -> Certificate:
+    """``certify``, called by a public function; ``name``: what its messages call the thresholds."""
+    plain, methods = (returns.returns, WEIGHTED_METHODS) if isinstance(returns, Weighted) else (returns, METHODS)
+    if method is not None:
+        choose("method", method, methods)
+    bound, method = defaults(bound, method, plain, beta)
+    chosen = methods[method]
+    per_task = choose_bound(bound, METHODS[method])
+    needs = {"apart": chosen.from_returns is None, "weights": True}
+    sample = sample_of(per_task.needs._replace(**needs), returns, support, where, validate)
+    rounded = prepare_thresholds(thresholds, sample.dtype, validate, name=name)
+    warn_outside(name, thresholds, (sample.low, sample.high), validate, stacklevel=4)
     # Evidence is added up for each threshold; counting costs nothing more.
-    rows = padded_rows(thresholds, sample, *(() if method.tail else (1,)))
-    fields = method.count(method, bound, sample, rows, usual_beta(method, beta), delta, validate)
-    sizes = {"task": int(sample.num_tasks), "threshold": len(thresholds)}
-    settings = {"bound": bound.name, "method": method.name, "quantity": quantity_of(bound.name)}
-    return answer(kind, fields, sizes, num_tasks=sizes["task"], **settings)
+    rows = padded_rows(rounded, sample, *(() if chosen.tail else (1,)))
+    fields = chosen.count(chosen, per_task, sample, rows, usual_beta(chosen, beta), delta, validate)
+    settings = {"bound": per_task.name, "method": chosen.name, "quantity": quantity_of(per_task.name)}
+    if sample.weights is not None:
+        fields["max_weight"] = sample.weights.largest
+        settings |= {"question": "weighted", "source": REWEIGHTED}
+    sizes = {"task": int(sample.num_tasks), "threshold": len(rounded)}
+    found = about(answer(Certificate, fields, sizes, num_tasks=sizes["task"], **settings), plain)
+    return warned(found) if validate else found
 
 
 def certify_lower_bounds(
@@ -228,7 +233,9 @@ def curve_of_counts(certificate: Certificate, lower_bounds: chex.Array, threshol
     """The certificate of other lower bounds [n] and thresholds by the same settings."""
     settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "method": certificate.method}
     found = certify_lower_bounds(lower_bounds, thresholds, **settings)
-    return dataclasses.replace(found, question=certificate.question) if type(certificate) is Certificate else found
+    if type(certificate) is not Certificate:
+        return found
+    return dataclasses.replace(found, question=certificate.question, quantity=certificate.quantity)
 
 
 SAFETY = Question(

@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import inspect
 from typing import Any
 
 import chex
@@ -13,11 +12,11 @@ import numpy as np
 from jaxcert._validation import kind_of
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._certificate import Certificate, Status, new_task_from
-from jaxcert.certificates._divergence import DIVERGENCES, Divergence, minus, sums
+from jaxcert.certificates._divergence import DIVERGENCES, TOTAL_VARIATION, Divergence, added, bounded, enlarged
 from jaxcert.certificates._figures import floor_figures
 from jaxcert.certificates._interval import IntervalCertificate
-from jaxcert.certificates._shifted_epsilon import bounded, enlarged, prepare_radius
 from jaxcert.numerics._rounding import complement_down
+from jaxcert.numerics._summation import difference_down
 
 # The fields of a certificate that a shift changes.
 CHANGED = ("thresholds", "safety", "epsilon", "status")
@@ -52,17 +51,9 @@ class ShiftCertificate(Certificate):
     divergence: str | None = dataclasses.field(metadata={"static": True})
     sampled: Certificate
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as numbers, strings and lists; ``sampled`` likewise."""
-        return {**super().to_dict(), "sampled": self.sampled.to_dict()}
-
     @property
     def _apart(self) -> str:
         return "shifted tasks"
-
-    @property
-    def _source(self) -> str:
-        return self.sampled._source
 
     @property
     def _when(self) -> str:
@@ -71,9 +62,9 @@ class ShiftCertificate(Certificate):
     @property
     def _new_task(self) -> str:
         """A smaller radius or shift than the one that was used is covered, so both are rounded down."""
-        task, lower = new_task_from(self._source), floor_figures(float(self.performance_shift))
+        task, lower = new_task_from(self.source), floor_figures(float(self.performance_shift))
         if self.divergence is not None:
-            near = f"the {self._source} one"
+            near = f"the {self.source} one"
             task = DIVERGENCES[self.divergence].distribution.format(floor_figures(float(self.radius)), near)
             task = f"a new task from {task}"
         if float(self.performance_shift) == 0:
@@ -137,72 +128,54 @@ def certify_shift(
     Reference: the theory page, section 19.
     """
     _check_certificate(certificate)
-    chosen = _chosen(divergence, radius, performance_shift)
-    dtype = certificate.epsilon.dtype
-    within = lower = jax.device_put(np.zeros((), dtype))
-    if chosen is not None:
-        within = prepare_radius(chosen, _scalar("radius", radius), dtype, validate)
-    if performance_shift is not None:
-        wanted, expected = _scalar("performance_shift", performance_shift), "a finite number of at least 0"
-        lower = bounded("performance_shift", wanted, dtype, 0.0, np.inf, expected, validate)
+    chosen, dtype = _chosen(divergence, radius, performance_shift), certificate.epsilon.dtype
+    kind = TOTAL_VARIATION if chosen is None else chosen  # of radius 0
+    within = _scalar("radius", radius, dtype, kind.least, kind.largest, kind.expected, validate)
+    expected = "a finite number of at least 0"
+    lower = _scalar("performance_shift", performance_shift, dtype, 0.0, np.inf, expected, validate)
     sampled = certificate
     if isinstance(certificate, ShiftCertificate):  # one shift by both, of what was shifted first
-        _check_chain(certificate, chosen)
-        chosen, within, lower = _together(certificate, chosen, within, lower)
         sampled = certificate.sampled
-    fields = {field.name: getattr(certificate, field.name) for field in dataclasses.fields(Certificate)}
-    fields |= _shifted(chosen, sampled.thresholds, sampled.safety, sampled.epsilon, sampled.status, within, lower)
+        chosen, within, lower = _after(certificate, chosen, within, lower)
+    fields = {field.name: getattr(sampled, field.name) for field in dataclasses.fields(Certificate)}
+    before = {name: fields[name] for name in CHANGED}
+    fields |= _shifted(chosen or TOTAL_VARIATION, before, within, lower)
     shifted = {"divergence": None if chosen is None else chosen.name, "radius": within, "performance_shift": lower}
     return ShiftCertificate(**fields, **shifted, sampled=sampled)
 
 
-def _together(
-    certificate: ShiftCertificate, chosen: Divergence | None, radius: jax.Array, lower: jax.Array
+def _after(
+    first: ShiftCertificate, chosen: Divergence | None, radius: jax.Array, lower: jax.Array
 ) -> tuple[Divergence | None, jax.Array, jax.Array]:
     """The divergence, radius and performance shift of a shift and of one from there on."""
-    lower = sums(certificate.performance_shift, lower)
-    if certificate.divergence is None:
-        return chosen, radius, lower
-    before = DIVERGENCES[certificate.divergence]
-    if chosen is None:
-        return before, certificate.radius, lower
-    assert before.chain is not None
-    total = before.chain(certificate.radius, radius)
-    return before, jnp.minimum(total, min(before.largest, float(jnp.finfo(total.dtype).max))), lower
-
-
-def _check_chain(certificate: ShiftCertificate, chosen: Divergence | None) -> None:
-    if certificate.radius.ndim or certificate.performance_shift.ndim:
+    if first.radius.ndim or first.performance_shift.ndim:
         raise ValueError("certificate is a batch of shifts; expected one of them (use jax.vmap for several)")
-    if None in (chosen, certificate.divergence):
-        return
-    assert chosen is not None
-    if chosen.name != certificate.divergence or chosen.chain is None:
+    before, lower = DIVERGENCES.get(first.divergence or ""), added(first.performance_shift, lower)
+    if before is None or chosen is None:
+        return before or chosen, first.radius if chosen is None else radius, lower
+    if chosen is not before or before.chain is None:
         raise ValueError(
-            f"certificate is one of a shift in {certificate.divergence} already, and one in {chosen.name} from there "
+            f"certificate is one of a shift in {before.name} already, and one in {chosen.name} from there "
             "has no radius of its own: only total_variation radii add up, and ratio radii multiply. Shift the "
             "certificate before by a radius that covers both, or apply shifted_epsilon to the epsilon of this one"
         )
+    total = before.chain(first.radius, radius)
+    return before, jnp.minimum(total, min(before.largest, float(jnp.finfo(total.dtype).max))), lower
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _shifted(divergence: Divergence | None, thresholds, safety, epsilon, status, radius, lower) -> dict[str, jax.Array]:
-    """The fields that change. The risk stays as it is if the distribution does, or the certificate says nothing."""
-    bad = jnp.isnan(radius) | jnp.isnan(lower)
-    if divergence is not None:
-        epsilon = enlarged(divergence, epsilon, radius)
-        safety = jnp.minimum(safety, complement_down(epsilon))
-    epsilon, safety = jnp.where(bad, 1.0, epsilon), jnp.where(bad, 0.0, safety)
+def _shifted(divergence: Divergence, before: dict, radius: jax.Array, lower: jax.Array) -> dict[str, jax.Array]:
+    """The fields that change."""
+    bad, thresholds, status = jnp.isnan(radius) | jnp.isnan(lower), before["thresholds"], before["status"]
+    epsilon = jnp.where(bad, 1.0, enlarged(divergence, before["epsilon"], radius))
+    safety = jnp.where(bad, 0.0, jnp.minimum(before["safety"], complement_down(epsilon)))
     says_nothing = (epsilon >= 1) & ((status == Status.CERTIFIED.value) | (status == Status.OUT_OF_RANGE.value))
     status = jnp.where(says_nothing, Status.VACUOUS.value, status)
     status = jnp.where(bad, Status.INVALID_INPUT.value, status).astype(jnp.int32)
-    return {"thresholds": _lowered(thresholds, lower), "safety": safety, "epsilon": epsilon, "status": status}
-
-
-def _lowered(thresholds: jax.Array, by: jax.Array) -> jax.Array:
-    """The thresholds minus a number, rounded down; as they are if it is 0 or they are not finite."""
-    by = jnp.broadcast_to(by, thresholds.shape)
-    return jnp.where((by == 0) | ~jnp.isfinite(thresholds), thresholds, minus(thresholds, by))
+    lower = jnp.broadcast_to(lower, thresholds.shape)
+    stay = (lower == 0) | ~jnp.isfinite(thresholds)
+    thresholds = jnp.where(stay, thresholds, difference_down(thresholds, lower))
+    return {"thresholds": thresholds, "safety": safety, "epsilon": epsilon, "status": status}
 
 
 def _chosen(divergence: str | None, radius: Any, performance_shift: Any) -> Divergence | None:
@@ -218,17 +191,11 @@ def _chosen(divergence: str | None, radius: Any, performance_shift: Any) -> Dive
     return chosen
 
 
-def _scalar(name: str, value: Any) -> Any:
+def _scalar(name: str, value: Any, dtype: np.dtype, *allowed: Any) -> jax.Array:
+    """The value rounded up, as ``bounded``; 0 where none is given."""
     if np.ndim(value):
         raise ValueError(f"{name} has shape {np.shape(value)}; expected a scalar (use jax.vmap for several)")
-    return value
-
-
-def _answers_a_question(certificate: Any) -> bool:
-    """Whether it bounds a share of tasks from below: a kind of its own says which question it answers."""
-    kind = type(certificate)
-    says = kind in (Certificate, ShiftCertificate) or "question" in inspect.get_annotations(kind)
-    return says and isinstance(certificate, Certificate) and bool(certificate.question)
+    return jax.device_put(np.zeros((), dtype)) if value is None else bounded(name, value, dtype, *allowed)
 
 
 def _check_certificate(certificate: Any) -> None:
@@ -237,7 +204,7 @@ def _check_certificate(certificate: Any) -> None:
             "certificate is an IntervalCertificate, whose upper end would be lost; apply shifted_epsilon to its "
             "epsilon and to its safety_upper"
         )
-    if _answers_a_question(certificate):
+    if isinstance(certificate, Certificate) and certificate.question:  # an estimate answers none
         return
     if isinstance(getattr(certificate, "certificate", None), Certificate):
         raise ValueError(f"certificate is {kind_of(certificate)} with rollouts; expected its .certificate")

@@ -26,7 +26,6 @@ from jaxcert.certificates._certificate import quantity_of
 from jaxcert.certificates._headline import REWEIGHTED
 from jaxcert.certificates._mean_certificate import MeanCertificate, mean_status
 from jaxcert.certificates._question import MEAN_ROWS, Option, Question, same
-from jaxcert.certificates._task_weights import prepare_weights
 from jaxcert.numerics._batches import common_shape
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import known, next_down, next_up, unit_roundoff
@@ -91,22 +90,18 @@ def certify_cvar(
     Reference: Rockafellar & Uryasev (2000), Theorem 1, for the maximum over c; the theory page, equation (17.2); of
     weighted tasks (20.3).
     """
-    of_weights = returns if isinstance(returns, Weighted) else None
-    returns = returns if of_weights is None else of_weights.returns
-    kind = {"capped": True, "weighted": of_weights is not None}
-    chosen, sample = bound_over_tasks(bound, returns, support, where, validate, **kind)
+    chosen, sample = bound_over_tasks(bound, returns, support, where, validate, capped=True)
     dtype = sample.dtype
     delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
     alpha, cap = _shares(alpha, dtype, validate), _caps(cap, sample, validate)
     rows = common_shape(alpha=alpha, cap=cap)
-    if validate and chosen is not CLOPPER_PEARSON and of_weights is None:
+    if validate and chosen is not CLOPPER_PEARSON and sample.weights is None:
         check_averages(sample, cap)
-    weights = None if of_weights is None else prepare_weights(of_weights, sample, validate)
-    fields = _cvar(chosen, *placed((sample, alpha, cap, delta, weights))) | {"delta": delta}
+    fields = _cvar(chosen, *placed((sample, alpha, cap, delta))) | {"delta": delta}
     settings: dict[str, Any] = {"num_tasks": int(sample.num_tasks), "bound": chosen.name, "question": "cvar"}
     settings |= {"quantity": quantity_of(chosen.name, returns)}
-    if weights is not None:
-        fields, settings = fields | {"max_weight": weights[1]}, settings | {"source": REWEIGHTED}
+    if sample.weights is not None:
+        fields, settings = fields | {"max_weight": sample.weights.largest}, settings | {"source": REWEIGHTED}
     return answer(MeanCertificate, fields, {"alpha": rows[0]}, **settings)
 
 
@@ -134,14 +129,14 @@ def _caps(cap: Any, sample: Sample, validate: bool) -> Any:
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _cvar(bound: Bound, sample: Sample, alpha, cap, delta, weights: Any) -> dict[str, jax.Array]:
+def _cvar(bound: Bound, sample: Sample, alpha, cap, delta) -> dict[str, jax.Array]:
     low, (alpha, cap) = jnp.asarray(sample.low), jnp.broadcast_arrays(alpha, cap)
     # The cap that counts is a plus this number, which is exact by definition.
     room = cap - low
     if bound.binary:
         lower = _capped_trials(mean_of_trials(sample, delta), cap)
-    elif weights is not None:
-        lower = weighted_capped_mean(bound, sample, weights[0], weights[1], room, delta)
+    elif sample.weights is not None:
+        lower = weighted_capped_mean(bound, sample, room, delta)
     else:
         excess, _, valid, there = averages_of(sample)
         there = there if sample.padded else None

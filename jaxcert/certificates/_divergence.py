@@ -1,16 +1,23 @@
 """How far one distribution is from another, and what an event's probability may become at that distance."""
 
 import dataclasses
+import functools
 from collections.abc import Callable
+from typing import Any
 
+import chex
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from jaxcert._validation import as_numbers, is_concrete, is_traced, refuse, require_real
+from jaxcert.certificates._arguments import choose
+from jaxcert.numerics._batches import common_shape
 from jaxcert.numerics._binomial_kernel import deviance
 from jaxcert.numerics._elementary import log, log1p, quotient
 from jaxcert.numerics._root import safe_root
-from jaxcert.numerics._rounding import unit_roundoff
-from jaxcert.numerics._summation import add_reward, lower_end, nothing
+from jaxcert.numerics._rounding import cast, compute_dtype, unit_roundoff
+from jaxcert.numerics._summation import difference_down
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,46 +52,110 @@ class Divergence:
         return f"a finite number of at least {self.least:g}"
 
 
-@jax.jit
-def sums(first: jax.Array, second: jax.Array) -> jax.Array:
-    """first + second rounded up.
+def shifted_epsilon(
+    epsilon: chex.Numeric, radius: chex.Numeric, *, divergence: str, validate: bool = True
+) -> jax.Array:
+    r"""The risk on new tasks from any distribution D' within a radius of the sampled one, D.
+
+    .. math:: \varepsilon' = \sup\{\, D'(A) : D(A) \le \varepsilon,\ \mathrm{div}(D', D) \le \rho \,\}
+
+    over all events A and distributions of tasks, so that nothing smaller holds as a function of epsilon:
+
+    * "total_variation": :math:`\varepsilon + \rho` where :math:`\sup_A |D'(A) - D(A)| \le \rho`.
+    * "kl": the largest q with :math:`q \ln\frac{q}{\varepsilon} + (1 - q) \ln\frac{1 - q}{1 - \varepsilon} \le \rho`
+      where :math:`\mathrm{KL}(D' \| D) \le \rho`, in nats.
+    * "chi2": :math:`\varepsilon + \sqrt{\rho\, \varepsilon (1 - \varepsilon)}` where
+      :math:`\chi^2(D' \| D) = E_D[(dD'/dD - 1)^2] \le \rho`.
+    * "ratio": :math:`\rho\, \varepsilon` where :math:`dD'/dD \le \rho` everywhere.
+
+    Each is at most 1, and increases with epsilon, so an upper confidence bound gives one. It holds for all radii and
+    divergences together, since it follows from the risk alone.
+
+    Args:
+        epsilon: risk over D, in [0, 1], for instance ``Certificate.epsilon``.
+        radius: rho >= 0, at most 1 for "total_variation"; at least 1 for "ratio". Broadcasts against epsilon.
+        divergence: "total_variation", "kl", "chi2" or "ratio".
+        validate: raise for invalid values that are concrete; otherwise, and under a transformation, they give 1.
+
+    Returns:
+        epsilon' in [0, 1], never below the exact value for the rounded arguments; epsilon itself at the least radius.
+        Differentiable where it is below 1, epsilon above 0 and the radius above the least.
+
+    Raises:
+        ValueError: for another divergence, an epsilon outside [0, 1], a radius out of range, or shapes that do not
+            broadcast.
 
     Example:
-        >>> import jax.numpy as jnp
-        >>> float(sums(jnp.float32(0.25), jnp.float32(0.5)))
-        0.75
+        >>> import numpy as np
+        >>> print(f"{shifted_epsilon(0.0228, 0.02, divergence='kl'):.4f}")
+        0.0584
+        >>> print(np.asarray(shifted_epsilon(0.0228, [1.0, 2.0, 4.0], divergence="ratio"), float).round(4))
+        [0.0228 0.0456 0.0912]
+
+    Reference: the theory page, section 19; its equations (19.1) to (19.4).
     """
-    return _unless_trivial(first, second, 0, -minus(-first, second))
+    chosen = choose("divergence", divergence, DIVERGENCES)
+    dtype = compute_dtype(epsilon, radius)
+    risk = bounded("epsilon", epsilon, dtype, 0.0, 1.0, "a probability in [0, 1]", validate)
+    within = bounded("radius", radius, dtype, chosen.least, chosen.largest, chosen.expected, validate)
+    common_shape(epsilon=risk, radius=within)
+    return enlarged(chosen, risk, within)
+
+
+def bounded(
+    name: str, value: Any, dtype: np.dtype, least: float, largest: float, expected: str, validate: bool
+) -> jax.Array:
+    """The value rounded up and kept within its range; NaN where it is outside and was not refused.
+
+    Raises:
+        ValueError: for a concrete value outside the range or beyond ``dtype``.
+    """
+    largest = min(largest, float(jnp.finfo(dtype).max))
+    if validate and is_concrete(value):
+        numbers = as_numbers(name, value)
+        refuse(name, numbers, (numbers >= least) & (numbers <= largest), expected)
+    else:
+        require_real(name, value)
+    rounded = cast(value, dtype, "up")
+    # A traced number may have been moved by one float, out of the range or into it.
+    plain = value.astype(dtype) if is_traced(value) else rounded
+    return _kept(rounded, plain, least=least, largest=largest)
+
+
+@functools.partial(jax.jit, static_argnames=("least", "largest"))
+def _kept(rounded: jax.Array, plain: jax.Array, *, least: float, largest: float) -> jax.Array:
+    return jnp.where((plain >= least) & (plain <= largest), jnp.minimum(rounded, largest), jnp.nan)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def enlarged(divergence: Divergence, epsilon: jax.Array, radius: jax.Array) -> jax.Array:
+    """The risk within the radius, for arrays of one float type that broadcast; 1 where either is NaN."""
+    epsilon, radius = (array.astype(epsilon.dtype) for array in jnp.broadcast_arrays(epsilon, radius))
+    inside = (epsilon > 0) & (epsilon < 1) & (radius > divergence.least)
+    risk = divergence.enlarge(jnp.where(inside, epsilon, 0.5), jnp.where(inside, radius, divergence.least + 0.25))
+    edge = epsilon if divergence.keeps_null else jnp.maximum(epsilon, radius)
+    value = jnp.where(inside, jnp.clip(risk, epsilon, 1.0), edge)
+    return jnp.where(jnp.isnan(epsilon) | jnp.isnan(radius), 1.0, value)
+
+
+# --- one shift after another ----------------------------------------------------------------------------------------
 
 
 @jax.jit
-def products(first: jax.Array, second: jax.Array) -> jax.Array:
-    """first * second rounded up, of numbers from 1 on.
+def added(first: jax.Array, second: jax.Array) -> jax.Array:
+    """first + second, exact or rounded up."""
+    return -difference_down(-first, second)
 
-    Example:
-        >>> import jax.numpy as jnp
-        >>> bool(products(jnp.float32(1.5), jnp.float32(2.0)) >= 3)
-        True
-    """
+
+@jax.jit
+def multiplied(first: jax.Array, second: jax.Array) -> jax.Array:
+    """first * second, rounded up, of numbers from 1 on; a shift by nothing changes no digit."""
     # Two products.
-    return _unless_trivial(first, second, 1, first * second * (1 + 4 * unit_roundoff(first.dtype)))
+    both = first * second * (1 + 4 * unit_roundoff(first.dtype))
+    return jnp.where(second == 1, first, jnp.where(first == 1, second, both))
 
 
-def minus(x: jax.Array, y: jax.Array) -> jax.Array:
-    """x - y for finite numbers, exact or rounded down; -inf where that is beyond the type.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> float(minus(jnp.float32(1.0), jnp.float32(0.25)))
-        0.75
-    """
-    difference = lower_end(add_reward(add_reward(nothing(x), x), -y))
-    return jnp.where(jnp.isnan(difference) & (x - y < 0), -jnp.inf, difference)
-
-
-def _unless_trivial(first: jax.Array, second: jax.Array, least: float, total: jax.Array) -> jax.Array:
-    """What was found, but for a shift by nothing, which changes no digit."""
-    return jnp.where(second == least, first, jnp.where(first == least, second, total))
+# --- the divergences ------------------------------------------------------------------------------------------------
 
 
 def _total_variation(epsilon: jax.Array, radius: jax.Array) -> jax.Array:
@@ -115,11 +186,11 @@ TOTAL_VARIATION = Divergence(
     1.0,
     _total_variation,
     keeps_null=False,
-    chain=sums,
+    chain=added,
 )
 CHI2 = Divergence("chi2", "any distribution within chi-squared divergence {} of {}", 0.0, jnp.inf, _chi2)
 RATIO = Divergence(
-    "ratio", "any distribution with a density of at most {} times {}", 1.0, jnp.inf, _ratio, chain=products
+    "ratio", "any distribution with a density of at most {} times {}", 1.0, jnp.inf, _ratio, chain=multiplied
 )
 
 

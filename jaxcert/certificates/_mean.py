@@ -22,7 +22,6 @@ from jaxcert.certificates._certificate import quantity_of
 from jaxcert.certificates._headline import REWEIGHTED
 from jaxcert.certificates._mean_certificate import MeanCertificate, mean_status
 from jaxcert.certificates._question import MEAN_ROWS, Question, same
-from jaxcert.certificates._task_weights import prepare_weights
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import Sample, placed
@@ -73,31 +72,32 @@ def certify_mean(
 
     Reference: the theory page, equation (17.1); of weighted tasks (20.3).
     """
-    of_weights = returns if isinstance(returns, Weighted) else None
-    returns = returns if of_weights is None else of_weights.returns
-    chosen, sample = bound_over_tasks(bound, returns, support, where, validate, weighted=of_weights is not None)
+    chosen, sample = bound_over_tasks(bound, returns, support, where, validate)
+    return certified_mean(chosen, sample, delta, validate, quantity_of(chosen.name, returns), "mean")
+
+
+def certified_mean(
+    bound: Bound, sample: Sample, delta: Any, validate: bool, quantity: str, question: str
+) -> MeanCertificate:
+    """``certify_mean`` of a sample; the quantity in words, and the question by name."""
     delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
-    if validate and chosen is not CLOPPER_PEARSON and of_weights is None:
+    if validate and bound is not CLOPPER_PEARSON and sample.weights is None:
         check_averages(sample)
-    weights = None if of_weights is None else prepare_weights(of_weights, sample, validate)
-    fields = _mean(chosen, *placed((sample, delta, weights))) | {"delta": delta}
-    settings: dict[str, Any] = {"num_tasks": int(sample.num_tasks), "bound": chosen.name, "question": "mean"}
-    settings |= {"quantity": quantity_of(chosen.name, returns)}
-    if weights is not None:
-        fields, settings = fields | {"max_weight": weights[1]}, settings | {"source": REWEIGHTED}
-    return answer(MeanCertificate, fields, {}, **settings)
+    fields = _mean(bound, *placed((sample, delta))) | {"delta": delta}
+    settings: dict[str, Any] = {"num_tasks": int(sample.num_tasks), "bound": bound.name, "question": question}
+    if sample.weights is not None:
+        fields, settings = fields | {"max_weight": sample.weights.largest}, settings | {"source": REWEIGHTED}
+    return answer(MeanCertificate, fields, {}, **settings, quantity=quantity)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _mean(bound: Bound, sample: Sample, delta, weights: Any) -> dict[str, jax.Array]:
+def _mean(bound: Bound, sample: Sample, delta) -> dict[str, jax.Array]:
     low = jnp.asarray(sample.low)
     if bound.binary:
         return fields_of_mean(mean_of_trials(sample, delta), low)
-    if weights is not None:
+    if sample.weights is not None:
         # Up to the cap that every return is below.
-        lower = weighted_capped_mean(bound, sample, weights[0], weights[1], jnp.full(1, jnp.inf, low.dtype), delta)[
-            ..., 0
-        ]
+        lower = weighted_capped_mean(bound, sample, jnp.full(1, jnp.inf, low.dtype), delta)[..., 0]
         return fields_of_mean(finish(lower, Ends(low, lower >= 0)), low)
     excess, width, valid, there = averages_of(sample)
     lower = mean_over_tasks(bound, excess, delta, jnp.zeros_like(width), width, there if sample.padded else None)

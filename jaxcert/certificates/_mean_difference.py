@@ -1,23 +1,16 @@
 """The difference between the mean performances of two policies."""
 
-import functools
-
 import chex
-import jax
-import jax.numpy as jnp
 
-from jaxcert.bounds._bound import Bound
-from jaxcert.certificates._answer import answer
 from jaxcert.certificates._arguments import choose
-from jaxcert.certificates._averages import OVER_TASKS, mean_over_tasks
-from jaxcert.certificates._both_policies import average_differences, check_differences
-from jaxcert.certificates._certificate import difference_of
-from jaxcert.certificates._mean import fields_of_mean
+from jaxcert.certificates._averages import OVER_TASKS
+from jaxcert.certificates._certificate import quantity_of
+from jaxcert.certificates._mean import certified_mean
 from jaxcert.certificates._mean_certificate import MeanCertificate
 from jaxcert.certificates._question import MEAN_ROWS, Question, same
-from jaxcert.returns._differences import Policies, policies_of
-from jaxcert.returns._prepared import Support, probability
-from jaxcert.returns._sample import Needs, placed
+from jaxcert.returns._differences import sample_apart
+from jaxcert.returns._paired import paired
+from jaxcert.returns._prepared import Support
 
 
 def certify_mean_difference(
@@ -73,22 +66,9 @@ def certify_mean_difference(
     Reference: the theory page, section 18; its equation (18.2).
     """
     chosen = choose("bound", bound, OVER_TASKS)
-    needs = Needs("a difference", width=True)
-    policies = policies_of(needs, returns_a, returns_b, support, where_a, where_b, validate)
-    delta = probability("delta", delta, policies.a.dtype, "down", validate=validate, scalar=True)
-    if validate:
-        check_differences(policies)
-    fields = _mean_difference(chosen, *placed((policies, delta))) | {"delta": delta}
-    quantity = difference_of(returns_a, returns_b)
-    settings = {"num_tasks": int(policies.a.num_tasks), "bound": bound, "quantity": quantity}
-    return answer(MeanCertificate, fields, {}, **settings, question="mean_difference")
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _mean_difference(bound: Bound, policies: Policies, delta: jax.Array) -> dict:
-    values, width, valid, there = average_differences(policies)
-    mean = mean_over_tasks(bound, values, delta, -width, width, there)
-    return fields_of_mean(jnp.where(jnp.all(valid, axis=-1), mean, -jnp.inf), -width)
+    pairs = paired(returns_a, returns_b, where_a=where_a, where_b=where_b)
+    sample = sample_apart(chosen.needs, pairs, support, validate)
+    return certified_mean(chosen, sample, delta, validate, quantity_of(bound, pairs), "mean_difference")
 
 
 MEAN_DIFFERENCE = Question(

@@ -10,38 +10,30 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.bounds._betting import BETTING
+from jaxcert._validation import require_real
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._answer import answer
-from jaxcert.certificates._arguments import choose
-from jaxcert.certificates._averages import OVER_TASKS, mean_over_tasks
+from jaxcert.certificates._arguments import choose, default_bound, divided
+from jaxcert.certificates._averages import (
+    OVER_TASKS,
+    Averages,
+    averages_of,
+    check_task_sums,
+    is_one_trial_each,
+    mean_over_tasks,
+    sum_of,
+)
 from jaxcert.certificates._batch_axes import along
-from jaxcert.certificates._both_policies import any_policies_of, average_differences, check_differences
 from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._headline import InWords
 from jaxcert.certificates._question import NO_ROWS, Question, same
-from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import cast, is_zero, next_down, unit_roundoff
+from jaxcert.numerics._rounding import cast, is_zero, next_down
 from jaxcert.numerics._tails import limit
-from jaxcert.returns._differences import Policies
-from jaxcert.returns._prepared import Support, is_successes, probability
-from jaxcert.returns._sample import Sample, placed
-
-
-def bound_between(bound: str | None, returns: Any) -> str:
-    """The name of the bound on differences; by default the one for single successes, of type bool, or for others.
-
-    Raises:
-        ValueError: for single successes where tasks have more than one rollout.
-    """
-    is_single = np.shape(returns)[-1:] == (1,)
-    if bound == CLOPPER_PEARSON.name and not is_single:
-        raise ValueError(
-            f"bound is {bound!r}, which compares one success or failure of each policy on each task; "
-            f"returns have shape {np.shape(returns)}"
-        )
-    return bound or (CLOPPER_PEARSON.name if is_single and is_successes(returns) else BETTING.name)
+from jaxcert.returns._differences import apart
+from jaxcert.returns._paired import refuse_summary
+from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._sample import Apart, Needs, Sample, placed, sample_of
 
 
 def discordant_bound(differences: jax.Array, delta: jax.Array) -> jax.Array:
@@ -171,25 +163,60 @@ def certify_ranking(
 
     Reference: the theory page, section 18; its equations (18.3) and (18.4).
     """
-    bound = bound_between(bound, returns)
-    chosen = choose("bound", bound, _BOUNDS)
-    policies = any_policies_of(returns, support, where, validate, binary=chosen.binary)
-    delta = probability("delta", delta, policies.a.dtype, "down", validate=validate, scalar=True)
+    is_single = is_one_trial_each(returns)
+    if bound == CLOPPER_PEARSON.name and not is_single:
+        raise ValueError(
+            f"bound is {bound!r}, which compares one success or failure of each policy on each task; "
+            f"returns have shape {np.shape(returns)}"
+        )
+    chosen = choose("bound", default_bound(bound, returns if is_single else ()), _BOUNDS)
+    each = _every_policy(returns, support, where, validate, binary=chosen.binary)
+    rounded = probability("delta", delta, each.dtype, "down", validate=validate, scalar=True)
+    num_pairs = math.comb(np.shape(returns)[-3], 2)
+    level = divided(delta, each.dtype, num_pairs, lambda whole: np.nextafter(whole / num_pairs, 0))
     if validate:
-        check_differences(policies, crossed=True)
-    fields = _ranking(chosen, *placed((policies, delta))) | {"delta": delta}
-    return answer(RankingCertificate, fields, {}, num_tasks=int(policies.a.num_tasks), bound=bound)
+        check_task_sums(lambda: _crossed(placed(each)).excess, int(each.num_tasks), each.low, each.high)
+    fields = _ranking(chosen, *placed((each, level))) | {"delta": rounded}
+    return answer(RankingCertificate, fields, {}, num_tasks=int(each.num_tasks), bound=chosen.name)
+
+
+def _every_policy(returns: Any, support: Any, where: Any, validate: bool, *, binary: bool) -> Sample:
+    """Each of two policies or more as policy A of a difference, and as policy B; ``binary``: whether all are 0 or 1."""
+    refuse_summary("returns", returns)
+    require_real("returns", returns)
+    shape = np.shape(returns)
+    if len(shape) < 3 or shape[-3] < 2:
+        raise ValueError(
+            f"returns have shape {shape}; expected [..., num_policies, num_tasks, num_rollouts] of two policies or more"
+        )
+    needs = Needs("a difference", width=True, binary=binary)
+    a, b = (sample_of(needs, returns, support, where, validate, side=side) for side in ("down", "up"))
+    return apart(Apart(a, b.reflected))
+
+
+@jax.jit
+def _crossed(each: Sample) -> Averages:
+    """The average of every policy minus that of every other, above the least difference: [..., p, p, n]."""
+    first, second = map(averages_of, each.values)
+    return sum_of(_spread(first, -2), _spread(second, -3))
+
+
+def _spread(averages: Averages, axis: int) -> Averages:
+    by_task = {name: jnp.expand_dims(getattr(averages, name), axis) for name in ("excess", "valid", "there")}
+    return averages._replace(**by_task)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _ranking(bound: Bound, policies: Policies, delta: jax.Array) -> dict:
-    values, width, valid, there = average_differences(policies, crossed=True)
-    p = values.shape[-2]
-    level, good = _share(delta, p * (p - 1) // 2), jnp.all(valid, axis=(-3, -2, -1))
+def _ranking(bound: Bound, each: Sample, level: jax.Array) -> dict:
+    crossed = _crossed(each)
+    p, good = crossed.excess.shape[-2], jnp.all(crossed.valid, axis=(-3, -2, -1))
     if bound.binary:
-        lower, good = discordant_bound(values, level), good & _all_binary(policies.a)
+        differences = jnp.where(crossed.there, crossed.excess - crossed.width / 2, 0)
+        lower, good = discordant_bound(differences, level), good & _all_binary(each.values.a)
     else:
-        lower = mean_over_tasks(bound, values, level, -width, width, there)
+        there = crossed.there if each.padded else None
+        lower = mean_over_tasks(bound, crossed.excess, level, jnp.zeros_like(each.low), crossed.width, there)
+        lower = next_down(lower + each.low)
     lower = jnp.where(good[..., None, None], lower, -jnp.inf)
     itself = jnp.broadcast_to(jnp.eye(p, dtype=bool), lower.shape)
     differences = jnp.where(itself, 0, jnp.minimum(lower, 0))
@@ -200,12 +227,6 @@ def _ranking(bound: Bound, policies: Policies, delta: jax.Array) -> dict:
     good = ~jnp.any(jnp.isneginf(lower), axis=(-2, -1))
     status = jnp.where(good, status, Status.INVALID_INPUT.value).astype(jnp.int32)
     return {"differences": differences, "order": order, "status": status}
-
-
-def _share(delta: jax.Array, num_pairs: int) -> jax.Array:
-    """Delta over the pairs, rounded down; no number, so that nothing is certified, if delta is no probability."""
-    share = quotient(delta, jnp.full_like(delta, num_pairs)) * (1 - 4 * unit_roundoff(delta.dtype))
-    return jnp.where((delta > 0) & (delta < 1), share if num_pairs > 1 else delta, jnp.nan)
 
 
 def _linked(order: jax.Array) -> jax.Array:

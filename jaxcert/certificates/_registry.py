@@ -40,8 +40,8 @@ def defaults(bound: str | None, method: str | None, returns: Any, beta: Any = No
 
 def warned(certificate: Certificate) -> Certificate:
     """The certificate, with a warning where its method is not sound by itself, if the values are concrete."""
-    method, n = METHODS[certificate.method], certificate.num_tasks
-    if method.caveat is not None and is_concrete(certificate.beta, certificate.delta):
+    method, n = METHODS.get(certificate.method), certificate.num_tasks
+    if method is not None and method.caveat is not None and is_concrete(certificate.beta, certificate.delta):
         beta, delta = np.asarray(certificate.beta), np.asarray(certificate.delta)
         if not np.all(method.is_sound(beta, delta, n)):
             caveat = method.caveat(float(beta), float(delta), n)

@@ -57,7 +57,7 @@ def upper_bounds(bound: Bound, raised: Sample, beta: jax.Array, lower: jax.Array
 
 def _reflected(raised: Sample, *, binary: bool) -> Sample:
     """-X in (-b, -a), or 1 - X for binary returns, from returns rounded up; exact."""
-    x = raised.values
     if not binary:
-        return raised.replace(values=-x, low=-raised.high, high=-raised.low)
+        return raised.reflected
+    x = raised.values
     return raised.replace(values=jnp.where(is_zero(x), 1, jnp.where(x == 1, 0, jnp.nan)).astype(x.dtype))

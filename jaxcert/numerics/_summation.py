@@ -92,6 +92,13 @@ def lower_end(total: Sum) -> jax.Array:
     return jnp.where(jnp.isfinite(total.high), value, total.high)
 
 
+def difference_down(x: jax.Array, y: jax.Array) -> jax.Array:
+    """x - y for normal numbers, exact or rounded down; -inf where that is beyond the type."""
+    # Certified in any case, so that a last bit too much would be seen.
+    difference = lower_end(add_reward(add_reward(nothing(x), x), -y))
+    return jnp.where(jnp.isnan(difference) & (x - y < 0), -jnp.inf, difference)
+
+
 def lower_end_host(total: Sum) -> np.ndarray:
     """``lower_end`` for host arrays."""
     rest = total.low - 2 * total.error

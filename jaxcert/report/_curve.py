@@ -7,7 +7,6 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert._validation import kind_of
 from jaxcert.certificates import Certificate, Status
 from jaxcert.certificates._batch_axes import check_single
 from jaxcert.certificates._registry import counts_bounds
@@ -47,7 +46,8 @@ def step_curve(certificate: Certificate, *, max_points: int | None = None) -> Ce
     if sampled(certificate) is not certificate:
         raise ValueError("certificate is of a shift, expected the one of the sampled tasks: shift its curve instead")
     if curve_of(certificate) is None:
-        raise ValueError(f"certificate is {kind_of(certificate)}, which has no curve: certify more thresholds instead")
+        name = question_of(certificate).name
+        raise ValueError(f"certificate answers {name!r}, which has no curve: certify more thresholds instead")
     check_single(certificate)
     lower_bounds = np.asarray(certificate.lower_bounds)
     if certificate.beta.ndim:

@@ -45,8 +45,8 @@ def paired(
 ) -> Paired:
     r"""Two policies on the same tasks, in place of returns: certificates are then about J^A - J^B.
 
-    Rollout j of A is paired with rollout j of B. A pair has the difference x - y, in [a - b, b - a], and is as good as
-    a rollout of one policy:
+    With as many rollouts of both, rollout j of A is paired with rollout j of B. A pair has the difference x - y, in
+    [a - b, b - a], and is as good as a rollout of one policy:
 
     .. math:: E[X_{ij} - Y_{ij} \mid M_i] = J^A_{M_i} - J^B_{M_i},
 
@@ -55,22 +55,25 @@ def paired(
 
     ``certify``, ``certify_safety_level``, ``certify_band``, ``certify_interval``, ``certify_anytime``,
     ``certify_mean``, ``certify_cvar``, ``certify_weighted`` and the bounds per task take it; others refuse it by name.
-    Their ``support`` holds the returns of both, with two finite ends, and ``where`` stays None. ``certify_improvement``
-    and ``certify_mean_difference`` take policies with other numbers of rollouts as well.
+    Their ``support`` holds the returns of both, with two finite ends, and ``where`` stays None.
+
+    With other numbers of rollouts, a difference is at least a lower bound on A minus an upper bound on B, each at half
+    of the level, and the average of a task is that of A minus that of B. What needs single rollouts, as soft counts,
+    refuses such pairs.
 
     Args:
-        returns_a: float[..., n, m] or bool, rollouts of policy A, as in ``certify``. Those of whole episodes: a
+        returns_a: float[..., n, m_a] or bool, rollouts of policy A, as in ``certify``. Those of whole episodes: a
             truncated return that only bounds an infinite one from below is not enough for B.
-        returns_b: float[..., n, m] or bool, rollouts of policy B on the same tasks in the same order. Rollouts j of
+        returns_b: float[..., n, m_b] or bool, rollouts of policy B on the same tasks in the same order. Rollouts j of
             both may share their randomness, but with no other.
-        where_a: bool[..., n, m], which rollouts of A count, fixed before the data are seen; all by default.
+        where_a: bool[..., n, m_a], which rollouts of A count, fixed before the data are seen; all by default.
         where_b: the same for B; a pair counts if both do.
 
     Returns:
         The pairs, a pytree of these arrays.
 
     Raises:
-        ValueError: for arrays of different shapes, or a summary, whose values are rounded down.
+        ValueError: for tasks that do not match, or a summary, whose values are rounded down.
 
     Example:
         >>> import jaxcert
@@ -85,12 +88,9 @@ def paired(
     for name, returns in (("returns_a", returns_a), ("returns_b", returns_b)):
         refuse_summary(name, returns)
         require_real(name, returns)
-    shapes = np.shape(returns_a), np.shape(returns_b)
-    if shapes[0] != shapes[1]:
-        raise ValueError(
-            f"returns_a and returns_b have shapes {shapes[0]} and {shapes[1]}; pairs need the same tasks and as many "
-            "rollouts of both (certify_improvement and certify_mean_difference take other numbers of rollouts)"
-        )
+    tasks = np.shape(returns_a)[:-1], np.shape(returns_b)[:-1]
+    if tasks[0] != tasks[1]:
+        raise ValueError(f"returns_a and returns_b have tasks of shapes {tasks[0]} and {tasks[1]}; expected the same")
     return Paired(returns_a, returns_b, where_a, where_b)
 
 

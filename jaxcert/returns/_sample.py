@@ -20,7 +20,7 @@ from jaxcert.numerics._rounding import Side, convert, convert_host, known
 from jaxcert.returns._checks import check_returns, check_sums, checked_shapes, describe_index
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, is_successes, returns_dtype, split_support
-from jaxcert.returns._weighted import Weighted
+from jaxcert.returns._weighted import TaskWeights, Weighted
 from jaxcert.returns.summaries import Histogram, Moments, Summary
 
 
@@ -35,6 +35,8 @@ class Needs(NamedTuple):
         moments: whether ``Moments`` are enough.
         support: whether returns have a support at all.
         costly: whether a task costs much beside its returns, so that few are added as a padding.
+        apart: whether the policies of pairs may have other numbers of rollouts.
+        weights: whether tasks may have weights.
     """
 
     name: str
@@ -44,6 +46,15 @@ class Needs(NamedTuple):
     moments: bool = False
     support: bool = True
     costly: bool = False
+    apart: bool = False
+    weights: bool = False
+
+
+class Apart(NamedTuple):
+    """Two policies of a difference: the returns of A, and those of B with the other sign, as samples."""
+
+    a: Any
+    b: Any
 
 
 @jax.tree_util.register_dataclass
@@ -52,11 +63,13 @@ class Sample:
     """Returns of a policy, or differences of two, of one float type and rounded down; a pytree.
 
     Attributes:
-        values: [..., n, m], or more of both where it is padded; or a summary of n tasks.
+        values: [..., n, m], or more of both where it is padded; or a summary of n tasks; or two samples apart, of
+            whose expected returns the sum is asked.
         low, high: the ends of the support, rounded outwards.
         where: which rollouts count, of the shape of the values; None if all that are there do.
         num_tasks: n, int32.
         num_rollouts: m, the most that a task has room for, int32.
+        weights: of the tasks, for others than the sampled ones; None for these.
         padded: whether there are values in addition (static).
     """
 
@@ -66,6 +79,7 @@ class Sample:
     where: Any
     num_tasks: Any
     num_rollouts: Any
+    weights: TaskWeights | None = None
     padded: bool = dataclasses.field(default=False, metadata={"static": True})
 
     @property
@@ -74,13 +88,20 @@ class Sample:
         return isinstance(self.values, Summary)
 
     @property
+    def is_apart(self) -> bool:
+        """Whether it is of two policies apart."""
+        return isinstance(self.values, Apart)
+
+    @property
     def is_full(self) -> bool:
         """Whether all tasks are known to have m rollouts."""
-        return self.where is None and not self.is_summary
+        return self.where is None and not (self.is_summary or self.is_apart)
 
     @property
     def tasks(self) -> tuple[int, ...]:
         """The shape [..., n or more] of the tasks."""
+        if self.is_apart:
+            return self.values.a.tasks
         return self.values.valid.shape if self.is_summary else self.values.shape[:-1]
 
     @property
@@ -98,6 +119,22 @@ class Sample:
         if len(shape) == 1:
             return inside
         return inside & (jax.lax.broadcasted_iota(np.int32, shape, len(shape) - 2) < self.num_tasks)
+
+    @property
+    def unpadded(self) -> "Sample":
+        """The returns alone."""
+        n, m = int(self.num_tasks), int(self.num_rollouts)
+        where = None if self.where is None else self.where[..., :n, :m]
+        return self.replace(values=self.values[..., :n, :m], where=where, padded=False)
+
+    @property
+    def reflected(self) -> "Sample":
+        """-X in (-b, -a); exact."""
+        return self.replace(values=-self.values, low=-self.high, high=-self.low)
+
+    def as_type(self, dtype: np.dtype) -> "Sample":
+        """The same numbers in another float type."""
+        return self.replace(**{name: getattr(self, name).astype(dtype) for name in ("values", "low", "high")})
 
     def replace(self, **fields: Any) -> "Sample":
         """The sample with other fields."""
@@ -119,7 +156,7 @@ def sample_of(
 
     Args:
         needs: what the question needs.
-        x: float[..., n, m] or bool, a summary, or two policies (``paired``).
+        x: float[..., n, m] or bool, a summary, two policies (``paired``), or any of these with weights (``weighted``).
         support: (a, b), or None where it is known.
         where: which rollouts count, of the shape of x, or None.
         validate: raise for values that are concrete and impossible; others fail closed.
@@ -138,9 +175,13 @@ def sample_of(
     if not needs.support:
         require_real("returns", x)
     if isinstance(x, Weighted):
-        raise ValueError(
-            "returns are weighted, for which this is not proven; certify, certify_mean and certify_cvar take weights"
-        )
+        if not needs.weights:
+            raise ValueError(
+                "returns are weighted, for which this is not proven; "
+                "certify, certify_mean and certify_cvar take weights"
+            )
+        sample = sample_of(needs._replace(weights=False), x.returns, support, where, validate)
+        return sample.replace(weights=x.prepared(int(sample.num_tasks), sample.tasks, sample.dtype, validate))
     if isinstance(x, Paired):
         # Differences are made of two samples.
         from jaxcert.returns._differences import sample_of_pairs
@@ -285,7 +326,7 @@ def sample_of_numbers(values: Any) -> Sample:
     padded = isinstance(values, np.ndarray) and math.prod(shape) <= _MOST
     held = padded_to(values, shape, -np.inf) if padded else values
     low, high = (np.asarray(end, values.dtype) for end in (-np.inf, np.inf))
-    return Sample(held, low, high, None, np.asarray(n, np.int32), np.asarray(1, np.int32), padded)
+    return Sample(held, low, high, None, np.asarray(n, np.int32), np.asarray(1, np.int32), padded=padded)
 
 
 Tree = TypeVar("Tree")

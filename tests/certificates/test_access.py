@@ -29,7 +29,6 @@ WHOLE = {
     "radius",
     "performance_shift",
     "max_weight",
-    "effective_size",
     "prior",
     "num_successes",
     "num_rollouts",

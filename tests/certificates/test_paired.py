@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import jaxcert
 from jaxcert import paired, weighted
-from jaxcert.returns._differences import least_difference
+from jaxcert.numerics._summation import difference_down
 
 N, M = 40, 10
 SUPPORT, DELTA = (0.0, 8.0), 0.1
@@ -55,7 +55,7 @@ ENDS = st.floats(-(2.0**100), 2.0**100, width=32, allow_subnormal=False)
 @example(low=0.0, high=1.0)
 @example(low=float(np.float32(-0.1)), high=float(np.float32(0.2)))
 def test_the_least_difference_is_no_more_than_the_exact_one_and_no_less_where_that_is_a_float(low, high):
-    found = float(least_difference(jnp.float32(low), jnp.float32(high)))
+    found = float(difference_down(jnp.float32(low), jnp.float32(high)))
     exact = Fraction(low) - Fraction(high)
     assert Fraction(found) <= exact
     tiny = min((abs(end) for end in (low, high) if end), default=1.0) < 1e-30
@@ -67,7 +67,7 @@ def test_the_least_difference_is_no_more_than_the_exact_one_and_no_less_where_th
 
 def test_the_least_difference_of_an_infinite_or_too_wide_support_is_infinite():
     for low, high in ((0.0, np.inf), (-3e38, 3e38)):
-        assert float(least_difference(jnp.float32(low), jnp.float32(high))) == -np.inf
+        assert float(difference_down(jnp.float32(low), jnp.float32(high))) == -np.inf
 
 
 @pytest.mark.parametrize("name", ASKED)
@@ -90,6 +90,22 @@ def test_the_functions_of_two_policies_say_the_same():
     mean, difference = jaxcert.certify_mean(PAIRS, **GIVEN), jaxcert.certify_mean_difference(A, B, **GIVEN)
     np.testing.assert_allclose(mean.mean, difference.mean, rtol=1e-5)
     assert mean.quantity == difference.quantity
+
+
+@pytest.mark.parametrize("name", sorted(ASKED.keys() - {"soft"}))
+def test_policies_with_other_numbers_of_rollouts_are_a_sample_too(name):
+    """Beside the bounds of both at half of the level, and the averages of both, of numbers that are exact."""
+    of_pairs = ASKED[name](paired(A, B[:, :5]), **GIVEN)
+    assert "expected return of policy A minus that of policy B" in str(of_pairs)
+    if "mean" in name or name == "cvar":
+        averages = (A.mean(axis=1) - B[:, :5].mean(axis=1))[:, None]
+        assert_alike(of_pairs.mean, ASKED[name](averages, **OF_DIFFERENCES).mean)
+    elif np.ndim(of_pairs.beta) == 0 and name != "hoeffding":
+        half = float(of_pairs.beta) / 2
+        lower = jaxcert.bounds.betting(A, half, support=SUPPORT) + jaxcert.bounds.betting(
+            -B[:, :5], half, support=(-8, 0)
+        )
+        assert_alike(of_pairs.lower_bounds, lower)
 
 
 def test_both_sides_of_a_difference_that_is_not_exact():
@@ -181,8 +197,9 @@ def test_weights_are_refused_where_nothing_is_proven(name):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: paired(A, B[:, :5]), r"shapes \(40, 10\) and \(40, 5\); pairs need the same tasks and as many roll"),
-        (lambda: paired(A, B[:20]), "pairs need the same tasks"),
+        (lambda: paired(A, B[:20]), r"returns_a and returns_b have tasks of shapes \(40,\) and \(20,\); expected"),
+        (lambda: jaxcert.certify_suite_mean(paired(A, B[:, :5]), **GIVEN), "have 10 rollouts per task and returns_b 5"),
+        (lambda: jaxcert.certify(paired(A, B[:, :5]), 0.0, method="soft", **GIVEN), "expected as many of both"),
         (lambda: paired(A, "b"), "returns_b has dtype <U1; expected real numbers"),
         (lambda: paired(PAIRS, B), "returns_a are pairs of two policies, which are not taken here"),
         (lambda: jaxcert.certify(PAIRS, 0.0, where=A > 0, **GIVEN), "pairs hold where_a and where_b"),

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import jaxcert
 from jaxcert import Status, certify, certify_improvement, certify_mean_difference, certify_ranking
-from jaxcert.returns._differences import differences_of, policies_of
-from jaxcert.returns._sample import Needs
+from jaxcert.returns._paired import Paired
+from jaxcert.returns._sample import Needs, sample_of
 from jaxcert.rollouts.summaries import Histogram
 
 GOOD = {"support": (0.0, 1000.0), "delta": 0.01}
@@ -74,7 +74,7 @@ _NEEDS = Needs("a difference", width=True)
 
 
 def _differences(a, b, support, where_a, where_b):
-    return differences_of(_NEEDS, policies_of(_NEEDS, a, b, support, where_a, where_b, True), True)
+    return sample_of(_NEEDS, Paired(a, b, where_a, where_b), support)
 
 
 @pytest.mark.parametrize("masked", [False, True])
@@ -227,9 +227,9 @@ def test_types_of_both_policies_may_differ(x64):
 def test_in_single_precision_the_second_policy_is_rounded_up():
     with x64_context(False):
         x = np.full((3, 2), 0.1)
-        both = policies_of(_NEEDS, x, x, (0.0, 1.0), None, None, True)
-        assert float(both.a.values[0, 0]) < 0.1 < float(both.b.values[0, 0])
-        assert np.all(np.asarray(differences_of(_NEEDS, both, True).values[:3, :2]) < 0)
+        assert np.all(np.asarray(_differences(x, x, (0.0, 1.0), None, None).values[:3, :2]) < 0)
+        apart = sample_of(_NEEDS._replace(apart=True), Paired(x, x[:, :1]), (0.0, 1.0)).values
+        assert float(apart.a.values[0, 0]) < 0.1 < -float(apart.b.values[0, 0])
 
 
 @pytest.mark.slow
@@ -255,7 +255,7 @@ def changed(x: np.ndarray, value: float) -> np.ndarray:
 REFUSED = [
     ({"a": changed(A, np.nan)}, "returns_a: the return of task 3, rollout 4 is nan; expected a finite number"),
     ({"b": changed(B, 1001.0)}, r"returns_b: the return of task 3, rollout 4 is 1001, outside the support \(0, 1000\)"),
-    ({"a": A[0]}, r"returns_a: returns have shape \(5,\)"),
+    ({"a": A[0], "b": B[0]}, r"returns_a: returns have shape \(5,\)"),
     ({"b": B[:7]}, r"returns_a and returns_b have tasks of shapes \(20,\) and \(7,\); expected the same"),
     ({"b": Histogram.empty(N, support=(0, 1000), num_bins=9)}, "returns_b are a summary"),
     ({"support": None}, "returns_a: support is None; expected a pair"),
@@ -281,12 +281,12 @@ def test_what_only_one_of_them_can_have_wrong():
         certify_mean_difference(A, B, bound="dkw", **GOOD)
     with pytest.raises(ValueError, match="bound is 'clopper_pearson', which is for binary returns"):
         certify_improvement(A, B, 0.0, bound="clopper_pearson", **GOOD)
-    with pytest.raises(ValueError, match="returns_a have 5 rollouts per task and returns_b 12; soft needs as many"):
+    with pytest.raises(ValueError, match="returns_a have 5 rollouts per task and returns_b 12; expected as many o"):
         certify_improvement(A, B, 0.0, method="soft", **GOOD)
-    with pytest.raises(ValueError, match="returns_b have 1 rollout per task; empirical_bernstein needs at least 2 of"):
+    with pytest.raises(ValueError, match="returns_b: returns have 1 rollout per task; empirical_bernstein of a diff"):
         certify_improvement(A, B[:, :1], 0.0, bound="empirical_bernstein", **GOOD)
     first = np.tile(np.arange(5) < 1, (N, 1))
-    with pytest.raises(ValueError, match="task 0 has 1 rollout of returns_a that where_a lets count; empirical_bern"):
+    with pytest.raises(ValueError, match="returns_a: task 0 has 1 rollout that is not masked; empirical_bernstein"):
         certify_improvement(A, B, 0.0, bound="empirical_bernstein", where_a=first, **GOOD)
     with pytest.raises(ValueError, match=r"margins\[1\] is nan"):
         certify_improvement(A, B, [0.0, np.nan], **GOOD)
@@ -428,7 +428,8 @@ def test_sentences():
     start = "With confidence 0.99: on a new task from the same distribution, the expected return of policy A minus that"
     assert first.startswith(f"{start} of policy B is at least 0 with probability at least 0.9")
     assert "nothing is certified about an expected return of policy A minus that of policy B of at least 900" in second
-    assert repr(found).startswith("ImprovementCertificate(thresholds=[0, 900]")
+    assert repr(found).startswith("Certificate(thresholds=[0, 900]")
+    assert found.question == "improvement"
     mean = str(certify_mean_difference(CHEETAH, handicapped(100), **GOOD))
     assert "the expected return of policy A minus that of policy B is at least" in mean
     vacuous = certify_mean_difference(np.zeros((5, 1)), np.full((5, 1), 1000.0), **GOOD)

@@ -17,11 +17,13 @@ from scipy import stats
 
 import jaxcert
 from jaxcert import Status, certify, certify_weighted, task_weights
-from jaxcert.certificates._certify_weighted import weighted_epsilon
 from jaxcert.certificates._soft import BETS
-from jaxcert.certificates._task_weights import _kept, parts_of_largest
+from jaxcert.certificates._task_weights import _kept, ratios_of
+from jaxcert.certificates._weighted_methods import weighted_epsilon
 from jaxcert.planning import advise
 from jaxcert.report import step_curve
+from jaxcert.returns._sample import numbers_as_sample
+from jaxcert.returns._weighted import TaskWeights
 
 N, M = 40, 4
 RNG = np.random.default_rng(0)
@@ -52,9 +54,14 @@ def exact_risk(share: np.ndarray, weights: np.ndarray, largest: float, beta: flo
     return arb(rational(largest)) * (1 - lower) / (1 - arb(rational(beta)))
 
 
+def _weighted(weights, largest):
+    numbers = numbers_as_sample(jnp.zeros_like(weights)[:, None], jnp.zeros_like(largest), jnp.ones_like(largest))
+    return numbers.replace(weights=TaskWeights(weights, largest))
+
+
 @jax.jit
 def _risk(share, weights, largest, beta, delta):
-    return weighted_epsilon(share[:, None], parts_of_largest(weights, largest), jnp.zeros_like(beta), beta, delta)
+    return weighted_epsilon(share[:, None], _weighted(weights, largest), beta, delta)
 
 
 def test_the_risk_is_never_below_the_exact_one_and_close(precision):
@@ -73,7 +80,7 @@ def test_the_risk_is_never_below_the_exact_one_and_close(precision):
 
 @jax.jit
 def _values(share, weights, largest):
-    return _kept(share[:, None], parts_of_largest(weights, largest).ratio)[:, 0]
+    return _kept(share[:, None], ratios_of(_weighted(weights, largest))[0])[:, 0]
 
 
 def test_each_value_is_rounded_down(precision):
@@ -126,7 +133,6 @@ def test_equal_weights_are_close_to_certify(sample):
         room = np.asarray(found.epsilon) - np.asarray(plain.epsilon)
         assert np.all((room >= -1e-6) & (room <= most))
         assert np.all(room[np.asarray(plain.num_violations) == 0] < 5e-6)
-    assert found.effective_size == 200
 
 
 @given(st.integers(0, N - 1), st.floats(0, 1))
@@ -145,11 +151,12 @@ def test_a_larger_bound_on_the_weights_raises_the_risk():
 
 
 def test_effective_size():
-    found = certify_weighted(RETURNS, 0.3, WEIGHTS, **GOOD)
-    assert found.effective_size == pytest.approx(WEIGHTS.sum() ** 2 / (WEIGHTS**2).sum())
+    size = jaxcert.weighted(RETURNS, WEIGHTS, max_weight=2.0).effective_size
+    assert size == pytest.approx(WEIGHTS.sum() ** 2 / (WEIGHTS**2).sum())
     batch = np.stack([WEIGHTS, WEIGHTS[::-1] * 1e-30, np.zeros(N)])
-    found = certify_weighted(np.stack([RETURNS] * 3), 0.3, batch, validate=False, **GOOD)
-    np.testing.assert_allclose(found.effective_size, [found.effective_size[0]] * 2 + [0], rtol=1e-5)
+    sizes = jaxcert.weighted(np.stack([RETURNS] * 3), batch, max_weight=2.0).effective_size
+    np.testing.assert_allclose(sizes, [size, size, 0], rtol=1e-5)
+    assert jaxcert.weighted(RETURNS, np.ones(N), max_weight=1).effective_size == N
 
 
 # --- invalid values -----------------------------------------------------------------------------------------------
@@ -240,7 +247,7 @@ def test_weights_whose_mean_is_near_1_or_may_be_chance_are_taken():
 def test_what_counts_tasks_without_weights_is_refused():
     """A curve of the same bounds would be one of the sampled tasks, and so would any advice."""
     found = certify_weighted(RETURNS, 0.9, WEIGHTS, **GOOD)
-    with pytest.raises(ValueError, match="a WeightedCertificate, which has no curve: certify more"):
+    with pytest.raises(ValueError, match="answers 'weighted', which has no curve: certify more"):
         step_curve(found)
     with pytest.raises(ValueError, match="on 'weighted' there is no advice"):
         advise(found, support=(0, 1), num_rollouts=M, safety=0.9)
@@ -258,7 +265,6 @@ def test_jit_vmap_and_batches_agree(method):
     for found in (mapped, certify_weighted(batch, LEVELS, weights, **options)):
         np.testing.assert_allclose(found.epsilon, one_by_one, rtol=1e-5)
         assert found.epsilon.shape == (2, 3)
-        assert found.effective_size.shape == (2,)
     assert mapped.max_weight.shape == (2,)
     shared = certify_weighted(batch, LEVELS, weights[0], **options)
     np.testing.assert_allclose(shared.epsilon[0], one_by_one[0], rtol=1e-5)
@@ -387,7 +393,9 @@ def test_what_it_says():
         "With confidence 0.95: on a new task from the reweighted distribution, the expected return is at least 0.3 with"
     )
     assert second == "With confidence 0.95: nothing is certified about an expected return of at least 0.99."
-    assert repr(found).startswith("WeightedCertificate(thresholds=[0.3, 0.99], safety=[")
+    assert repr(found).startswith("Certificate(thresholds=[0.3, 0.99], safety=[")
+    assert repr(found).endswith("method='weighted_binomial')")
+    assert (found.source, found.question, float(found.max_weight)) == ("reweighted", "weighted", 2.0)
 
 
 # --- successes ----------------------------------------------------------------------------------------------------

@@ -70,13 +70,12 @@ def test_a_band_says_that_its_points_hold_together():
 
 def test_a_curve_says_of_which_tasks_and_policies_it_is():
     one = make_certificate()
-    fields = {field.name: getattr(one, field.name) for field in dataclasses.fields(one) if field.name != "question"}
     shifted = jaxcert.certify_shift(one, divergence="ratio", radius=2.0)
-    weighted = jaxcert.WeightedCertificate(**fields, max_weight=one.delta, effective_size=one.delta)
+    weighted = dataclasses.replace(one, question="weighted", source="reweighted")
     axes = plot_certificates({"A": shifted, "": weighted, "B": one})
     assert [line.get_label() for line in axes.lines] == ["A (shifted tasks)", "reweighted tasks", "B"]
     assert axes.get_xlabel().startswith("threshold B,")
-    axes = plot_certificates(jaxcert.ImprovementCertificate(**fields | {"quantity": DIFFERENCE}))
+    axes = plot_certificates(dataclasses.replace(one, question="improvement", quantity=DIFFERENCE))
     assert axes.lines[0].get_label() == "policy A minus B"
     assert axes.get_xlabel() == "margin c, each fixed beforehand"
 
