@@ -15,11 +15,10 @@ from jaxcert._contents import content_of, in_file, parsed
 from jaxcert._files import whole_file
 
 # What a file can be, with the version of its format, as its head says it and as messages do.
-ADAPTIVE, CHUNK, EXPERIMENT = "jaxcert-adaptive-1", "jaxcert-sweep-chunk-1", "jaxcert-experiment-1"
+ADAPTIVE, EXPERIMENT = "jaxcert-adaptive-1", "jaxcert-experiment-1"
 LEARNER, POLICY = "jaxcert-zones-learner-1", "jaxcert-policy-1"
 _WORDS = {
     ADAPTIVE: "an adaptive run",
-    CHUNK: "a chunk of a sweep",
     EXPERIMENT: "the state of an experiment",
     LEARNER: "a training on zones",
     POLICY: "a policy",

@@ -9,11 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxcert._extras import import_extra
 from jaxcert._files import naming
 
-# Timeout for the lock, which another process holds while it writes.
-_SECONDS = 60
 # The last entry of each line.
 _CHAIN = "chain"
 # How each line begins; and what completes one that was cut short within a name or before it, or within a value or after
@@ -72,15 +69,6 @@ def lines_of(content: bytes) -> tuple[list[bytes], bytes]:
     """The lines, and what a write that was cut short left after them; a line that lacks only its ending is whole."""
     *lines, last = content.split(b"\n")
     return (lines, last) if not last or is_start(last) else ([*lines, last], b"")
-
-
-def lock_of(path: Path) -> Any:
-    """The lock of a log that processes share, a file beside it; who only reads needs neither it nor a writable folder.
-
-    Raises:
-        ImportError: without filelock.
-    """
-    return import_extra("filelock", "io").FileLock(path.with_name(f"{path.name}.lock"), timeout=_SECONDS)
 
 
 def warn_of(path: Path, torn: bytes) -> None:

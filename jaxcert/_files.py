@@ -1,15 +1,20 @@
-"""Files that are written completely or not at all."""
+"""Files that are written completely or not at all, and locks that end with their process."""
 
 import contextlib
+import itertools
 import os
-from collections.abc import Callable, Collection, Iterator
+import secrets
+from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from jaxcert._leftovers import is_temporary, new_temporary, remove_temporaries
+from jaxcert._extras import import_extra
 
 # A name may have 255 bytes nearly everywhere; 25 are kept for what is added: `.unfinished`, and a temporary file's.
 _LONGEST = 230
+_TEMPORARY = ".tmp"
+# Timeout for a lock that another process holds while it writes.
+_SECONDS = 60
 
 
 def check_output(path: str | os.PathLike[str]) -> Path:
@@ -41,8 +46,14 @@ def write_whole(path: str | os.PathLike[str], content: bytes, *, replace: bool =
 
 def write_new(path: str | os.PathLike[str], content: bytes) -> None:
     """Write `content`, completely or not at all, to a file that does not exist; else raise FileExistsError."""
-    with _written(path, _place_new) as file:
-        file.write(content)
+    target = _check_place(Path(path))
+    if not _is_reserved(target):
+        raise FileExistsError(f"{target}: exists, and is not replaced")
+    try:
+        write_whole(target, content)
+    except BaseException:
+        target.unlink()
+        raise
 
 
 @contextlib.contextmanager
@@ -50,10 +61,37 @@ def whole_file(path: str | os.PathLike[str], *, replace: bool = True) -> Iterato
     """A new file beside `path`, moved there in one step once it is complete and on the disk.
 
     An existing file is replaced. With `replace=False` it stays, even one that appears at the last moment; then what was
-    written goes to a free name beside it, which a FileExistsError tells.
+    written goes to the first free name of `out.1.json`, `out.2.json`, ..., which a FileExistsError tells.
     """
-    with _written(path, _move if replace else _place_beside) as file:
-        yield file
+    target = Path(os.path.realpath(_check_place(Path(path))))  # follow a link, so that the link itself stays
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}{_TEMPORARY}")
+    with naming(path):
+        try:
+            with temporary.open("xb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            place = target if replace else _free_name(target)
+            os.replace(temporary, place)
+        finally:
+            temporary.unlink(missing_ok=True)
+    if place != target:
+        raise FileExistsError(f"{target}: exists by now, and is not replaced; what was written is in {place}")
+
+
+def _free_name(target: Path) -> Path:
+    """The first name of `out.json`, `out.1.json`, ... that is free, reserved."""
+    names = (target.with_name(f"{target.stem}.{number}{target.suffix}") for number in itertools.count(1))
+    return next(filter(_is_reserved, itertools.chain([target], names)))
+
+
+def _is_reserved(path: Path) -> bool:
+    """Whether an empty file now has this name, which was free: it is replaced by what is written."""
+    try:
+        path.open("xb").close()
+    except FileExistsError:
+        return False
+    return True
 
 
 @contextlib.contextmanager
@@ -62,7 +100,7 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        is_ours = error.filename is None or is_temporary(error.filename)
+        is_ours = error.filename is None or os.fsdecode(error.filename).endswith(_TEMPORARY)
         if not is_ours or isinstance(error, FileExistsError):
             raise
         named = OSError(f"{path}: cannot be written ({error.strerror or error})")
@@ -70,66 +108,25 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         raise named from error
 
 
+def lock_of(path: Path) -> Any:
+    """The lock of a log that processes share, a file beside it; who only reads needs neither it nor a writable folder.
+
+    Raises:
+        ImportError: without filelock.
+    """
+    return import_extra("filelock", "io").FileLock(path.with_name(f"{path.name}.lock"), timeout=_SECONDS)
+
+
 @contextlib.contextmanager
-def _written(path: str | os.PathLike[str], place: Callable[[Path, Path], None]) -> Iterator[IO[bytes]]:
-    """A temporary file, then placed where it belongs."""
-    target = Path(os.path.realpath(_check_place(Path(path))))  # follow a link, so that the link itself stays
-    remove_temporaries(target)
-    with naming(path):
-        file, held = new_temporary(target)
-        try:
-            with file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            place(Path(file.name), target)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(file.name)
-            held.release()
-
-
-def _move(temporary: Path, target: Path) -> None:
-    os.replace(temporary, target)
-
-
-def _place_new(temporary: Path, target: Path) -> None:
-    try:
-        _link(temporary, target)
-    except FileExistsError:
-        raise FileExistsError(f"{target}: exists, and is not replaced") from None
-
-
-def _link(temporary: Path, target: Path) -> None:
-    try:
-        os.link(temporary, target)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without hard links: an empty file reserves the name
-        open(target, "xb").close()
-        try:
-            os.replace(temporary, target)
-        except OSError:
-            target.unlink()
-            raise
-
-
-def _is_placed(temporary: Path, target: Path) -> bool:
-    try:
-        _place_new(temporary, target)
-    except FileExistsError:
-        return False
-    return True
-
-
-def _place_beside(temporary: Path, target: Path) -> None:
-    """Place the file there; if another is there by now, at the first free name of `out.1.json`, `out.2.json`, ..."""
-    other, number = target, 0
-    while not _is_placed(temporary, other):
-        number += 1
-        other = target.with_name(f"{target.stem}.{number}{target.suffix}")
-    if other != target:
-        raise FileExistsError(f"{target}: exists by now, and is not replaced; what was written is in {other}")
+def held_alone(path: Path) -> Iterator[bool]:
+    """Whether no other process is in this context of a lock file, which exists as long as one is."""
+    filelock = import_extra("filelock", "io")
+    lock = filelock.FileLock(path, timeout=0)
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(filelock.Timeout):
+            held.enter_context(lock)
+            held.callback(path.unlink, missing_ok=True)  # before the release
+        yield lock.is_locked
 
 
 def check_suffix(path: str | os.PathLike[str], suffixes: Collection[str]) -> str:

@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from jaxcert._archive import CHUNK, LEARNER, POLICY, check_arrays, read_archive, read_arrays, write_archive
+from jaxcert._archive import LEARNER, POLICY, check_arrays, read_archive, read_arrays, write_archive
 
 HEAD = {"name": "é", "sizes": [1, 2], "none": None}
 ARRAYS = {"a": np.arange(3, dtype=np.int32), "b": np.ones((2, 2)), "t": np.array(["x", "yz"]), "s": np.float32(1)}
@@ -146,7 +146,7 @@ def test_objects_are_neither_unpickled_nor_pickled(path):
 )
 def test_a_head_that_could_not_be_read_is_not_written(tmp_path, head, words):
     with pytest.raises(ValueError, match=words):
-        write_archive(tmp_path / "file.npz", CHUNK, head, {})
+        write_archive(tmp_path / "file.npz", POLICY, head, {})
     assert not list(tmp_path.iterdir())
 
 

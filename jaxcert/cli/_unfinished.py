@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert._contents import parsed
-from jaxcert._files import write_whole
-from jaxcert._leftovers import Held, held_alone, hold
+from jaxcert._files import held_alone, write_whole
 from jaxcert.cli._settled import check_new
 from jaxcert.report import read_certificate, returns_facts
 from jaxcert.rollouts import AdaptiveCertificate, adaptive_facts, load_adaptive, save_adaptive
@@ -82,8 +81,8 @@ class Parts:
 def parts_of(out: Path, facts: Mapping[str, Any], seed: int | None, episodes: int) -> Iterator[Parts]:
     """The parts of an output, which no other process has at the same time."""
     folder = parts_folder(out)
-    with _held(folder) as held:
-        if held is None:
+    with _held(folder) as is_alone:
+        if not is_alone:
             raise ValueError(f"{folder}: in use by another process; wait for it, or choose another --out")
         yield Parts(folder, facts, seed, episodes)
 
@@ -93,10 +92,10 @@ def remove_parts_of_finished(out: Path) -> None:
     folder = parts_folder(out)
     if not (out.exists() and folder.is_dir()):
         return
-    with _held(folder) as held, contextlib.suppress(OSError, ValueError):
+    with _held(folder) as is_alone, contextlib.suppress(OSError, ValueError):
         settings = _read(folder / _SETTINGS)
         settings.pop(_SIZE, None)
-        if held is not None and settings and settings == returns_facts(out):
+        if is_alone and settings and settings == returns_facts(out):
             shutil.rmtree(folder)
 
 
@@ -105,18 +104,11 @@ def parts_folder(out: Path) -> Path:
     return out.with_name(f"{out.name}.parts")
 
 
-@contextlib.contextmanager
-def _held(folder: Path) -> Iterator[Held | None]:
-    """The lock on a folder, which is made if there is none; None if another process has it."""
+def _held(folder: Path) -> contextlib.AbstractContextManager[bool]:
+    """Whether no other process has a folder, which is made if there is none."""
     _check_kinds(folder)
     folder.mkdir(exist_ok=True)
-    with open(folder / _LOCK, "ab") as file:
-        held = hold(file)
-    try:
-        yield held
-    finally:
-        if held is not None:
-            held.release()
+    return held_alone(folder / _LOCK)
 
 
 def _check_kinds(folder: Path) -> None:

@@ -13,8 +13,7 @@ import numpy as np
 
 from jaxcert._chained import append, end_last, has_chain, line_of, lines_of, linked
 from jaxcert._contents import parsed
-from jaxcert._extras import import_extra
-from jaxcert._files import check_output
+from jaxcert._files import check_output, lock_of
 from jaxcert.training._checkpoint_budget import CheckpointBudget
 
 
@@ -35,8 +34,6 @@ def entry_of(line: bytes) -> dict[str, Any]:
     return entry
 
 
-# Timeout for the lock, which another process holds while it writes a line.
-_SECONDS = 60
 _FORGOTTEN = "lines that it had before are missing or altered; expected these and perhaps more"
 _BARE = "are of an earlier version and have no hash; it is not found if one of them was altered or is missing before"
 
@@ -74,8 +71,7 @@ class Ledger:
         self._chains: list[str] = []  # of each line
         self._lock: Any = contextlib.nullcontext()
         if self.path is not None:
-            lock = self.path.with_name(f"{self.path.name}.lock")
-            self._lock = import_extra("filelock", "io").FileLock(lock, timeout=_SECONDS)
+            self._lock = lock_of(self.path)
             # Reading the log needs neither the lock nor a writable folder.
             self._refresh(cut=False)
 

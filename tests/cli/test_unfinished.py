@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cli_harness import command, refused
 
-from jaxcert._leftovers import held_alone
+from jaxcert._files import held_alone
 from jaxcert.cli import _adaptive_rollout
 from jaxcert.cli._unfinished import Unfinished
 from jaxcert.rollouts import adaptive_facts
@@ -102,7 +102,6 @@ def test_a_record_that_appears_at_the_last_moment_stays(tmp_path, monkeypatch):
 
 
 def test_a_run_of_another_process_is_left_alone(out):
-    pytest.importorskip("fcntl")
     before = kept(out).read_bytes()
     lock = kept(out).with_name("run.npz.unfinished.lock")
     asked = (*ADAPTIVE, "--out", out, "--json", out.with_suffix(".json"))
