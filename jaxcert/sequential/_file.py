@@ -1,7 +1,7 @@
 """The state of a sequential experiment in a file, for rollouts that take minutes each."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -10,11 +10,13 @@ import numpy as np
 from jaxcert._archive import EXPERIMENT, check_arrays, read_archive, write_archive
 from jaxcert._contents import in_file
 from jaxcert._validation import is_concrete
-from jaxcert.sequential._rule import MOST_ROLLOUTS, Settings, calibrated_goals
-from jaxcert.sequential._wealth import SequentialState, advance, start
+from jaxcert.sequential._experiment import init
+from jaxcert.sequential._rule import NO_LIMIT, Settings
+from jaxcert.sequential._wealth import SequentialState, advance
 
 # What is fixed before the first rollout.
 FIXED = ("thresholds", "low", "high", "beta", *Settings._fields)
+_IMPOSSIBLE = "holds numbers that no experiment gives"
 
 
 def save(path: str | os.PathLike[str], state: SequentialState) -> None:
@@ -69,13 +71,18 @@ def to_arrays(state: SequentialState) -> dict[str, np.ndarray]:
     if not isinstance(state, SequentialState) or not is_concrete(state):
         raise ValueError(f"state is a {type(state).__name__}, or traced; expected a concrete SequentialState")
     arrays = {name: np.asarray(array) for name, array in state._asdict().items()}
-    _check(arrays)
+    from_arrays(arrays)
     return arrays
 
 
 def from_arrays(arrays: Mapping[str, np.ndarray]) -> SequentialState:
     """The state that has these fields; ValueError if there is none."""
-    _check(arrays)
+    if arrays["valid"].ndim != 1 or not arrays["valid"].size:
+        raise ValueError(f"holds tasks of shape {arrays['valid'].shape}; expected those of one experiment")
+    begun = _begun(arrays, arrays["valid"].size)
+    _check_types(arrays, begun, SequentialState._fields)
+    if not _is_possible(arrays):
+        raise ValueError(_IMPOSSIBLE)
     return SequentialState(**{name: jnp.asarray(arrays[name]) for name in SequentialState._fields})
 
 
@@ -91,13 +98,10 @@ def rebuilt(fixed: Mapping[str, np.ndarray], num_tasks: int, task: np.ndarray, r
     Raises:
         ValueError: nothing of the kind was fixed by any experiment.
     """
-    _check_fixed(fixed)
-    thresholds, low, high, beta, *rule = (jnp.asarray(fixed[name]) for name in FIXED)
     count = np.bincount(task, minlength=num_tasks).astype(np.int32)
     first = np.cumsum(count, dtype=np.int32) - count
-    begun = start((num_tasks,), thresholds, low, high, beta, Settings(*rule))
     in_order = np.append(returns[np.argsort(task, kind="stable")], fixed["low"])  # one more, where there are none
-    return _after(begun, in_order, first, count)
+    return _after(_begun(fixed, num_tasks), in_order, first, count)
 
 
 @jax.jit
@@ -111,71 +115,38 @@ def _after(state: SequentialState, returns: jax.Array, first: jax.Array, count: 
     return jax.lax.fori_loop(0, jnp.max(count), one, state)
 
 
-def _check_fixed(arrays: Mapping[str, np.ndarray]) -> None:
-    """Raise ValueError unless an experiment can have fixed these arrays beforehand."""
-    dtype, t, g = arrays["thresholds"].dtype, arrays["thresholds"].shape, arrays["bets"].shape
-    if dtype != np.float32 and dtype != np.float64:
-        raise ValueError(f"array 'thresholds' has dtype {dtype}, expected float32 or float64")
-    if dtype == np.float64 and jnp.result_type(float) != np.float64:
+def _begun(fixed: Mapping[str, np.ndarray], num_tasks: int) -> SequentialState:
+    """The state of so many tasks before their first rollout, as ``init`` makes it of these arrays, or ValueError."""
+    thresholds, bets = fixed["thresholds"], fixed["bets"]
+    if thresholds.dtype == np.float64 and jnp.result_type(float) != np.float64:
         raise ValueError("holds numbers of 64 bits; expected jax_enable_x64 to be on, as when it was written")
-    if len(t) != 1 or len(g) != 1 or 0 in (*t, *g):
-        raise ValueError(f"holds thresholds of shape {t} and bets of shape {g}; expected those of one experiment")
-    expected = {
-        **dict.fromkeys(("thresholds", "goal"), (dtype, t)),
-        **dict.fromkeys(("low", "high", "beta", "give_up"), (dtype, ())),
-        "max_rollouts_per_task": (np.dtype(np.int32), ()),
-        "is_binary": (np.dtype(bool), ()),
-        "bets": (dtype, g),
-    }
-    check_arrays(arrays, expected)
-    low, beta, bets = arrays["low"], arrays["beta"], arrays["bets"]
-    rule = np.all((bets > 0) & (bets <= 1)) and 0 <= arrays["give_up"] < 1
-    ends = np.isfinite(low) and low < arrays["high"] and 0 < beta < 1
-    if not (rule and ends and np.all(np.isfinite(arrays["thresholds"])) and _is_sound(arrays)):
-        raise ValueError("holds numbers that no experiment gives")
+    if thresholds.ndim != 1 or bets.ndim != 1:
+        shapes = f"thresholds of shape {thresholds.shape} and bets of shape {bets.shape}"
+        raise ValueError(f"holds {shapes}; expected those of one experiment")
+    try:
+        low, high, beta, give_up = (float(fixed[name]) for name in ("low", "high", "beta", "give_up"))
+        most, rule = int(fixed["max_rollouts_per_task"]), {"bets": bets.tolist(), "give_up": give_up}
+        rule |= {"binary": bool(fixed["is_binary"]), "max_rollouts_per_task": None if most == NO_LIMIT else most}
+        state = init(num_tasks, thresholds, support=(low, high), beta=beta, **rule)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ValueError(_IMPOSSIBLE) from error
+    _check_types(fixed, state, FIXED)
+    if np.any(fixed["goal"] < np.asarray(state.goal, np.float64) * (1 - 1e-6)):  # the exponential of another machine
+        raise ValueError(_IMPOSSIBLE)
+    return state._replace(goal=jnp.asarray(fixed["goal"]))
 
 
-def _check(arrays: Mapping[str, np.ndarray]) -> None:
-    """Raise ValueError unless these can be the arrays of a state."""
-    _check_fixed(arrays)
-    n, t, g = arrays["valid"].shape, arrays["thresholds"].shape, arrays["bets"].shape
-    if len(n) != 1 or 0 in n:
-        raise ValueError(f"holds tasks of shape {n}; expected those of one experiment")
-    dtype, whole, truth = arrays["thresholds"].dtype, np.dtype(np.int32), np.dtype(bool)
-    expected = {
-        "wealth": (dtype, (*n, *t, *g)),
-        **dict.fromkeys(("passed", "is_open"), (truth, (*n, *t))),
-        "valid": (truth, n),
-        "num_rollouts": (whole, n),
-        "num_rollouts_used": (whole, (*n, *t)),
-    }
-    check_arrays(arrays, expected)
-    if not _is_possible(arrays):
-        raise ValueError("holds numbers that no experiment gives")
+def _check_types(arrays: Mapping[str, np.ndarray], state: SequentialState, names: Sequence[str]) -> None:
+    """Raise ValueError unless arrays of these names have the types and shapes that they have in a state."""
+    fields = state._asdict()
+    check_arrays(arrays, {name: (np.dtype(fields[name].dtype), fields[name].shape) for name in names})
 
 
 def _is_possible(arrays: Mapping[str, np.ndarray]) -> bool:
-    wealth, used = arrays["wealth"], arrays["num_rollouts_used"]
-    numbers = np.all(np.isfinite(wealth) & (wealth >= 0))
-    decided = not np.any(arrays["passed"] & arrays["is_open"])
-    counted = np.all(used >= 0) and np.all(used <= arrays["num_rollouts"][:, None])
-    return bool(numbers and decided and counted and _is_decided(arrays))
-
-
-def _is_decided(arrays: Mapping[str, np.ndarray]) -> bool:
     """Whether those that passed have the wealth for it, and those that are open have seen all rollouts."""
-    mean, low = arrays["wealth"].astype(np.float64).mean(axis=-1), arrays["low"]
-    has_wealth = (mean >= arrays["goal"] * (1 - 1e-5)) | (arrays["thresholds"] <= low)
-    saw_all = arrays["num_rollouts_used"] == arrays["num_rollouts"][:, None]
-    return bool(np.all(has_wealth | ~arrays["passed"]) and np.all(saw_all | ~arrays["is_open"]))
-
-
-def _is_sound(arrays: Mapping[str, np.ndarray]) -> bool:
-    """Whether tasks with J < B reach the goals with probability beta at most."""
-    least, settings = 1 / np.float64(arrays["beta"]), (arrays["bets"], float(arrays["give_up"]))
-    if arrays["is_binary"]:
-        most, coins = int(arrays["max_rollouts_per_task"]), (arrays["low"], arrays["high"]) == (0, 1)
-        if not (coins and 0 < most <= MOST_ROLLOUTS):
-            return False
-        least = calibrated_goals(arrays["thresholds"], arrays["beta"], *settings, most)
-    return bool(np.all(arrays["goal"] >= least * (1 - 1e-6)))  # the exponential of another machine
+    wealth, used, seen = arrays["wealth"], arrays["num_rollouts_used"], arrays["num_rollouts"][:, None]
+    passed, is_open = arrays["passed"], arrays["is_open"]
+    mean = wealth.astype(np.float64).mean(axis=-1)
+    has_wealth = (mean >= arrays["goal"] * (1 - 1e-5)) | (arrays["thresholds"] <= arrays["low"])
+    decided = ~(passed & is_open) & (has_wealth | ~passed) & ((used == seen) | ~is_open)
+    return bool(np.all(np.isfinite(wealth) & (wealth >= 0)) and np.all(decided & (used >= 0) & (used <= seen)))

@@ -75,7 +75,7 @@ def probability_up(wealth: np.ndarray, p: float, goal: float, give_up: float) ->
 BETS = (0.25, 0.5, 1.0)
 # The best bet on coins is (p - B)/(1 - B), anywhere in (0, 1).
 _BETS_ON_COINS = (0.03, 0.08, 0.2, 0.45, 0.9)
-_NO_LIMIT = np.iinfo(np.int32).max
+NO_LIMIT = np.iinfo(np.int32).max
 
 # A task that is left has lost half of its wealth; on coins, whose wealth falls and recovers more often, nine tenths.
 _GIVE_UP, _GIVE_UP_COINS = 0.5, 0.1
@@ -127,7 +127,7 @@ def prepare_rule(
         check_count("max_rollouts_per_task", max_rollouts_per_task)
     bets = usual_bets if bets is None else _checked(bets)
     numbers = np.array(bets, thresholds.dtype)
-    most = min(max_rollouts_per_task or _NO_LIMIT, _NO_LIMIT)
+    most = min(max_rollouts_per_task or NO_LIMIT, NO_LIMIT)
     goal = _by_ville(*placed((thresholds, beta)))
     # The number that the device compares with, which reads a subnormal one as 0: the table must not leave more tasks.
     left = np.asarray(give_up if give_up >= np.finfo(thresholds.dtype).tiny else 0, thresholds.dtype)
