@@ -9,14 +9,16 @@ from jaxcert import bounds
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates import certify_safety_level, floor_figures
 from jaxcert.certificates._registry import METHODS
-from jaxcert.diagnostics._ties import Finding, Sample, chance_of_a_tie
+from jaxcert.diagnostics._ties import Finding, Sample
 
 # A range of returns that is a smaller part of the support may cost much.
 _NARROW = 0.25
 # The part of the range of returns that is close to an end.
 _CLOSE = 0.05
 # A grid of about 1000 values or fewer, on which an end is an outcome like others, such as 500 steps without a fall.
-_COARSE, _MOST = 1e-3, 200
+_COARSE = 1e-3
+# A gap of this part of the range is between roundings of the same value, also in single precision.
+_ROUNDING = 1e-6
 _BETA, _SAFETY = 0.05, 0.9
 
 
@@ -39,7 +41,14 @@ def _clipped(values: np.ndarray, end: float) -> int:
     close = np.abs(kinds / 2 - end / 2) <= _CLOSE * (values.max() / 2 - values.min() / 2)
     neighbours = counts[close & (kinds != end)]
     far_more = neighbours.size and on_it > 3 * neighbours.max() + 2
-    return on_it if far_more and chance_of_a_tie([kinds[kinds != end]], _MOST) < _COARSE else 0
+    return on_it if far_more and not _on_coarse_grid(kinds) else 0
+
+
+def _on_coarse_grid(kinds: np.ndarray) -> bool:
+    """Whether sorted values, or their logarithms, as of powers of a discount, are steps of a grid that is not fine."""
+    scales = [kinds / 2, np.log(kinds)] if kinds[0] > 0 else [kinds / 2]  # a range may overflow
+    gaps = [np.diff(scale) / (scale[-1] - scale[0]) for scale in scales]
+    return any(np.min(gap[gap > _ROUNDING], initial=1.0) > _COARSE for gap in gaps)
 
 
 def wide_support(sample: Sample) -> Iterator[Finding]:

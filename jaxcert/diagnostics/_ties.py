@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import math
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -75,15 +74,6 @@ def _exponent(rows: np.ndarray) -> np.ndarray:
     return np.frexp(np.nanmax(np.abs(rows), axis=1, keepdims=True))[1]
 
 
-# Enough to estimate a resolution; all pairs of differences of a task are compared.
-_MOST_TASKS, _MOST_VALUES = 500, 24
-
-
-def tied_values(rows: Iterable[np.ndarray]) -> int:
-    """Values that a task has more than once, less two for each task, which may be outcomes such as a time-out."""
-    return sum(max(int(np.sum(np.unique(row, return_counts=True)[1] > 1)) - 2, 0) for row in rows)
-
-
 def pairs(count: int) -> int:
     """n (n - 1) / 2."""
     return count * (count - 1) // 2
@@ -92,65 +82,6 @@ def pairs(count: int) -> int:
 def equal_pairs(values: np.ndarray) -> int:
     """Pairs of equal values."""
     return sum(map(pairs, np.unique(values, return_counts=True)[1].tolist()))
-
-
-def few_outcomes(rows: list[np.ndarray]) -> bool:
-    """Whether as many values occur thrice as among draws of few outcomes, such as some initial states have."""
-    counts = [np.unique(row, return_counts=True)[1].astype(float) for row in rows if len(row) > 2]
-    found = sum(float(np.sum(count * (count - 1) * (count - 2))) / 6 for count in counts)
-    expected = sum(map(_triples, counts))
-    return expected > 3 and 2 * found > expected
-
-
-def _triples(counts: np.ndarray) -> float:
-    """Expected triples of equal values for as many pairs, were all outcomes equally likely."""
-    size = counts.sum()
-    share = float(np.sum(counts * (counts - 1)) / (size * (size - 1)))
-    return size * (size - 1) * (size - 2) / 6 * share**2
-
-
-def shared_values(rows: list[np.ndarray]) -> int:
-    """Values of a task that another task has, too, counted once for each task."""
-    kept = [np.unique(row) for row in {row.tobytes(): row for row in rows}.values()]
-    counts = np.unique(np.concatenate(kept), return_counts=True)[1] if kept else np.zeros(0, int)
-    return int(counts[counts > 1].sum())
-
-
-def chance_of_a_tie(rows: list[np.ndarray], most: int = _MOST_VALUES) -> float:
-    """About how likely two rollouts of a task are equal by chance, from how often differences of returns coincide.
-
-    The differences are between distinct returns of a task, so that copies do not count. For a smooth law with standard
-    deviation sd on a grid of a step, both are about step / (2 sqrt(pi) sd), differences sqrt(2) times as likely.
-    Logarithms of returns are tried as well, since powers of a discount factor are a grid there.
-    """
-    rows = [row for row in rows if len(row) > 2]
-    if not rows:
-        return 1.0
-    together = np.concatenate(rows)
-    # Decimals in single precision are a grid only up to its rounding.
-    eps = max(float(np.finfo(kind).eps) for kind in (np.float64, np.float32) if _fits(together, kind))
-    chosen = [np.unique(row[:: -(-len(row) // most)]) for row in rows[:: -(-len(rows) // _MOST_TASKS)]]
-    plain = [_coincidences(row, 4 * eps * float(np.max(np.abs(row)))) for row in chosen]
-    logs = [_coincidences(np.log(row), 8 * eps) for row in chosen if row[0] > 0]
-    found = (np.sum(counts, axis=0) for counts in (plain, logs) if counts)
-    return max(((equal + 1) / (possible + 1) for equal, possible in found), default=1.0)
-
-
-def _fits(values: np.ndarray, kind: type[np.floating]) -> bool:
-    with np.errstate(over="ignore", under="ignore"):
-        return bool(np.all(values.astype(kind) == values))
-
-
-def _coincidences(values: np.ndarray, tolerance: float) -> tuple[int, int]:
-    """Pairs of differences that coincide, and all; values are sorted and distinct."""
-    if len(values) < 3:
-        return 0, 0
-    halves = values / 2  # the difference of the ends of float64 overflows
-    first, second = np.triu_indices(len(values), 1)
-    gaps = np.sort(halves[second] - halves[first])
-    tolerance = max(tolerance, 1e-9 * float(gaps[-1]))
-    near = np.searchsorted(gaps, gaps + tolerance, side="right") - np.arange(len(gaps)) - 1
-    return int(near.sum()), pairs(len(gaps))
 
 
 def equal_columns(returns: np.ndarray) -> tuple[int, float]:
