@@ -2,23 +2,22 @@
 
 import functools
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.bounds._bound import Bound, rollouts_of, usable
+from jaxcert.bounds._bound import Bound, rollouts_of
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON, successes_of
-from jaxcert.bounds._evaluate import evaluate, joined
+from jaxcert.bounds._evaluate import evaluate
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._attained import ATTAINED, Successes, of_equal, of_unequal
-from jaxcert.certificates._counting import any_neginf, count_violations, fields_of_solution
+from jaxcert.certificates._certify import certify_given
 from jaxcert.certificates._levels import delta_of_sets, usual_enough
-from jaxcert.certificates._method import Method
 from jaxcert.certificates._registry import COUNTING, METHODS
-from jaxcert.certificates._solve import solve, table_of
+from jaxcert.certificates._solve import table_of
 from jaxcert.numerics._rounding import cast_host
 from jaxcert.returns._sample import Sample, placed
 from jaxcert.sweep._result import FIELDS, SweepResult
@@ -45,11 +44,6 @@ class Pass(NamedTuple):
         """Numbers for each task."""
         return 2 if self.betas is None else len(self.betas)
 
-    @property
-    def fill(self) -> Callable[..., None]:
-        """What fills the cells."""
-        return _fill_counted if self.betas is None else _fill_from_bounds
-
 
 def passes_of(result: SweepResult) -> list[Pass]:
     """One for each bound and number of rollouts, for all methods that count it; and one for those of successes."""
@@ -63,57 +57,44 @@ def passes_of(result: SweepResult) -> list[Pass]:
     return passes
 
 
-def _fill_from_bounds(result: SweepResult, slices: Slices, each: Pass, *, masked: bool) -> None:
-    """The certificates of a bound, by all methods that count lower bounds."""
-    counting = [i for i, method in enumerate(result.grid.methods) if method in COUNTING]
-    bound, betas, place = BOUNDS[each.bound], each.betas, result.grid.bounds.index(each.bound)
-    assert betas is not None
-    run = functools.partial(_bounds_at, bound, betas=placed(betas))
-    lower = slices.numbers(bound.needs, each.num_rollouts, run, len(betas))
-    for (budget, n), index in itertools.product(each.budgets.items(), counting):
-        method = METHODS[result.grid.methods[index]]
-        for i, j in np.ndindex(result.beta[budget, index].shape):
-            beta, delta = result.beta[budget, index, i, j], _deltas(result)[j]
-            rows = lower[np.searchsorted(betas, beta), :, :n]
-            table = table_of(method.tail, n, n, delta, beta)  # type: ignore[arg-type]
-            fields = _looked_up(method, *placed((rows, _thresholds(result), beta, delta, table)))
-            _put(result, (slice(None), budget, place, index, i, j), fields)
+def fill(result: SweepResult, slices: Slices, each: Pass, *, masked: bool) -> None:
+    """The cells of a pass: the returns are read once, and each cell is made of one or two numbers for each task."""
+    grid, dtype, place = result.grid, result.epsilon.dtype, result.grid.bounds.index(each.bound)
+    thresholds, deltas = (
+        cast_host(np.asarray(axis), dtype, side) for axis, side in ((grid.thresholds, "up"), (grid.deltas, "down"))
+    )
+    if each.betas is None:
+        found = slices.numbers(CLOPPER_PEARSON.needs, each.num_rollouts, _counts, 2)
+    else:
+        bound = BOUNDS[each.bound]
+        run = functools.partial(_bounds_at, bound, betas=placed(each.betas))
+        found = slices.numbers(bound.needs, each.num_rollouts, run, len(each.betas))
+    methods = [i for i, name in enumerate(grid.methods) if (name in COUNTING) == (each.betas is not None)]
+    for (budget, n), index, (i, given), (j, delta) in itertools.product(
+        each.budgets.items(), methods, enumerate(grid.betas), enumerate(deltas)
+    ):
+        beta, method = result.beta[budget, index, i, j], METHODS[grid.methods[index]]
+        if each.betas is None:
+            m = None if masked else each.num_rollouts
+            fields = _of_successes(
+                _usable(found[0, :, :n], -1), found[1, :, :n], m, thresholds, None if given is None else beta, delta
+            )
+        else:
+            lower = _usable(found[np.searchsorted(each.betas, beta), :, :n], -np.inf)
+            fields = vars(certify_given(each.bound, method, lower, thresholds, beta, delta, given=False))
+        for name in FIELDS:
+            getattr(result, name)[:, budget, place, index, i, j] = fields[name]
+
+
+def _usable(numbers: np.ndarray, none: float) -> np.ndarray:
+    """The numbers of tasks [seeds, n]; ``none`` for all, if a return of one of them refutes the support."""
+    return np.where(np.isnan(numbers).any(axis=-1, keepdims=True), none, numbers)
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def _bounds_at(bound: Bound, sample: Sample, betas: jax.Array) -> jax.Array:
     """The bound at every beta, [betas, ..., n]; NaN where a return refutes the support."""
     return jax.vmap(lambda beta: evaluate(bound, sample, beta))(betas)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _looked_up(method: Method, lower, thresholds, beta, delta, table) -> dict[str, jax.Array]:
-    """The fields of certificates [seeds, t] from bounds [seeds, n]."""
-    lower, n = joined(lower), lower.shape[-1]
-    violations = count_violations(lower, thresholds)
-    solution = solve(method.tail, violations, n, beta, delta, table, size=n)  # type: ignore[arg-type]
-    return fields_of_solution(method, violations, solution, thresholds, beta, delta, n, any_neginf(lower, n))
-
-
-def _fill_counted(result: SweepResult, slices: Slices, each: Pass, *, masked: bool) -> None:
-    """The certificates of successes, at the levels that numbers of them attain."""
-    m = each.num_rollouts
-    counts = slices.numbers(CLOPPER_PEARSON.needs, m, _counts, 2)
-    index, place = result.grid.methods.index(ATTAINED.name), result.grid.bounds.index(each.bound)
-    for (budget, n), (i, given), (j, delta) in itertools.product(
-        each.budgets.items(), enumerate(result.grid.betas), enumerate(_deltas(result))
-    ):
-        beta = None if given is None else result.beta[budget, index, i, j]
-        arguments: tuple[Any, ...] = counts[..., :n], _thresholds(result), beta, delta
-        if masked:
-            fields = _of_unequal(*placed(arguments))
-        else:
-            rollouts = np.asarray(m, delta.dtype)
-            deltas = delta_of_sets(rollouts, delta, beta)
-            enough = usual_enough(rollouts, _thresholds(result), beta)
-            table = table_of(ATTAINED.tail, n, n, deltas)  # type: ignore[arg-type]
-            fields = _of_equal(*placed((*arguments, enough, deltas, table)))
-        _put(result, (slice(None), budget, place, index, i, j), fields)
 
 
 @jax.jit
@@ -125,30 +106,23 @@ def _counts(sample: Sample) -> jax.Array:
     return jnp.stack([count, num_rollouts])
 
 
-def _successes(counts: jax.Array) -> Successes:
-    count, num_rollouts = counts
-    return Successes(jnp.where(usable(count >= 0, jnp.isnan(count)), count, -1), num_rollouts)
+def _of_successes(
+    successes: np.ndarray, num_rollouts: np.ndarray, m: int | None, thresholds: np.ndarray, beta: Any, delta: Any
+) -> dict[str, Any]:
+    """The fields of certificates [seeds, t]; ``m``: of every task, or None."""
+    arguments: tuple[Any, ...] = Successes(successes, num_rollouts), thresholds, beta, delta
+    if m is None:
+        return _of_unequal(*placed(arguments))
+    rollouts, n = np.asarray(m, delta.dtype), successes.shape[-1]
+    deltas, enough = delta_of_sets(rollouts, delta, beta), usual_enough(rollouts, thresholds, beta)
+    return _of_equal(*placed((*arguments, enough, deltas, table_of(ATTAINED.tail, n, n, deltas))))  # type: ignore[arg-type]
 
 
 @jax.jit
-def _of_equal(counts, thresholds, beta, delta, enough, deltas, table) -> dict[str, Any]:
-    n = counts.shape[-1]
-    return of_equal(ATTAINED, _successes(counts), n, thresholds, beta, delta, enough, deltas, table)
+def _of_equal(found: Successes, *arguments: Any) -> dict[str, Any]:
+    return of_equal(ATTAINED, found, found.successes.shape[-1], *arguments)
 
 
 @jax.jit
-def _of_unequal(counts, thresholds, beta, delta) -> dict[str, Any]:
-    return of_unequal(ATTAINED, _successes(counts), counts.shape[-1], thresholds, beta, delta)
-
-
-def _deltas(result: SweepResult) -> np.ndarray:
-    return cast_host(np.asarray(result.grid.deltas), result.epsilon.dtype, "down")
-
-
-def _thresholds(result: SweepResult) -> np.ndarray:
-    return cast_host(np.asarray(result.grid.thresholds), result.epsilon.dtype, "up")
-
-
-def _put(result: SweepResult, place: tuple[Any, ...], fields: Mapping[str, Any]) -> None:
-    for name in FIELDS:
-        getattr(result, name)[place] = fields[name]
+def _of_unequal(found: Successes, *arguments: Any) -> dict[str, Any]:
+    return of_unequal(ATTAINED, found, found.successes.shape[-1], *arguments)

@@ -15,7 +15,7 @@ from jaxcert.certificates._registry import METHODS, defaults
 from jaxcert.numerics._rounding import cast_host
 from jaxcert.returns._prepared import Support, returns_dtype, split_support
 from jaxcert.returns._sample import declared_support, support_for
-from jaxcert.sweep._fill import passes_of
+from jaxcert.sweep._fill import fill, passes_of
 from jaxcert.sweep._grid import Grid, check_pairs
 from jaxcert.sweep._result import FIELDS, SweepResult
 from jaxcert.sweep._slices import Slices
@@ -91,7 +91,7 @@ def sweep(
     total = sum(len(slices.chunks(each.num_rollouts, each.num_rows)) for each in passes)
     say(0, total)
     for each in passes:
-        each.fill(result, slices, each, masked=where is not None)
+        fill(result, slices, each, masked=where is not None)
     return result
 
 
