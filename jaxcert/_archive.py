@@ -11,8 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from jaxcert._contents import content_of, in_file, parsed
-from jaxcert._files import whole_file
+from jaxcert._files import content_of, in_file, parsed, whole_file
 
 # What a file can be, with the version of its format, as its head says it and as messages do.
 ADAPTIVE, EXPERIMENT = "jaxcert-adaptive-1", "jaxcert-experiment-1"

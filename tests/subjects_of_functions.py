@@ -94,12 +94,6 @@ METRICS = {
     "undiscounted_return": _metric(rollouts.undiscounted_return),
     "discounted_return": _metric(rollouts.discounted_return, "discount"),
     "truncated_return": _metric(rollouts.truncated_return, "discount", "min_reward"),
-    "shifted_return": _metric(rollouts.shifted_return, "discount", "min_reward"),
-    "threshold_shift": Subject(
-        lambda discount, min_reward: rollouts.threshold_shift(discount=discount, min_reward=min_reward),
-        (0.9, -1.0),
-        (0.5, -2.0),
-    ),
     "reach": Subject(rollouts.reach, (EVENTS[0], EVENTS[1]), (EVENTS[2], EVENTS[3]), dtype="float32"),
     "reach_avoid": Subject(rollouts.reach_avoid, tuple(EVENTS[:3]), tuple(EVENTS[1:]), dtype="float32"),
 }

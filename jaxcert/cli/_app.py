@@ -7,7 +7,7 @@ from typing import Annotated, cast
 import typer
 
 import jaxcert
-from jaxcert._contents import unreadable
+from jaxcert._files import unreadable
 from jaxcert.cli import (
     _certify_command,
     _choose_command,

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import typer
 
-from jaxcert._contents import content_of
+from jaxcert._files import content_of
 from jaxcert.cli import _console
 from jaxcert.cli._options import level, several
 from jaxcert.cli._question_options import askable, chosen, with_options

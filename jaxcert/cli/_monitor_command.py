@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from jaxcert._contents import content_of, in_file
+from jaxcert._files import content_of, in_file
 from jaxcert.cli import _console
 from jaxcert.cli._monitor_input import Task, tasks_from
 from jaxcert.cli._options import TaskColumn, ValueColumn, columns_of, write_plot

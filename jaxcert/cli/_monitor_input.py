@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from jaxcert._contents import parsed
+from jaxcert._files import parsed
 from jaxcert.returns._columns import Columns, number_of, spelled, words_like
 
 _LARGEST = 1 << 16

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from jaxcert._contents import content_of
+from jaxcert._files import content_of
 from jaxcert.rollouts import Policy
 from jaxcert.tasks import MultiTaskEnv
 from jaxcert.tasks._registry import ENVIRONMENTS

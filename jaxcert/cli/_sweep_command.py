@@ -9,8 +9,7 @@ import numpy as np
 import typer
 from rich.progress import MofNCompleteColumn
 
-from jaxcert._contents import content_of, in_file
-from jaxcert._files import check_output
+from jaxcert._files import check_output, content_of, in_file
 from jaxcert.cli import _console
 from jaxcert.cli._options import Quiet, Strict
 from jaxcert.cli._reading import read_file, told

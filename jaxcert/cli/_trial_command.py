@@ -5,8 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from jaxcert._contents import content_of
-from jaxcert._files import check_output, check_suffix
+from jaxcert._files import check_output, check_suffix, content_of
 from jaxcert.cli import _console
 from jaxcert.cli._adaptive_rollout import SCHEDULES_NAMED, check_archive_path
 from jaxcert.cli._options import Witness, several

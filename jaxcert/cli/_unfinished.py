@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert._contents import parsed
-from jaxcert._files import held_alone, write_whole
+from jaxcert._files import held_alone, parsed, write_whole
 from jaxcert.cli._settled import check_new
 from jaxcert.report import read_certificate, returns_facts
 from jaxcert.rollouts import AdaptiveCertificate, adaptive_facts, load_adaptive, save_adaptive

@@ -1,13 +1,12 @@
 """Checks of what was declared: support, bound and delta."""
 
+import functools
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from jaxcert import bounds
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates import certify_safety_level, floor_figures
 from jaxcert.certificates._registry import METHODS
 from jaxcert.diagnostics._ties import Finding, Sample
 
@@ -19,7 +18,7 @@ _CLOSE = 0.05
 _COARSE = 1e-3
 # A gap of this part of the range is between roundings of the same value, also in single precision.
 _ROUNDING = 1e-6
-_BETA, _SAFETY = 0.05, 0.9
+_BETA = 0.05
 
 
 def edge_of_support(sample: Sample) -> Iterator[Finding]:
@@ -60,7 +59,10 @@ def wide_support(sample: Sample) -> Iterator[Finding]:
     if not _has_bounds(sample):
         return
     narrow = (max(low, least - width), min(high, most + width))
-    gain = np.mean(_lower_bounds(sample, sample.bound, narrow) - _lower_bounds(sample, sample.bound, sample.support))
+    missing = np.isnan(sample.returns)
+    filled, where = np.where(missing, low, sample.returns), ~missing if missing.any() else None
+    lower = functools.partial(getattr(bounds, sample.bound), filled, _BETA, where=where)
+    gain = np.mean(np.asarray(lower(support=narrow), float) - np.asarray(lower(support=sample.support), float))
     if gain > 0.02 * width:
         yield Finding(
             "wide-support",
@@ -80,35 +82,14 @@ def weaker_bound(sample: Sample) -> Iterator[Finding]:
     has_own_bound = METHODS[sample.method].from_returns is not None
     if not binary or sample.bound == "clopper_pearson" or has_own_bound or not _has_bounds(sample):
         return
-    use, gain = _of_list(sample) if sample.listed else _of_new_tasks(sample)
+    use = 'bound="clopper_pearson" (--bound clopper_pearson)'
+    use = use if sample.listed else 'method="attained" (--method attained)'
     yield Finding(
         WEAKER_BOUND,
         f"all returns are 0 or 1, and the bound is {sample.bound}. If they can be nothing else, {use}, which is the "
-        "default for successes, an array of bool or a column of true and false, is made for them"
-        f"{gain}. Settle that beforehand.",
+        "default for successes, an array of bool or a column of true and false, is made for them. "
+        "Settle that beforehand.",
     )
-
-
-def _of_new_tasks(sample: Sample) -> tuple[str, str]:
-    """What to use in place of a bound on returns in between, and what it gains."""
-    # What is wrong with the returns is found by other checks, in place of an error here.
-    settings: dict[str, Any] = {"support": sample.support, "delta": min(sample.delta, 0.5), "where": _where(sample)}
-    settings["validate"] = False
-    now, then = (
-        float(certify_safety_level(_filled(sample), _SAFETY, **ways, **settings).thresholds[0])
-        for ways in ({"bound": sample.bound}, {"method": "attained"})
-    )
-    gain = f": on {_SAFETY:.0%} of new tasks it would certify {floor_figures(then)} instead of {floor_figures(now)}"
-    return 'method="attained" (--method attained)', gain if then > now else ""
-
-
-def _of_list(sample: Sample) -> tuple[str, str]:
-    """The same for a fixed list, whose tasks are counted by their bounds."""
-    now, then = (
-        float(np.mean(_lower_bounds(sample, bound, sample.support))) for bound in (sample.bound, "clopper_pearson")
-    )
-    gain = f": the lower bounds of its tasks would be {then - now:.2g} higher on average"
-    return 'bound="clopper_pearson" (--bound clopper_pearson)', gain if then > now else ""
 
 
 def large_delta(sample: Sample) -> Iterator[Finding]:
@@ -124,18 +105,3 @@ def large_delta(sample: Sample) -> Iterator[Finding]:
 def _has_bounds(sample: Sample) -> bool:
     """Whether every task has as many rollouts as the bound needs; ``certify`` refuses others."""
     return int(np.min(np.sum(~np.isnan(sample.returns), axis=1))) >= BOUNDS[sample.bound].min_rollouts
-
-
-def _lower_bounds(sample: Sample, bound: str, support: tuple[float, float]) -> np.ndarray:
-    lower = getattr(bounds, bound)
-    return np.asarray(lower(_filled(sample), _BETA, support=support, where=_where(sample)), float)
-
-
-def _where(sample: Sample) -> np.ndarray | None:
-    present = ~np.isnan(sample.returns)
-    return None if present.all() else present
-
-
-def _filled(sample: Sample) -> np.ndarray:
-    """Returns with a number in place of those that are missing."""
-    return np.where(np.isnan(sample.returns), sample.support[0], sample.returns)

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from jaxcert._chained import append, end_last, lines_of, warn_of
-from jaxcert._contents import content_of, in_file
-from jaxcert._files import check_output, lock_of, write_new
+from jaxcert._files import check_output, content_of, in_file, lock_of, write_new
 from jaxcert.certificates._figures import confidence
 from jaxcert.monitoring._claims import MonitoredClaim
 from jaxcert.monitoring._monitor_declared import Declared, declare

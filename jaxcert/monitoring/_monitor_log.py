@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from jaxcert._chained import line_of, linked
-from jaxcert._contents import parsed
+from jaxcert._files import parsed
 from jaxcert.monitoring._claims import MonitoredClaim
 from jaxcert.monitoring._monitor_declared import Declared
 

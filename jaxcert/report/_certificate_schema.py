@@ -7,8 +7,8 @@ import math
 from os import PathLike
 from typing import Any
 
-from jaxcert._contents import content_of, parsed
 from jaxcert._extras import import_extra
+from jaxcert._files import content_of, parsed
 from jaxcert.report._document import FORMAT, FORMAT_VERSION
 
 _DIGITS = 19  # of a 64-bit integer

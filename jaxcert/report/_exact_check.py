@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert._contents import content_of
+from jaxcert._files import content_of
 from jaxcert.report import check_certificate, check_trials
 from jaxcert.report._episodes import unpacked
 from jaxcert.report._readers import ReturnsFile, read_returns

@@ -12,9 +12,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from jaxcert._contents import content_of
 from jaxcert._extras import import_extra
-from jaxcert._files import write_new
+from jaxcert._files import content_of, write_new
 from jaxcert._validation import check_count, check_finite, check_open_unit, refuse
 from jaxcert.certificates._arguments import AUTO, choose_bound
 from jaxcert.certificates._question import COMMON, Question

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert._contents import content_of, in_file
-from jaxcert._files import check_suffix
+from jaxcert._files import check_suffix, content_of, in_file
 from jaxcert.report._episodes import read_csv, read_npy, read_npz, read_parquet, unpacked
 from jaxcert.report.formats import FORMATS, Read, read_content, read_folder
 from jaxcert.returns import Returns

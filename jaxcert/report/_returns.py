@@ -10,9 +10,8 @@ import chex
 import numpy as np
 
 from jaxcert._archive import read_arrays
-from jaxcert._contents import content_of, in_file, parsed
 from jaxcert._extras import import_extra
-from jaxcert._files import check_output, check_suffix, whole_file
+from jaxcert._files import check_output, check_suffix, content_of, in_file, parsed, whole_file
 from jaxcert.report._episodes import COLUMNS
 
 _SUFFIXES = (".npz", ".parquet")

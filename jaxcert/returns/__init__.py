@@ -5,8 +5,6 @@ from jaxcert.returns._example_data import sample_returns
 from jaxcert.returns._frames import align_tasks, from_frame, from_lists, from_xarray
 from jaxcert.returns._metrics import (
     discounted_return,
-    shifted_return,
-    threshold_shift,
     truncated_return,
     undiscounted_return,
 )
@@ -30,9 +28,7 @@ __all__ = [
     "reach_avoid",
     "return_support",
     "sample_returns",
-    "shifted_return",
     "summaries",
-    "threshold_shift",
     "truncated_return",
     "undiscounted_return",
     "weighted",

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxcert.numerics._rounding import cast, unit_roundoff
-from jaxcert.numerics._summation import Sum, add, add_product, add_reward, lower_end, nothing, plus, product
+from jaxcert.numerics._summation import Sum, add_product, add_reward, lower_end, nothing, plus, product
 from jaxcert.returns._steps import as_rewards, as_scalar, check_same_shape, counted_steps
 
 
@@ -135,91 +135,6 @@ def truncated_return(
     tail = jax.tree.map(lambda part: jnp.where(terminated, 0, part), _tail(weight, gamma, lowest))
     total = lower_end(plus(prefix, tail))
     return jnp.where(_keeps_minimum(rewards, counted, lowest) & ~jnp.isnan(gamma), total, jnp.nan)
-
-
-def shifted_return(
-    r_t: chex.Array, done_t: chex.Array | None = None, *, discount: chex.Numeric, min_reward: chex.Numeric
-) -> jax.Array:
-    r"""Discounted return of the rewards raised by -r_min, which makes all of them non-negative.
-
-    .. math:: G = \sum_{k=0}^{H} \gamma^k (r_k - r_{min}), \qquad H = \min\{k : done_k\} \cup \{T-1\}
-
-    This changes the performance, over an unbounded horizon by ``threshold_shift``, which has to be added to
-    the thresholds and the support.
-
-    Warning:
-        With early termination it is another metric, not the return plus a constant: the shift is
-        added at each step until the end, which favours long episodes. Prefer `truncated_return`, which has
-        neither this fault nor shifted thresholds.
-
-    Monotone in the prefix: always.
-    Upper bounds: never allowed.
-
-    Args:
-        r_t: rewards of the prefix, [..., T], time last. Integers, bool and half precision become float32.
-        done_t: bool, [..., T], true where the episode terminates; later steps do not count.
-        discount: γ in [0, 1), a scalar.
-        min_reward: r_min <= 0, a scalar, in the unit of the rewards: a lower bound on every reward, declared
-            in advance.
-
-    Returns:
-        Shifted returns, float [...], at least 0. NaN where a reward that counts is NaN or below `min_reward`,
-        or where a traced `discount` or `min_reward` is not valid.
-
-    Raises:
-        ValueError: if `r_t` is complex or has no step, `done_t` is not bool or has another shape, `discount`
-            is not a scalar or is concrete and not in [0, 1), or `min_reward` is not a scalar or is concrete and
-            not finite or positive.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(shifted_return(jnp.array([-1.0, 2.0, 0.0]), discount=0.5, min_reward=-1.0))
-        1.75
-
-    Reference:
-        Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task
-        Reinforcement Learning, ICML 2026, arXiv 2602.02098: metrics monotone in the prefix.
-    """
-    rewards = as_rewards(r_t)
-    counted, _ = counted_steps(done_t, rewards.shape)
-    gamma, lowest = _worst_case(discount, min_reward, rewards.dtype)
-    # Each difference is rounded down.
-    shifted = jnp.maximum(lower_end(add(add(nothing(rewards), rewards), -lowest)), 0)
-    total, _, _ = _discounted(shifted, counted, gamma)
-    return jnp.where(_keeps_minimum(rewards, counted, lowest) & ~jnp.isnan(gamma), lower_end(total), jnp.nan)
-
-
-def threshold_shift(*, discount: chex.Numeric, min_reward: chex.Numeric) -> jax.Array:
-    r"""Give the amount to add to thresholds on the discounted return if the rewards are shifted.
-
-    .. math:: \frac{|r_{min}|}{1-\gamma}
-
-    A certificate for `shifted_return` at threshold B + shift is one for the discounted return at B,
-    provided that no episode terminates early; see the warning in `shifted_return`.
-
-    Args:
-        discount: γ in [0, 1), a scalar.
-        min_reward: r_min <= 0, a scalar, as given to `shifted_return`.
-
-    Returns:
-        The shift, a float scalar in the unit of the rewards, rounded up: rounding may make a threshold
-        too high, never too low. NaN where a traced argument is not valid.
-
-    Raises:
-        ValueError: if `discount` is not a scalar or is concrete and not in [0, 1), or `min_reward` is not a
-            scalar or is concrete and not finite or positive.
-
-    Example:
-        >>> print(f"{threshold_shift(discount=0.5, min_reward=-1.0):.4f}")
-        2.0000
-
-    Reference:
-        Schnitzer, Jackermeier, Abate, Parker, Probabilistic Performance Guarantees for Multi-Task
-        Reinforcement Learning, ICML 2026, arXiv 2602.02098: metrics monotone in the prefix.
-    """
-    gamma, lowest = _worst_case(discount, min_reward, jnp.result_type(float))
-    # The difference, the quotient and the product are each off by at most one rounding.
-    return -lowest / (1 - gamma) * (1 + 4 * jnp.finfo(gamma.dtype).eps)
 
 
 def _factors(discount: chex.Numeric, counted: jax.Array, dtype: jnp.dtype) -> jax.Array:

@@ -22,7 +22,7 @@ def return_support(
     stays at 0.
 
     Use it as it is for `undiscounted_return` and `discounted_return`; for `truncated_return` with
-    ``worst_case_tail=True``; for `shifted_return` with ``min_reward=0, max_reward=max_reward - min_reward``.
+    ``worst_case_tail=True``.
 
     Args:
         min_reward: smallest reward possible, in the unit of the rewards.

@@ -6,8 +6,6 @@ from jaxcert.returns import (
     reach_avoid,
     return_support,
     sample_returns,
-    shifted_return,
-    threshold_shift,
     truncated_return,
     undiscounted_return,
 )
@@ -41,9 +39,7 @@ __all__ = [
     "return_support",
     "sample_returns",
     "save_adaptive",
-    "shifted_return",
     "summaries",
-    "threshold_shift",
     "truncated_return",
     "undiscounted_return",
 ]

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._archive import ADAPTIVE, check_arrays, read_archive, write_archive
-from jaxcert._contents import in_file
+from jaxcert._files import in_file
 from jaxcert._validation import is_concrete
 from jaxcert.certificates import Certificate
 from jaxcert.rollouts._resumption import AdaptiveCertificate, task_columns

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from jaxcert._chained import line_of, lines_of, linked
-from jaxcert._contents import parsed
+from jaxcert._files import parsed
 from jaxcert.rollouts._declared import Declared, from_json, to_json
 
 _FORMAT = "jaxcert-trials-1"

@@ -10,8 +10,7 @@ import chex
 import numpy as np
 
 from jaxcert._chained import append, end_last, warn_of
-from jaxcert._contents import content_of, in_file
-from jaxcert._files import check_output, lock_of, write_new
+from jaxcert._files import check_output, content_of, in_file, lock_of, write_new
 from jaxcert.rollouts._counted import Counted, counted, run_of, with_trial
 from jaxcert.rollouts._declared import Declared, declare
 from jaxcert.rollouts._resumption import AdaptiveCertificate

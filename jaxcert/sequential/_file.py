@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._archive import EXPERIMENT, check_arrays, read_archive, write_archive
-from jaxcert._contents import in_file
+from jaxcert._files import in_file
 from jaxcert._validation import is_concrete
 from jaxcert.sequential._experiment import init
 from jaxcert.sequential._rule import NO_LIMIT, Settings

@@ -14,7 +14,7 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON, successes_of
 from jaxcert.bounds._evaluate import evaluate
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._attained import ATTAINED, Successes, of_equal, of_unequal
-from jaxcert.certificates._certify import certify_given
+from jaxcert.certificates._counting import fields_of_bounds
 from jaxcert.certificates._levels import delta_of_sets, usual_enough
 from jaxcert.certificates._registry import COUNTING, METHODS
 from jaxcert.certificates._solve import table_of
@@ -81,9 +81,13 @@ def fill(result: SweepResult, slices: Slices, each: Pass, *, masked: bool) -> No
             )
         else:
             lower = _usable(found[np.searchsorted(each.betas, beta), :, :n], -np.inf)
-            fields = vars(certify_given(each.bound, method, lower, thresholds, beta, delta, given=False))
+            table = table_of(method.tail, n, n, delta, beta)  # type: ignore[arg-type]
+            fields = _of_bounds(method, *placed((lower, np.int32(n), thresholds, beta, delta, table)))
         for name in FIELDS:
             getattr(result, name)[:, budget, place, index, i, j] = fields[name]
+
+
+_of_bounds = jax.jit(fields_of_bounds, static_argnums=0)
 
 
 def _usable(numbers: np.ndarray, none: float) -> np.ndarray:

@@ -12,8 +12,7 @@ import jax
 import numpy as np
 
 from jaxcert._chained import append, end_last, has_chain, line_of, lines_of, linked
-from jaxcert._contents import parsed
-from jaxcert._files import check_output, lock_of
+from jaxcert._files import check_output, lock_of, parsed
 from jaxcert.training._checkpoint_budget import CheckpointBudget
 
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._archive import POLICY, read_archive, write_archive
-from jaxcert._contents import in_file
+from jaxcert._files import in_file
 from jaxcert.rollouts import Policy
 from jaxcert.tasks.zones import sequence_policy
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cli_harness import refused
 
-from jaxcert._contents import content_of, parsed
+from jaxcert._files import content_of, parsed
 
 COMMANDS = {
     "certify": lambda file, _: ("certify", file, "--support", 0, 1, "--delta", 0.1),

@@ -225,14 +225,7 @@ def test_a_support_far_wider_than_the_returns_and_its_cost():
 def test_a_weaker_bound_for_zeros_and_ones():
     hits = (np.random.default_rng(0).random((100, 20)) < 0.9).astype(float)
     (found,) = diagnose(hits, support=(0, 1), bound="hoeffding", delta=0.01)
-    settings = {"support": (0, 1), "delta": 0.01}
-    then, now = (
-        float(jaxcert.certify_safety_level(hits, 0.9, **ways, **settings).thresholds[0])
-        for ways in ({"method": "attained"}, {"bound": "hoeffding"})
-    )
-    assert then > now
-    figures = re.search(r"would certify ([0-9.]+) instead of ([0-9.]+)\.", found.message)
-    assert [float(figures[1]), float(figures[2])] == pytest.approx([then, now], abs=1e-6)
+    assert 'method="attained" (--method attained)' in found.message
     assert names(hits, bound="clopper_pearson") == []
     assert names(hits, support=(0, 2)) == []
 
@@ -240,12 +233,7 @@ def test_a_weaker_bound_for_zeros_and_ones():
 def test_a_weaker_bound_on_the_tasks_of_a_list():
     hits = (np.random.default_rng(0).random((100, 20)) < 0.9).astype(float)
     (found,) = diagnose(hits, support=(0, 1), bound="hoeffding", delta=0.01, listed=True)
-    then, now = (
-        bound(hits, 0.05, support=(0, 1)).mean() for bound in (jaxcert.bounds.clopper_pearson, jaxcert.bounds.hoeffding)
-    )
-    assert then > now
     assert 'bound="clopper_pearson" (--bound clopper_pearson)' in found.message
-    assert f"the lower bounds of its tasks would be {then - now:.2g} higher on average" in found.message
     assert "attained" not in found.message
     assert diagnose(hits, support=(0, 1), bound="clopper_pearson", listed=True) == ()
 

@@ -1,21 +1,14 @@
 """Returns of rollouts against a plain loop over the steps."""
 
-from fractions import Fraction
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 from jaxcert.rollouts import (
     discounted_return,
     reach,
     reach_avoid,
-    shifted_return,
-    threshold_shift,
     truncated_return,
     undiscounted_return,
 )
@@ -26,7 +19,6 @@ RETURNS = {
     undiscounted_return: {},
     discounted_return: {"discount": GAMMA},
     truncated_return: {"discount": GAMMA, "min_reward": LOWEST},
-    shifted_return: {"discount": GAMMA, "min_reward": LOWEST},
 }
 BY_METRIC = pytest.mark.parametrize("metric", RETURNS, ids=lambda metric: metric.__name__)
 
@@ -35,8 +27,7 @@ def loop(metric, rewards, done, discounts):
     """One rollout, step by step, with Python floats."""
     total, weight = 0.0, 1.0
     for reward, last, discount in zip(rewards, done, discounts, strict=True):
-        shift = -LOWEST if metric is shifted_return else 0.0
-        total += (1.0 if metric is undiscounted_return else weight) * (float(reward) + shift)
+        total += (1.0 if metric is undiscounted_return else weight) * float(reward)
         weight *= float(discount)
         if last:
             return total
@@ -80,21 +71,6 @@ def test_discount_per_step_matches_loop(precision):
     result = discounted_return(r_t, done_t, discount=discount_t)
     want = expected(discounted_return, r_t, done_t, discount_t)
     np.testing.assert_allclose(result, want, rtol=0, atol=_tolerance(precision))
-
-
-@given(
-    hnp.arrays(np.float32, (3, 5), elements=st.floats(-1.5, 2, width=32, **NORMAL)),
-    hnp.arrays(bool, (3, 5)),
-    st.floats(0, 0.99, **NORMAL),
-)
-@settings(max_examples=50, deadline=None)
-def test_shift_is_truncation_if_nothing_terminates(r_t, done_t, discount):
-    options = {"discount": discount, "min_reward": LOWEST}
-    shifted = np.asarray(shifted_return(r_t, **options), dtype=float) - float(threshold_shift(**options))
-    np.testing.assert_allclose(shifted, truncated_return(r_t, **options), rtol=1e-5, atol=1e-4)
-    # With termination the shift is another metric: it counts the rest of the episode as if at the minimum.
-    early = np.asarray(shifted_return(r_t, done_t, **options), dtype=float) - float(threshold_shift(**options))
-    assert (early <= np.asarray(truncated_return(r_t, done_t, **options)) + 1e-3).all()
 
 
 @BY_METRIC
@@ -146,11 +122,10 @@ def test_bad_discount_that_counts_gives_nan(bad):
     np.testing.assert_array_equal(discounted_return(np.ones((2, 3)), discount=discount_t), [1.75, 1.75])
 
 
-@pytest.mark.parametrize("metric", [truncated_return, shifted_return])
-def test_reward_below_declared_minimum_gives_nan(metric):
+def test_reward_below_declared_minimum_gives_nan():
     r_t = np.array([[0.0, -2.0, 0.0], [0.0, -1.5, 0.0], [0.0, 0.0, -2.0]], np.float32)
     done_t = np.array([[False] * 3, [False] * 3, [False, True, False]])
-    result = metric(r_t, done_t, **RETURNS[metric])
+    result = truncated_return(r_t, done_t, **RETURNS[truncated_return])
     np.testing.assert_array_equal(np.isnan(result), [True, False, False])
 
 
@@ -193,32 +168,21 @@ def test_vmap_over_discounts(precision):
 
 
 @pytest.mark.parametrize("discount", [-0.1, 1.0, np.nan])
-@pytest.mark.parametrize("metric", [truncated_return, shifted_return])
-def test_bad_traced_discount_gives_nan(metric, discount):
+def test_bad_traced_discount_gives_nan(discount):
     done_t = np.array([[False, False], [True, False]])
-    result = jax.jit(lambda g: metric(np.ones((2, 2)), done_t, discount=g, min_reward=0.0))(discount)
+    result = jax.jit(lambda g: truncated_return(np.ones((2, 2)), done_t, discount=g, min_reward=0.0))(discount)
     assert np.isnan(result).all()
 
 
 @pytest.mark.parametrize("min_reward", [0.1, -np.inf, np.nan])
-@pytest.mark.parametrize("metric", [truncated_return, shifted_return])
-def test_bad_traced_minimum_gives_nan(metric, min_reward):
+def test_bad_traced_minimum_gives_nan(min_reward):
     done_t = np.array([[False, False], [True, False]])
-    result = jax.jit(lambda low: metric(np.ones((2, 2)), done_t, discount=0.5, min_reward=low))(min_reward)
+    result = jax.jit(lambda low: truncated_return(np.ones((2, 2)), done_t, discount=0.5, min_reward=low))(min_reward)
     assert np.isnan(result).all()
 
 
 def test_bad_traced_scalar_discount_gives_nan_even_for_one_step():
     assert np.isnan(jax.jit(lambda g: discounted_return(np.ones(1), discount=g))(1.5))
-    assert np.isnan(jax.jit(lambda g: threshold_shift(discount=g, min_reward=-1.0))(1.0))
-
-
-@given(st.floats(0, 0.9990234375, width=32, **NORMAL), st.floats(-1e6, 0, width=32, **NORMAL))
-@settings(max_examples=200, deadline=None)
-def test_threshold_shift_is_never_too_low(discount, min_reward):
-    shift = threshold_shift(discount=discount, min_reward=min_reward)
-    exact = -Fraction(min_reward) / (1 - Fraction(discount))
-    assert exact <= Fraction(float(shift)) <= exact * Fraction(1.000002) + Fraction(1e-37)
 
 
 @pytest.mark.parametrize(
@@ -251,11 +215,7 @@ def test_bad_arrays_raise(metric, r_t, done_t, message):
             lambda: truncated_return(np.ones(3), discount=1, min_reward=0),
             r"discount must be in \[0, 1\), got 1",
         ),
-        (
-            lambda: shifted_return(np.ones(3), discount=1, min_reward=0),
-            r"discount must be in \[0, 1\), got 1",
-        ),
-        (lambda: threshold_shift(discount=-1, min_reward=0), r"discount must be in \[0, 1\), got -1"),
+        (lambda: truncated_return(np.ones(3), discount=-1, min_reward=0), r"discount must be in \[0, 1\), got -1"),
         (
             lambda: truncated_return(np.ones(3), discount=np.ones(3), min_reward=0),
             "discount must be a scalar",
@@ -264,12 +224,8 @@ def test_bad_arrays_raise(metric, r_t, done_t, message):
             lambda: truncated_return(np.ones(3), discount=0.5, min_reward=0.1),
             "min_reward must be finite and not",
         ),
-        (
-            lambda: shifted_return(np.ones(3), discount=0.5, min_reward=0.1),
-            "min_reward must be finite and not",
-        ),
-        (lambda: threshold_shift(discount=0.5, min_reward=-np.inf), "min_reward must be finite and not"),
-        (lambda: threshold_shift(discount=0.5, min_reward=np.zeros(2)), "min_reward must be a scalar"),
+        (lambda: truncated_return(np.ones(3), discount=0.5, min_reward=-np.inf), "min_reward must be finite and not"),
+        (lambda: truncated_return(np.ones(3), discount=0.5, min_reward=np.zeros(2)), "min_reward must be a scalar"),
     ],
 )
 def test_bad_numbers_raise(call, message):
@@ -308,11 +264,9 @@ def test_upper_bounds_as_stated():
     """On finished episodes a metric with upper bounds is the performance; the others stay below it."""
     r_t = np.ones((1, 4), np.float32)
     whole = {metric: float(metric(r_t, **RETURNS[metric])[0]) for metric in RETURNS}
-    shift = float(threshold_shift(**RETURNS[shifted_return]))
     assert whole[undiscounted_return] == 4
     assert whole[discounted_return] == pytest.approx((1 - GAMMA**4) / (1 - GAMMA))
     assert whole[truncated_return] < whole[discounted_return] - 1
-    assert whole[shifted_return] - shift < whole[discounted_return] - 1
     for metric in (*RETURNS, reach, reach_avoid):
-        never = metric in (truncated_return, shifted_return)
+        never = metric is truncated_return
         assert f"Upper bounds: {'never allowed' if never else 'allowed on whole rollouts only'}" in metric.__doc__

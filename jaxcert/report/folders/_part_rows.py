@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert._contents import in_file, unreadable
 from jaxcert._extras import import_extra
+from jaxcert._files import in_file, unreadable
 from jaxcert.report.folders._parts import Part, opened
 from jaxcert.returns._columns import Columns
 from jaxcert.returns._frames import check_names

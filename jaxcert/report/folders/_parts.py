@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from jaxcert._contents import unreadable
+from jaxcert._files import unreadable
 
 _SUFFIX = ".parquet"
 # Where Hive and Spark put rows without a value.

@@ -9,8 +9,8 @@ from collections import Counter
 from typing import Any
 
 from jaxcert._archive import read_arrays
-from jaxcert._contents import parsed
 from jaxcert._extras import import_extra
+from jaxcert._files import parsed
 
 # Of one entry: more is no list of scores, and an archive may claim any size.
 _MOST_BYTES = 2**30

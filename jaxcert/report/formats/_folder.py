@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from jaxcert._contents import content_of, in_file
+from jaxcert._files import content_of, in_file
 from jaxcert.report.formats._content import Content
 from jaxcert.report.formats._found_rollouts import Read, Rollouts, arranged
 from jaxcert.report.formats._one_task import Episodes, OneTask

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert._contents import parsed
+from jaxcert._files import parsed
 from jaxcert.report._episodes import check_quotes
 from jaxcert.report.formats._content import Content
 

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._archive import LEARNER, check_arrays, read_archive, write_archive
-from jaxcert._contents import in_file
 from jaxcert._extras import import_extra
+from jaxcert._files import in_file
 from jaxcert.rollouts import MultiTaskEnv, collect
 from jaxcert.rollouts._policy import key_apart
 from jaxcert.tasks.zones import ZoneEnv, sequence_policy
