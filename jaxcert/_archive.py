@@ -14,11 +14,9 @@ import numpy as np
 from jaxcert._files import content_of, in_file, parsed, whole_file
 
 # What a file can be, with the version of its format, as its head says it and as messages do.
-ADAPTIVE, EXPERIMENT = "jaxcert-adaptive-1", "jaxcert-experiment-1"
-LEARNER, POLICY = "jaxcert-zones-learner-1", "jaxcert-policy-1"
+ADAPTIVE, LEARNER, POLICY = "jaxcert-adaptive-1", "jaxcert-zones-learner-1", "jaxcert-policy-1"
 _WORDS = {
     ADAPTIVE: "an adaptive run",
-    EXPERIMENT: "the state of an experiment",
     LEARNER: "a training on zones",
     POLICY: "a policy",
 }

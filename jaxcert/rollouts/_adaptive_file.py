@@ -14,7 +14,7 @@ from jaxcert._validation import is_concrete
 from jaxcert.certificates import Certificate
 from jaxcert.rollouts._resumption import AdaptiveCertificate, task_columns
 from jaxcert.sequential import SequentialState
-from jaxcert.sequential._file import FIXED, rebuilt, to_arrays
+from jaxcert.sequential._log import FIXED, begun, rebuilt
 from jaxcert.sequential._wealth import about_successes, certificate_of
 
 _FIXED, _TASKS = "fixed_", "task_"
@@ -160,8 +160,9 @@ def _check_head(about: Mapping[str, Any]) -> None:
 
 def _to_arrays(found: AdaptiveCertificate) -> dict[str, np.ndarray]:
     """What ``load_adaptive`` needs, on the host."""
-    state = to_arrays(found.state)
-    fixed = {f"{_FIXED}{name}": state[name] for name in FIXED}
+    held = {name: np.asarray(getattr(found.state, name)) for name in FIXED}
+    begun(held, found.state.valid.size)
+    fixed = {f"{_FIXED}{name}": array for name, array in held.items()}
     rest = {name: np.asarray(getattr(found, name)) for name in ("passed_after", *_COUNTS, *_LOG)}
     size = int(np.sum(rest["rollout_task"] >= 0))
     rest |= {name: rest[name][:size] for name in _LOG}

@@ -1,7 +1,6 @@
 """Rollouts one after another, until each task is decided."""
 
 from jaxcert.sequential._experiment import certificate, init, update
-from jaxcert.sequential._file import load, save
 from jaxcert.sequential._recorded import certify_sequential
 from jaxcert.sequential._wealth import SequentialCertificate, SequentialState
 
@@ -11,7 +10,5 @@ __all__ = [
     "certificate",
     "certify_sequential",
     "init",
-    "load",
-    "save",
     "update",
 ]

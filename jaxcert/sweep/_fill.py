@@ -60,9 +60,8 @@ def passes_of(result: SweepResult) -> list[Pass]:
 def fill(result: SweepResult, slices: Slices, each: Pass, *, masked: bool) -> None:
     """The cells of a pass: the returns are read once, and each cell is made of one or two numbers for each task."""
     grid, dtype, place = result.grid, result.epsilon.dtype, result.grid.bounds.index(each.bound)
-    thresholds, deltas = (
-        cast_host(np.asarray(axis), dtype, side) for axis, side in ((grid.thresholds, "up"), (grid.deltas, "down"))
-    )
+    thresholds = cast_host(np.asarray(grid.thresholds), dtype, "up")
+    deltas = cast_host(np.asarray(grid.deltas), dtype, "down")
     if each.betas is None:
         found = slices.numbers(CLOPPER_PEARSON.needs, each.num_rollouts, _counts, 2)
     else:
@@ -114,7 +113,8 @@ def _of_successes(
     successes: np.ndarray, num_rollouts: np.ndarray, m: int | None, thresholds: np.ndarray, beta: Any, delta: Any
 ) -> dict[str, Any]:
     """The fields of certificates [seeds, t]; ``m``: of every task, or None."""
-    arguments: tuple[Any, ...] = Successes(successes, num_rollouts), thresholds, beta, delta
+    held: Any = successes, num_rollouts
+    arguments: tuple[Any, ...] = Successes(*held), thresholds, beta, delta
     if m is None:
         return _of_unequal(*placed(arguments))
     rollouts, n = np.asarray(m, delta.dtype), successes.shape[-1]

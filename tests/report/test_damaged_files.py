@@ -73,7 +73,6 @@ READERS = {
     "s.toml": (lambda path: path.write_text(CONFIG), (read_config,)),
     "c.json": (_certificate, (read_certificate,)),
     "l.jsonl": (_log, (Ledger,)),
-    "e.npz": (lambda path: sequential.save(path, sequential.init(5, 0.5, support=(0, 1))), (sequential.load,)),
     "a.npz": (_adaptive, (load_adaptive, adaptive_facts)),
 }
 FOREIGN = [
@@ -201,7 +200,7 @@ ARRAYS = [
 ]
 
 
-@pytest.mark.parametrize("name", ["r.npz", "e.npz", "a.npz"])
+@pytest.mark.parametrize("name", ["r.npz", "a.npz"])
 def test_odd_arrays_of_an_archive(tmp_path, name):
     path = tmp_path / name
     write, readers = READERS[name]

@@ -175,6 +175,25 @@ def test_other_arrays_are_refused(path, tmp_path, name, change, message):
 @pytest.mark.parametrize(
     ("name", "change"),
     [
+        ("goal", lambda x: x * np.float32(0.9)),
+        ("goal", lambda x: x * np.float32(np.nan)),
+        ("high", lambda x: x * np.float32(2)),
+        ("max_rollouts_per_task", lambda x: np.int32(3000)),
+    ],
+)
+def test_goals_that_are_too_small_for_their_rule_are_refused(tmp_path, name, change):
+    """Files are read by others than who wrote them."""
+    save_adaptive(tmp_path / "run.npz", run(binary=True, max_rollouts_per_task=60))
+    with np.load(tmp_path / "run.npz") as archive:
+        arrays = dict(archive)
+    np.savez(tmp_path / "other.npz", **{**arrays, f"fixed_{name}": change(arrays[f"fixed_{name}"])})
+    with pytest.raises(ValueError, match="numbers that no experiment gives"):
+        load_adaptive(tmp_path / "other.npz")
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
         ("safety", lambda x: x + np.float32(1e-5)),
         ("epsilon", lambda x: x * np.float32(np.nan)),
         ("num_violations", lambda x: x - 1),
