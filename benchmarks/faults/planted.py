@@ -184,7 +184,7 @@ FAULTS = (
         'elif document["protocol"] == ""',
     ),
     Fault("exit-status-of-verify", "cli/_verify_command.py", "if not found.ok:", "if False:"),
-    Fault("file-replaced", "_files.py", "_move if replace else _place_beside", "_move"),
+    Fault("file-replaced", "_files.py", "target if replace else _free_name(target)", "target"),
     Fault("array-not-read-to-its-end", "_archive.py", "if file.read(1):", "if False:"),
     Fault(
         "mask-of-a-slice-forgotten",
