@@ -14,7 +14,7 @@ from jaxcert._validation import is_concrete
 from jaxcert.certificates import Certificate
 from jaxcert.rollouts._resumption import AdaptiveCertificate, task_columns
 from jaxcert.sequential import SequentialState
-from jaxcert.sequential._log import FIXED, begun, rebuilt
+from jaxcert.sequential._rebuilt import FIXED, begun, rebuilt
 from jaxcert.sequential._wealth import about_successes, certificate_of
 
 _FIXED, _TASKS = "fixed_", "task_"

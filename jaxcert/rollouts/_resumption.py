@@ -13,7 +13,7 @@ from jaxcert.certificates._binomial import binomial_epsilon
 from jaxcert.numerics._rounding import complement_down
 from jaxcert.rollouts._slots import Run
 from jaxcert.sequential import SequentialCertificate, SequentialState
-from jaxcert.sequential._log import FIXED
+from jaxcert.sequential._rebuilt import FIXED
 
 _UNDECLARED = (
     "All returns are 0 or 1: a new run with binary=True, or of an environment that declares it, would give up fewer "
