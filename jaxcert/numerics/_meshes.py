@@ -18,9 +18,14 @@ def automatic(x: Any) -> Any:
         return x
     if is_traced(x) or _is_explicit(jax.sharding.get_abstract_mesh()):
         return jax.sharding.reshard(x, NamedSharding(mesh, PartitionSpec()))
-    sharding: Any = x.sharding
-    plain = Mesh(sharding.mesh.devices, mesh.axis_names, axis_types=(AxisType.Auto,) * len(mesh.axis_names))
-    return jax.device_put(x, NamedSharding(plain, sharding.spec))
+    return jax.device_put(x, of_automatic_axes(x.sharding))
+
+
+def of_automatic_axes(sharding: Any) -> NamedSharding:
+    """The same places on the devices of a mesh."""
+    mesh = sharding.mesh
+    automatic_axes = (AxisType.Auto,) * len(mesh.axis_names)
+    return NamedSharding(Mesh(mesh.devices, mesh.axis_names, axis_types=automatic_axes), sharding.spec)
 
 
 def _is_explicit(mesh: Any) -> bool:

@@ -9,8 +9,9 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+from jax.sharding import NamedSharding, PartitionSpec
 
+from jaxcert.numerics._meshes import of_automatic_axes
 from jaxcert.numerics._rounding import convert_host
 from jaxcert.returns._checks import check_returns
 from jaxcert.returns._prepared import returns_dtype
@@ -125,10 +126,7 @@ def _checked(sharding: Any, shape: tuple[int, ...]) -> NamedSharding:
             raise ValueError("sharding splits the rollouts of a task; expected a split over seeds or tasks")
         if size % parts:
             raise ValueError(f"sharding splits {name} = {size} into {parts} parts; expected a mesh that divides it")
-    # How numbers within the program are split is for XLA to choose, also where the types of the returns say it.
-    mesh: Any = sharding.mesh
-    chosen = (AxisType.Auto,) * len(mesh.axis_names)
-    return NamedSharding(Mesh(mesh.devices, mesh.axis_names, axis_types=chosen), sharding.spec)
+    return of_automatic_axes(sharding)
 
 
 def _place(array: Any, sharding: NamedSharding, dtype: np.dtype) -> jax.Array:
