@@ -32,6 +32,8 @@ from jaxcert.returns._sample import Sample
 # Four levels at equal shares of delta; benchmarks/results/suites.csv compares them with the best number of successes in
 # hindsight (python -m benchmarks.suites).
 USUAL_LEVELS = (0.01, 0.05, 0.2, 0.5)
+# More levels than this have no table, whose rows would be for numbers of violations that do not occur.
+_MOST_ROWS = 64
 
 
 class Passes(NamedTuple):
@@ -94,6 +96,8 @@ def known_before(bound: Bound, sample: Sample, thresholds: Any, betas: Any, delt
         enough = Enough(*(each[None] for each in enough))
     else:
         levels, shares = betas[:, None], _shares_of_bounds(betas)[:, None]
+    if levels.size > _MOST_ROWS:
+        return Known(enough, None)
     deltas = _part_of(np.asarray(delta), shares)
     rows = [
         table_of(_ALLOWED, n, size, each, level)
