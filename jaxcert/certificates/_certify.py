@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import chex
 import jax
+import numpy as np
 
 from jaxcert.certificates._answer import answer, padded_rows
 from jaxcert.certificates._arguments import (
@@ -32,6 +33,9 @@ from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import placed, sample_of, sample_of_numbers
 from jaxcert.returns._weighted import Weighted
 from jaxcert.returns.summaries import Summary
+
+# From so many thresholds on, what is gone through for each of them is not padded.
+_MANY = 512
 
 
 def certify(
@@ -142,11 +146,12 @@ def certified(
     bound, method = defaults(bound, method, plain, beta)
     chosen = methods[method]
     per_task = choose_bound(bound, METHODS[method])
-    needs = {"apart": chosen.from_returns is None, "weights": True}
+    # Evidence is added up for each threshold; counting costs nothing more.
+    many = not chosen.tail and np.size(thresholds) > _MANY
+    needs = {"apart": chosen.from_returns is None, "weights": True, "padded": not many}
     sample = sample_of(per_task.needs._replace(**needs), returns, support, where, validate)
     rounded = prepare_thresholds(thresholds, sample.dtype, validate, name=name)
     warn_outside(name, thresholds, (sample.low, sample.high), validate, stacklevel=4)
-    # Evidence is added up for each threshold; counting costs nothing more.
     rows = padded_rows(rounded, sample, *(() if chosen.tail else (1,)))
     fields = chosen.count(chosen, per_task, sample, rows, usual_beta(chosen, beta), delta, validate)
     settings = {"bound": per_task.name, "method": chosen.name, "quantity": quantity_of(per_task.name)}

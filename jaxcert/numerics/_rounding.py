@@ -104,7 +104,7 @@ def convert(value: Any, dtype: np.dtype, side: Side) -> jax.Array:
     """
     if not isinstance(value, jax.Array):
         with jax.ensure_compile_time_eval():  # what the host has stays readable, also while something else is traced
-            return jnp.asarray(convert_host(np.asarray(value), dtype, side))
+            return jax.device_put(convert_host(np.asarray(value), dtype, side))
     return value if value.dtype == dtype else cast(value, dtype, side)
 
 
@@ -114,7 +114,11 @@ def convert_host(value: np.ndarray, dtype: np.dtype, side: Side) -> np.ndarray:
         return value
     with np.errstate(over="ignore", invalid="ignore"):
         near = value.astype(dtype)
-        return near if side == "nearest" else np.where(_wrong_side(value, near, side), _towards(np, near, side), near)
+        return (
+            near
+            if side == "nearest" or value.dtype == bool
+            else np.where(_wrong_side(value, near, side), _towards(np, near, side), near)
+        )
 
 
 def _checked(dtype: Any, side: str) -> np.dtype:

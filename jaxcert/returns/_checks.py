@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete, require_real
-from jaxcert.numerics._rounding import at_least, cast, is_zero
+from jaxcert.numerics._rounding import at_least, cast, is_zero, known
 from jaxcert.returns._prepared import Support, returns_dtype
 
 
@@ -101,7 +101,7 @@ def _found(x: Any, low: float, high: float, where: Any, binary: bool, axes: bool
     if isinstance(x, jax.Array):
         with jax.ensure_compile_time_eval():  # the array may be concrete while something else is traced
             dtype = returns_dtype(x)
-            ends = cast(low, dtype, "down"), cast(high, dtype, "up")
+            ends = jax.device_put((known(low, dtype, "down"), known(high, dtype, "up")))
             bad, swapped = jax.device_get(_found_on_device(x, *ends, where, binary=binary, axes=axes))
             return int(bad), bool(swapped)
     # In 16-bit types the ends of the support could overflow.

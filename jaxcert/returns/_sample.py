@@ -35,6 +35,7 @@ class Needs(NamedTuple):
         moments: whether ``Moments`` are enough.
         support: whether returns have a support at all.
         costly: whether a task costs much beside its returns, so that few are added as a padding.
+        padded: whether few returns get a padding at all, which costs little as long as they are gone through once.
         apart: whether the policies of pairs may have other numbers of rollouts.
         weights: whether tasks may have weights.
     """
@@ -46,6 +47,7 @@ class Needs(NamedTuple):
     moments: bool = False
     support: bool = True
     costly: bool = False
+    padded: bool = True
     apart: bool = False
     weights: bool = False
 
@@ -197,9 +199,12 @@ def _of_array(
         require_real("returns", x)  # before a support is missed that other returns would not need
     ends = support_for(needs, declared_support(needs, x, support)) if needs.support else (-np.inf, np.inf)
     x, where = checked_shapes(x, where, of_tasks=of_tasks)
-    few = is_few(x, where, ends, validate)
+    few = needs.padded and is_few(x, where, ends, validate)
     if few:
         x, where = np.asarray(x), None if where is None else np.asarray(where)
+    elif isinstance(x, np.ndarray) and x.dtype == bool:
+        with jax.ensure_compile_time_eval():  # exact there, too, and checked by all threads
+            x, where = jax.device_put((x, where))
     dtype, m = returns_dtype(x), x.shape[-1]
     if m < needs.min_rollouts:
         raise ValueError(f"returns have {m} rollout per task; {needs.name} needs at least {needs.min_rollouts}")
