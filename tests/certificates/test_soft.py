@@ -292,3 +292,12 @@ def test_the_samples_at_500_with_few_rollouts(name, m, most):
     orders = np.stack([rng.permuted(jaxcert.sample_returns(name), axis=1)[:, :m] for _ in range(20)])
     found = certify(orders, 500.0, support=(0, 1000), delta=0.01, method="soft")
     assert np.median(found.epsilon) <= most
+
+
+def test_many_thresholds_say_what_each_of_them_says():
+    """They are computed without the padding that few have."""
+    thresholds = np.linspace(0.01, 0.99, 600).astype(np.float32)
+    many = certify(RETURNS, thresholds, **SETTINGS)
+    few = certify(RETURNS, thresholds[::60], **SETTINGS)
+    np.testing.assert_allclose(many.safety[::60], few.safety, rtol=2e-5, atol=2e-6)
+    np.testing.assert_array_equal(many.num_violations[::60], few.num_violations)

@@ -229,3 +229,14 @@ def test_a_part_of_the_list_has_places_in_it():
             found.among(wrong)
     assert len(found[:1]) == 1
     np.testing.assert_array_equal(found[0].among([1]), [1])
+
+
+def test_allowances_of_many_thresholds_are_those_of_one_at_a_time():
+    """Of few levels and thresholds they are looked up, of many searched."""
+    rng = np.random.default_rng(0)
+    passed, thresholds = rng.random((60, 12)) < rng.beta(6, 2, (60, 1)), np.linspace(0.05, 0.98, 40)
+    many = certify_suite(passed, thresholds, delta=0.05)
+    for i in range(0, 40, 7):
+        one = certify_suite(passed, thresholds[i], delta=0.05)
+        np.testing.assert_array_equal(many.allowance[..., i], one.allowance[..., 0])
+        np.testing.assert_array_equal(many.num_good[i], one.num_good[0])
