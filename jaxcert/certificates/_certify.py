@@ -142,7 +142,9 @@ def certified(
     """``certify``, called by a public function; ``name``: what its messages call the thresholds."""
     plain, methods = (returns.returns, WEIGHTED_METHODS) if isinstance(returns, Weighted) else (returns, METHODS)
     if method is not None:
-        choose("method", method, methods)
+        # Differences of successes are no successes.
+        counted = {name: each for name, each in methods.items() if not each.counts_successes}
+        choose("method", method, counted if isinstance(plain, Paired) else methods)
     bound, method = defaults(bound, method, plain, beta)
     chosen = methods[method]
     per_task = choose_bound(bound, METHODS[method])
