@@ -49,7 +49,7 @@ def evaluate(bound: Bound, sample: Sample, beta: jax.Array) -> jax.Array:
 
 
 def _above_least(sample: Sample) -> Sample:
-    """X - a, rounded down, in [0, b - a]; what is impossible stays so."""
+    """The sample of X - a, rounded down, in [0, b - a]; a return that is impossible stays impossible."""
     x, low, high = sample.values, sample.low, sample.high
     bad = jnp.where(jnp.isnan(x), jnp.nan, jnp.inf)
     above = jnp.where(possible(x, low, high, False), jnp.maximum(difference_down(x, low), 0), bad)

@@ -61,8 +61,8 @@ class Certificate(InWords, ByThreshold):
         quantity: what the thresholds are thresholds of, in words (static): the expected return, the probability of
             success, or the difference of two policies.
         question: which of ``jaxcert.questions`` it answers, by name (static).
-        source: "sampled", or "reweighted" for tasks of other weights, of which ``epsilon``, ``safety`` and ``status``
-            then speak (static).
+        source: the distribution that ``epsilon``, ``safety`` and ``status`` speak of: "sampled", or "reweighted" where
+            tasks have weights (static).
         max_weight: of weights, what none of them exceeds, as declared, rounded up, a scalar; None without weights.
 
     Example:

@@ -44,7 +44,7 @@ class Option(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """What an answer says in each of its rows; by default that of a count of violations.
+    """What an answer says in each of its rows; by default what a count of violations says.
 
     Attributes:
         columns: names of what it says, and the fields that hold it.
@@ -53,7 +53,7 @@ class Rows(NamedTuple):
         risks: the columns that are probabilities, each with the one with the risk of whose size its rounding is: None
             for a size of 1. Of those that it has; a level of each row is its own.
         share: the column with the share of tasks that a mean is over, by which its rounding grows; None for all.
-        of_successes: what is fixed beforehand for successes where nothing else is; None if it has to be given.
+        of_successes: the number that is fixed beforehand for successes, if none is given; None if one has to be.
     """
 
     columns: Mapping[str, str] = MappingProxyType(COUNTED)

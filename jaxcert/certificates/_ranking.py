@@ -196,7 +196,7 @@ def _every_policy(returns: Any, support: Any, where: Any, validate: bool, *, bin
 
 @jax.jit
 def _crossed(each: Sample) -> Averages:
-    """The average of every policy minus that of every other, above the least difference: [..., p, p, n]."""
+    """How far the average of every policy minus that of every other lies above the least: [..., p, p, n]."""
     first, second = map(averages_of, each.values)
     return sum_of(_spread(first, -2), _spread(second, -3))
 

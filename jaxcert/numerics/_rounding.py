@@ -114,11 +114,9 @@ def convert_host(value: np.ndarray, dtype: np.dtype, side: Side) -> np.ndarray:
         return value
     with np.errstate(over="ignore", invalid="ignore"):
         near = value.astype(dtype)
-        return (
-            near
-            if side == "nearest" or value.dtype == bool
-            else np.where(_wrong_side(value, near, side), _towards(np, near, side), near)
-        )
+        if side == "nearest" or value.dtype == bool:
+            return near
+        return np.where(_wrong_side(value, near, side), _towards(np, near, side), near)
 
 
 def _checked(dtype: Any, side: str) -> np.dtype:

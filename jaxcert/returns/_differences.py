@@ -36,7 +36,7 @@ def sample_of_pairs(needs: Needs, pairs: Paired, support: Any, where: Any, valid
 
 
 def sample_apart(needs: Needs, pairs: Paired, support: Any, validate: bool) -> Sample:
-    """The returns of A and those of B with the other sign, whatever the numbers of rollouts; as ``sample_of_pairs``."""
+    """Both policies apart, whatever their numbers of rollouts; it raises as ``sample_of_pairs`` does."""
     return apart(_both(needs, pairs, support, validate))
 
 
@@ -49,7 +49,7 @@ def apart(both: Apart) -> Sample:
 
 
 def _both(needs: Needs, pairs: Paired, support: Any, validate: bool) -> Apart:
-    """The returns of A, rounded down, and those of B, rounded up and reflected."""
+    """The samples of both policies: A rounded down, B rounded up and then reflected."""
     a = _one_of_two("a", needs, pairs.returns_a, support, pairs.where_a, validate)
     b = _one_of_two("b", needs, pairs.returns_b, support, pairs.where_b, validate).reflected
     if a.padded != b.padded:
