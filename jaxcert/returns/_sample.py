@@ -201,7 +201,7 @@ def _of_array(
     x, where = checked_shapes(x, where, of_tasks=of_tasks)
     few = needs.padded and is_few(x, where, ends, validate)
     if few:
-        x, where = np.asarray(x), None if where is None or np.all(where) else np.asarray(where)
+        x, where = np.asarray(x), None if where is None or np.asarray(where).all() else np.asarray(where)
     elif isinstance(x, np.ndarray) and x.dtype == bool:
         with jax.ensure_compile_time_eval():  # exact there, too, and checked by all threads
             x, where = jax.device_put((x, where))
