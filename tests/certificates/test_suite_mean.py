@@ -185,7 +185,7 @@ def test_returns_that_sum_to_more_than_the_type_can_hold_are_named():
     with pytest.raises(ValueError, match="the returns of all tasks sum to more than float32 can hold"):
         certify_suite_mean(x, support=support, delta=0.1)
     assert float(certify_suite_mean(x / 10, support=support, delta=0.1).mean) > 4e36
-    where = np.ones((8, 6), bool)
+    where = np.arange(48).reshape(8, 6) > 0
     with pytest.raises(ValueError, match="the averages of all tasks sum to more than float32 can hold"):
         certify_suite_mean(x, support=support, delta=0.1, where=where)
     assert float(certify_suite_mean(x / 2, support=support, delta=0.1, where=where).mean) > 2e37
