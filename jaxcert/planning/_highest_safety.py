@@ -110,6 +110,8 @@ def _reaches(safety: float, wanted: float) -> bool:
     return safety >= wanted if wanted > 0 else safety > float(np.finfo(np.float32).eps)
 
 
+# An estimate is a sum of many weights: 1 may come as 1 - 1e-16, which is not 0.99.
+_SUMMED = 1e-12
 # The share of cases in which the proposed number of tasks is enough.
 _OFTEN = 0.9
 # A level in place of one that is not given: as small as the safety needs.
@@ -192,7 +194,7 @@ def _with_prospects(found: Advice, certificate: Certificate, law: Law, m: int) -
     share, limit = law.share(found.threshold), float(each.limit()[0])
     tasks = int(each.tasks(wanted)[0])
     enough = [more for more, safety in zip(trials, of_many, strict=True) if safety >= wanted]
-    said = f"as estimated from these returns, a share of {floor_to(share, 2)} of such tasks reach {_at(found)}"
+    said = f"as estimated from these returns, a share of {floor_to(share + _SUMMED, 2)} of such tasks reach {_at(found)}"
     if share <= wanted:
         said += f", and {wish_of(found.safety)} is out of reach with any number of tasks and rollouts"
     else:
