@@ -13,8 +13,8 @@ from jaxcert.certificates._answer import answer, padded_rows
 from jaxcert.certificates._arguments import divided, is_auto
 from jaxcert.certificates._attained import ATTAINED, any_invalid, count_at, counted, least_risk, limits_of, lower_bounds
 from jaxcert.certificates._band import BandCertificate, last_count, only_smallest
-from jaxcert.certificates._band_levels import local_level
 from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._calibration import local_level
 from jaxcert.certificates._certificate import quantity_of
 from jaxcert.certificates._counting import fields_of_solution
 from jaxcert.certificates._levels import (

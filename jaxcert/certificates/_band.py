@@ -12,9 +12,9 @@ from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import task_bounds
 from jaxcert.certificates._answer import answer, padded_rows
 from jaxcert.certificates._arguments import divided
-from jaxcert.certificates._band_levels import local_level
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._calibration import local_level
 from jaxcert.certificates._certificate import Certificate, Status, quantity_of
 from jaxcert.certificates._counting import fields_of_bounds
 from jaxcert.certificates._solve import solve_every, table_of

@@ -18,10 +18,10 @@ from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._attained_band import level_of_successes
 from jaxcert.certificates._attained_limits import FEW, limits_each, limits_together
 from jaxcert.certificates._binomial import BINOMIAL, largest_beta
+from jaxcert.certificates._calibration import joint_counts
 from jaxcert.certificates._certificate import Certificate, about, quantity_of
 from jaxcert.certificates._certify import curve_of_counts
 from jaxcert.certificates._counting import any_neginf, bad_levels, count_violations, status_of
-from jaxcert.certificates._crossing import joint_counts
 from jaxcert.certificates._method import Method
 from jaxcert.certificates._missing import missing_of_counts
 from jaxcert.certificates._question import Option, Question, Rows, same
