@@ -136,7 +136,7 @@ def as_row(name: str, values: Any) -> Any:
 
 def usual_beta(method: Method, beta: Any) -> Any:
     """Beta, or None, its default, for "auto" where the method chooses a level for each threshold anyway."""
-    if not method.chooses_beta:
+    if not method.counts_successes:
         return beta
     if is_auto(beta):
         return None

@@ -9,27 +9,25 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._answer import answer, padded_rows
 from jaxcert.certificates._arguments import divided, is_auto
-from jaxcert.certificates._attained import ATTAINED, any_invalid, count_at, counted, least_risk, limits_of, lower_bounds
-from jaxcert.certificates._band import BandCertificate, last_count, only_smallest
-from jaxcert.certificates._band_levels import local_level
-from jaxcert.certificates._binomial import BINOMIAL
-from jaxcert.certificates._certificate import quantity_of
-from jaxcert.certificates._counting import fields_of_solution
-from jaxcert.certificates._levels import (
-    LEVELS,
-    Enough,
-    at_the_ends,
-    by_coins,
-    known_enough,
-    near,
-    risks_at_levels,
-    with_level,
+from jaxcert.certificates._attained import (
+    ATTAINED,
+    Shown,
+    Successes,
+    Tried,
+    best_of_successes,
+    counted,
+    fields_of_successes,
+    lower_bounds,
+    shown_at,
 )
-from jaxcert.certificates._method import Solution
-from jaxcert.certificates._solve import solve, table_of
-from jaxcert.numerics._batches import in_front
+from jaxcert.certificates._band import BandCertificate, last_count, only_smallest
+from jaxcert.certificates._batch_axes import answer, padded_rows
+from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._calibration import local_level
+from jaxcert.certificates._certificate import quantity_of
+from jaxcert.certificates._levels import Enough, Numbers, at_the_ends, known_enough, near, with_level
+from jaxcert.certificates._method import table_of
 from jaxcert.returns._sample import Sample, placed
 
 ATTAINED_LEVELS = "attained_levels"
@@ -39,8 +37,6 @@ GRID = np.arange(1, 200) / 200
 # numbers of rollouts so many families of c, each with an equal share of delta.
 NUM_NUMBERS = 16
 _TAIL: Any = BINOMIAL.tail
-
-Best = tuple[jax.Array, Solution, jax.Array]
 
 
 def check_settings(bound: str, beta: Any) -> None:
@@ -82,49 +78,41 @@ def band_of_successes(
     """From returns of 0 and 1 and thresholds [t], or ``GRID``, to a certificate [..., t]."""
     thresholds = GRID.astype(sample.dtype) if thresholds is None else thresholds
     n, rows = int(sample.num_tasks), padded_rows(thresholds, sample)
-    shown, m = np.asarray(LEVELS[0], sample.dtype), sample.num_rollouts.astype(sample.dtype)
-    enough = numbers_tried(m, rows) if sample.is_full else None
-    table = table_of(_TAIL, n, sample.tasks[-1], level)
-    arguments = sample, rows, enough, delta, level, shown, limits_of(sample, shown), table
-    fields = _band(num_smallest, *placed(arguments)) | {"thresholds": rows, "delta": delta, "level": level}
-    fields |= {"low": sample.low} | ({"num_rollouts": m} if sample.is_full else {})
+    m = sample.num_rollouts.astype(sample.dtype)
+    tried = _tried_at(m, rows, level, n, sample.tasks[-1]) if sample.is_full else None
+    fields = _band(num_smallest, *placed((sample, rows, delta, shown_at(sample), tried)))
+    fields |= {"thresholds": rows, "delta": delta, "level": level, "low": sample.low}
+    fields |= {"num_rollouts": m} if sample.is_full else {}
     settings = {"num_tasks": n, "bound": CLOPPER_PEARSON.name, "quantity": quantity_of(CLOPPER_PEARSON.name)}
     settings |= {"method": ATTAINED_LEVELS, "simultaneous": True, "num_smallest": num_smallest}
     return answer(BandCertificate, fields, {"task": n, "threshold": len(thresholds)}, **settings)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _band(num_smallest: int | None, sample: Sample, thresholds, enough, delta, level, shown, limits, table) -> dict:
+def _band(
+    num_smallest: int | None, sample: Sample, thresholds, delta, shown: Shown, tried: Tried | None
+) -> dict[str, Any]:
     found, n = counted(sample), sample.num_tasks
-    if enough is not None:
-        best = _with_equal(found.successes, n, enough, level, table)
-    else:
-        best = _with_coins(*found, thresholds, delta, in_front(found.successes, n))
-    violations, solution, beta = best
-    bad_task = any_invalid(found.successes, n)
-    fields = fields_of_solution(ATTAINED, violations, solution, thresholds, beta, level, n, bad_task)
+    fields = fields_of_successes(ATTAINED, found, n, thresholds, None, delta, tried, families_for)
     if num_smallest is not None:
         fields |= only_smallest(fields, num_smallest)
-    lower = lower_bounds(found, sample, shown, limits)
-    return {**fields, "beta": beta, "lower_bounds": lower, "num_successes": found.successes, "num_rollouts": found[1]}
+    held = {"num_successes": found.successes, "num_rollouts": found.num_rollouts}
+    return {**fields, **held, "lower_bounds": lower_bounds(found, sample, shown)}
 
 
 def curve_of(band: BandCertificate) -> tuple[Any, Any]:
     """``GRID`` [g] and the certified risks there, [..., g]."""
     count, level = np.asarray(band.num_successes), np.asarray(band.level)
     grid, n, m = GRID.astype(level.dtype), band.num_tasks, np.asarray(band.num_rollouts)
-    enough = numbers_tried(m, grid) if m.ndim < count.ndim else None
-    table = table_of(_TAIL, n, n, level)
-    arguments = count, band.num_rollouts, grid, enough, band.delta, level, table
-    return placed(grid), _curve(band.num_smallest, *placed(arguments))
+    tried = _tried_at(m, grid, level, n, n) if m.ndim < count.ndim else None
+    return placed(grid), _curve(band.num_smallest, *placed((count, m, grid, band.delta, tried)))
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _curve(num_smallest: int | None, count, num_rollouts, grid, enough, delta, level, table) -> jax.Array:
-    if enough is None:
-        return _with_coins(count, num_rollouts, grid, delta, jnp.ones(count.shape, bool))[1].epsilon
-    violations, solution, _ = _with_equal(count, count.shape[-1], enough, level, table)
-    return jnp.where(violations >= (count.shape[-1] if num_smallest is None else num_smallest), 1.0, solution.epsilon)
+def _curve(num_smallest: int | None, count, num_rollouts, grid, delta, tried: Tried | None) -> jax.Array:
+    n, found = count.shape[-1], Successes(count, num_rollouts)
+    violations, solution, _ = best_of_successes(found, n, grid, families_for(None), delta, tried)
+    return jnp.where(violations >= (n if num_smallest is None else num_smallest), 1.0, solution.epsilon)
 
 
 # --- as many rollouts in every task -------------------------------------------------------------------------------
@@ -144,28 +132,22 @@ def numbers_tried(num_rollouts: Any, thresholds: Any) -> Enough:
     return known_enough(_tried, num_rollouts, thresholds[:, None], np.arange(NUM_NUMBERS, dtype=thresholds.dtype))
 
 
-def _with_equal(count: jax.Array, n: Any, enough: Enough, level: jax.Array, table: Any) -> Best:
-    violations = count_at(count, enough.successes, n)
-    beta = jnp.broadcast_to(enough.level, violations.shape)
-    risk = solve(_TAIL, violations, n, beta, level, table, size=count.shape[-1]).epsilon
-    return least_risk(violations, risk, beta, n)
+def _tried_at(num_rollouts: Any, thresholds: Any, level: Any, num_tasks: int, size: int) -> Tried:
+    return Tried(numbers_tried(num_rollouts, thresholds), level, table_of(_TAIL, num_tasks, size, level))
 
 
 # --- masks and summaries ------------------------------------------------------------------------------------------
 
 
-def _with_coins(count: jax.Array, num_rollouts: jax.Array, thresholds: jax.Array, delta, there: jax.Array) -> Best:
-    """Each task has its own c in each of a few families."""
+def families_for(_: None) -> Numbers:
+    """The c of each task in each of a few families."""
 
-    def of_family(num_rollouts: jax.Array, thresholds: jax.Array) -> tuple[Enough, jax.Array]:
+    def of_families(num_rollouts: jax.Array, thresholds: jax.Array) -> tuple[Enough, jax.Array]:
         m, b = num_rollouts[..., None], thresholds[..., None]
         enough, parts = families(num_rollouts)
         return with_level(at_the_ends(enough, m, b), m, b), parts
 
-    # A share of an invalid delta might be a valid one.
-    whole = jnp.where((delta > 0) & (delta < 1), delta, jnp.nan)
-    violations, epsilon, level = risks_at_levels(count, num_rollouts, thresholds, of_family, whole, by_coins, there)
-    return least_risk(violations, epsilon, level, jnp.sum(there, axis=-1, keepdims=True, dtype=jnp.int32))
+    return of_families
 
 
 def families(num_rollouts: jax.Array) -> tuple[jax.Array, jax.Array]:

@@ -17,12 +17,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._bound import Ends, finish
-from jaxcert.certificates._attained import Successes, any_invalid, counted, limits_of, lower_bounds
+from jaxcert.certificates._attained import Shown, Successes, any_invalid, counted, lower_bounds, shown_at
 from jaxcert.certificates._attained_band import NUM_NUMBERS, families
 from jaxcert.certificates._binomial import BINOMIAL, inflate
+from jaxcert.certificates._counting import at_least
 from jaxcert.certificates._figures import Status
 from jaxcert.certificates._levels import LEVELS, delta_shares, together, too_few, with_level
-from jaxcert.certificates._solve import solve_every, table_of
+from jaxcert.certificates._method import solve_every, table_of
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._coins import coins_suffice
 from jaxcert.numerics._elementary import quotient
@@ -46,9 +47,7 @@ def limits_each(sample: Sample, wanted: Any, delta: Any) -> dict[str, Any]:
     """The fields of certificates at wanted safeties [t], each on its own, with a beta for each, [..., t]."""
     deltas = deltas_of_levels(sample.num_rollouts, delta)
     table = table_of(_TAIL, int(sample.num_tasks), sample.tasks[-1], deltas)
-    shown = np.asarray(LEVELS[0], sample.dtype)
-    arguments = sample, wanted, delta, deltas, table, shown, limits_of(sample, shown)
-    return _each(*placed(arguments)) | {"delta": delta}
+    return _each(*placed((sample, wanted, delta, deltas, table, shown_at(sample)))) | {"delta": delta}
 
 
 def deltas_of_levels(num_rollouts: Any, delta: Any) -> Any:
@@ -91,7 +90,7 @@ def _risks(size: int, n: Any, deltas: jax.Array, table: Any) -> jax.Array:
 
 
 @jax.jit
-def _each(sample: Sample, wanted, delta, deltas, table, shown, limits) -> dict[str, jax.Array]:
+def _each(sample: Sample, wanted, delta, deltas, table, shown: Shown) -> dict[str, jax.Array]:
     """The (k + 1)-th smallest of the lower bounds at each level, at the level where it is largest."""
     found, n = counted(sample), sample.num_tasks
     betas, allowed = _usual(found.successes.shape[-1], n, wanted, deltas, table)
@@ -99,13 +98,9 @@ def _each(sample: Sample, wanted, delta, deltas, table, shown, limits) -> dict[s
     of_level = _of_counts if sample.is_full else _of_bounds
     reached, violations = of_level(found, there, jnp.maximum(allowed - 1, 0), betas)
     reached = jnp.where(allowed > 0, reached, -jnp.inf)
-    level = jnp.argmax(reached, axis=-1)[..., None]
-    reached, violations, beta = (
-        jnp.take_along_axis(jnp.broadcast_to(each, reached.shape), level, axis=-1)[..., 0]
-        for each in (reached, violations, betas)
-    )
+    reached, violations, beta = at_least(-reached, (reached, violations, betas))
     fields = _fields(sample, found, reached, beta, violations, wanted, delta)
-    return fields | {"lower_bounds": lower_bounds(found, sample, shown, limits)}
+    return fields | {"lower_bounds": lower_bounds(found, sample, shown)}
 
 
 def _of_counts(found: Successes, there: jax.Array, place: jax.Array, betas: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -158,12 +153,11 @@ def _fields(sample: Sample, found: Successes, reached, beta, violations, wanted,
 def limits_together(sample: Sample, wanted: Any, delta: Any, eta: Any) -> dict[str, Any]:
     """The fields of certificates at wanted safeties [t], [..., t]; eta is for equal numbers of rollouts."""
     table = table_of(_TAIL, int(sample.num_tasks), sample.tasks[-1], eta)
-    shown = np.asarray(LEVELS[0], sample.dtype)
-    return _together(*placed((sample, wanted, delta, eta, table, shown, limits_of(sample, shown)))) | {"delta": delta}
+    return _together(*placed((sample, wanted, delta, eta, table, shown_at(sample)))) | {"delta": delta}
 
 
 @jax.jit
-def _together(sample: Sample, wanted, delta, eta, table, shown, limits) -> dict[str, jax.Array]:
+def _together(sample: Sample, wanted, delta, eta, table, shown: Shown) -> dict[str, jax.Array]:
     found, factors, n = counted(sample), complement_down(wanted), sample.num_tasks
     there = in_front(found.successes, n)
     if sample.is_full:
@@ -175,7 +169,7 @@ def _together(sample: Sample, wanted, delta, eta, table, shown, limits) -> dict[
         best = _reached_by_coins(found, there, factors, delta)
     reached, violations, beta = best
     fields = _fields(sample, found, reached, beta, violations, wanted, delta)
-    return fields | {"lower_bounds": lower_bounds(found, sample, shown, limits)}
+    return fields | {"lower_bounds": lower_bounds(found, sample, shown)}
 
 
 def _tried(
@@ -201,10 +195,7 @@ def _tried(
 
 def _largest(reached: jax.Array, violations: jax.Array, levels: jax.Array) -> tuple[jax.Array, ...]:
     """At the c that certifies most; -inf where none certifies anything."""
-    best = jnp.argmax(reached, axis=-1)[..., None]
-    reached, violations, levels = (
-        jnp.take_along_axis(each, best, axis=-1)[..., 0] for each in (reached, violations, levels)
-    )
+    reached, violations, levels = at_least(-reached, (reached, violations, levels))
     return jnp.where(reached > 0, reached, -jnp.inf), violations, levels
 
 
@@ -244,9 +235,6 @@ def _reached_by_coins(
             return jnp.where(enough_heads, middle, low), jnp.where(enough_heads, high, middle)
 
         low, _ = jax.lax.fori_loop(0, _HALVINGS, halve, (jnp.zeros_like(k), jnp.ones_like(k)))
-        best = jnp.argmax(low, axis=-1)[..., None]
-        level = jnp.max(jnp.where(real, levels_at(low), 0), axis=-2)
-        reached, worst, misses = (jnp.take_along_axis(x, best, axis=-1)[..., 0] for x in (low, level, violations))
-        return jnp.where(reached > 0, reached, -jnp.inf), misses, worst
+        return _largest(low, violations, jnp.max(jnp.where(real, levels_at(low), 0), axis=-2))
 
     return tuple(jnp.moveaxis(column, 0, -1) for column in jax.lax.map(at, factors))

@@ -10,14 +10,13 @@ import numpy as np
 
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import task_bounds
-from jaxcert.certificates._answer import answer, padded_rows
 from jaxcert.certificates._arguments import divided
-from jaxcert.certificates._band_levels import local_level
-from jaxcert.certificates._batch_axes import along
+from jaxcert.certificates._batch_axes import along, answer, padded_rows
 from jaxcert.certificates._binomial import BINOMIAL
+from jaxcert.certificates._calibration import local_level
 from jaxcert.certificates._certificate import Certificate, Status, quantity_of
 from jaxcert.certificates._counting import fields_of_bounds
-from jaxcert.certificates._solve import solve_every, table_of
+from jaxcert.certificates._method import solve_every, table_of
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._rounding import complement_down
 from jaxcert.returns._sample import Sample, placed

@@ -1,14 +1,16 @@
-"""The axes of a certificate's arrays: which are its own, which are of a batch, and its parts by index."""
+"""The axes of an answer's arrays: which are its own, which are of a batch, its parts by index, and its padding."""
 
 import dataclasses
 import operator
 from collections.abc import Mapping, Sequence
 from types import EllipsisType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+
+from jaxcert.returns._sample import Sample, padded_to, placed, power_of_two
 
 Index = int | slice | EllipsisType | tuple[Any, ...]
 
@@ -157,3 +159,40 @@ def _entry(given: Any, axis: int | str, sizes: Mapping[int | str, int]) -> np.nd
 
 def _described(axis: int | str, size: int) -> str:
     return f"{size} along axis {axis} of the batch" if isinstance(axis, int) else f"{size} {axis}s"
+
+
+# --- padding ------------------------------------------------------------------------------------------------------
+
+Answer = TypeVar("Answer")
+
+_FEWEST_ROWS = 16
+
+
+def padded_rows(row: Any, sample: Sample, fewest: int = _FEWEST_ROWS) -> Any:
+    """Known numbers [t] that were fixed beforehand, in front of repetitions of the last, where the sample is padded."""
+    if not (sample.padded and isinstance(row, np.ndarray)):
+        return row
+    return padded_to(row, (power_of_two(len(row), fewest),), row[-1])
+
+
+def answer(kind: type[Answer], fields: Mapping[str, Any], sizes: Mapping[str, int], **settings: Any) -> Answer:
+    """An answer of some kind.
+
+    Args:
+        kind: a dataclass whose fields name their axes.
+        fields: its arrays, along some axes longer than they should be.
+        sizes: the true sizes of axes, by their names.
+        settings: its other fields.
+    """
+    axes = {field.name: field.metadata.get("axes", ()) for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    cut = {name: _kept(value, axes[name], sizes) for name, value in fields.items()}
+    longer = {name: fields[name] for name, index in cut.items() if index is not None}
+    shorter = {name: value[cut[name]] for name, value in jax.device_get(longer).items()}
+    return kind(**placed({**fields, **shorter}), **settings)
+
+
+def _kept(value: Any, axes: tuple[str, ...], sizes: Mapping[str, int]) -> tuple[Any, ...] | None:
+    """What is to be kept of an array; None for all of it."""
+    own = dict(zip(reversed(axes), reversed(np.shape(value)), strict=False))
+    kept = {name: slice(sizes[name]) if sizes.get(name, size) < size else slice(None) for name, size in own.items()}
+    return (..., *reversed(kept.values())) if any(each != slice(None) for each in kept.values()) else None

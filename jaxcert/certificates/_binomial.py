@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
+from jaxcert.certificates._calibration import calibrated
 from jaxcert.certificates._counting import count_bounds
-from jaxcert.certificates._level_calibration import calibrated
 from jaxcert.certificates._method import Choice, Method, Solution, Tail
 from jaxcert.numerics._batches import elementwise, in_blocks, in_front
 from jaxcert.numerics._binomial_limits import upper_limit

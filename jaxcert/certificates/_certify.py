@@ -8,7 +8,6 @@ import chex
 import jax
 import numpy as np
 
-from jaxcert.certificates._answer import answer, padded_rows
 from jaxcert.certificates._arguments import (
     choose,
     choose_bound,
@@ -18,14 +17,14 @@ from jaxcert.certificates._arguments import (
     usual_beta,
     warn_outside,
 )
+from jaxcert.certificates._batch_axes import answer, padded_rows
 from jaxcert.certificates._certificate import Certificate, about, quantity_of
 from jaxcert.certificates._counting import fields_of_bounds
 from jaxcert.certificates._headline import REWEIGHTED
-from jaxcert.certificates._method import Method
+from jaxcert.certificates._method import Method, table_of
 from jaxcert.certificates._missing import missing_of_counts
 from jaxcert.certificates._question import Question, same
 from jaxcert.certificates._registry import METHODS, defaults, warned
-from jaxcert.certificates._solve import table_of
 from jaxcert.certificates._weighted_methods import WEIGHTED_METHODS
 from jaxcert.certificates._witness_rows import of_counts
 from jaxcert.returns._paired import Paired

@@ -1,7 +1,7 @@
 """The tasks whose lower bound misses a threshold, counted: at one level, or at the best of a few."""
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import chex
 import jax
@@ -12,8 +12,7 @@ from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import task_bounds, task_bounds_at
 from jaxcert.certificates._arguments import AUTO, divided, prepare_levels
 from jaxcert.certificates._figures import Status
-from jaxcert.certificates._method import Method, Solution
-from jaxcert.certificates._solve import solve, table_of
+from jaxcert.certificates._method import Method, Solution, solve, table_of
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._rounding import complement_down
 from jaxcert.returns._prepared import probability
@@ -128,15 +127,25 @@ def best_of_levels(
     violations = count_violations(lower, thresholds, n)
     levels = jnp.broadcast_to(jnp.expand_dims(betas, range(1, violations.ndim)), violations.shape)
     solution = solve(method.tail, violations, n, levels, delta_each, table, size=lower.shape[-1])
-    best = jnp.argmin(solution.epsilon, axis=0)[None]
-    solution, violations, beta = jax.tree.map(
-        lambda each: jnp.take_along_axis(each, best, axis=0)[0], (solution, violations, levels)
-    )
+    solution, violations, beta = at_least(solution.epsilon, (solution, violations, levels), axis=0)
     fields = fields_of_solution(method, violations, solution, thresholds, beta, delta, n, any_neginf(lower[0], n))
     return fields | {"lower_bounds": lower[0], "beta": beta}
 
 
 # --- parts --------------------------------------------------------------------------------------------------------
+
+
+Arrays = TypeVar("Arrays")
+
+
+def at_least(risk: jax.Array, arrays: Arrays, axis: int = -1) -> Arrays:
+    """Arrays that broadcast to the risk, without an axis of it: where along that axis the risk is smallest."""
+    best = jnp.expand_dims(jnp.argmin(risk, axis=axis), axis)
+
+    def taken(each: jax.Array) -> jax.Array:
+        return jnp.squeeze(jnp.take_along_axis(jnp.broadcast_to(each, risk.shape), best, axis=axis), axis)
+
+    return jax.tree.map(taken, arrays)
 
 
 # From this many thresholds on, sorting the bounds costs less than comparing every bound with every threshold.

@@ -1,14 +1,10 @@
-"""How likely a sample crosses a boundary anywhere, or at given counts; exact."""
+"""How likely a sample crosses a boundary anywhere, or at given counts: on the host, in float64, to the safe side."""
 
-import functools
 import math
+from typing import Any
 
 import numpy as np
 
-from jaxcert.certificates._level_calibration import log_factorials
-
-# The share of delta that is spent on what lies outside all windows.
-_OUTSIDE = 1e-9
 # Newton's method ends at this step in the log-odds, since the next would be its square; at most so many.
 _LAST_STEP, _MOST_STEPS = 1e-7, 60
 
@@ -19,23 +15,23 @@ class Crossing:
     Attributes:
         n: how many numbers.
         error: a bound on the relative error of every computed probability.
+        outside: the probability that is spent on what lies outside all windows of counts.
     """
 
-    def __init__(self, n: int, delta: float) -> None:
-        self.n, self._delta = n, delta
+    def __init__(self, n: int, delta: float, outside: float = 1e-9) -> None:
+        """``outside``: the share of delta that is spent on it."""
+        self.n, self.outside = n, outside * delta
         self.error = 2.0**-44 * n * (math.log(n) + 40)
         self._log_factorial = log_factorials(n)
 
     def probability(self, counts: np.ndarray, complements: np.ndarray) -> float:
         """At least the probability to cross at any of the counts k, at its own 1 - q: q decreasing, k not.
 
-        Points of a Poisson process of rate n, of which there are n by time 1, are such numbers: its increments are
-        independent, and all terms are positive.
+        At a count of -1 nothing crosses. Points of a Poisson process of rate n, of which there are n by time 1, are
+        such numbers: its increments are independent, and all terms are positive.
         """
-        log_share = math.log(4 * counts.size / (_OUTSIDE * self._delta))
-        gaps = -np.diff(complements, prepend=1.0)
-        _, highest = self._windows(1 - complements, log_share)
-        least, most = self._windows(gaps, log_share)
+        gaps = np.append(1.0, complements[:-1]) - complements
+        (least, _), (most, highest) = self.windows(np.stack([gaps, 1 - complements]), counts.size)
         weight, low, total = np.ones(1), 0, 0.0
         for k, q, gap, first, last, high in zip(counts, complements, gaps, least, most, highest, strict=True):
             weight = np.convolve(weight, self._poisson(self.n * gap, first, last))
@@ -47,10 +43,14 @@ class Crossing:
                 weight, low = weight[crossed:], k + 1
             if not weight.size:
                 break
-        return float(total) * (1 + self.error) + _OUTSIDE * self._delta
+        return float(total) * (1 + self.error) + self.outside
 
-    def _windows(self, share: np.ndarray, log_share: float) -> tuple[list[int], list[int]]:
-        """Counts beyond which Bin(n, share) lies with a probability of exp(-log_share) at either end (Bernstein)."""
+    def windows(self, share: np.ndarray, parts: int) -> tuple[list[Any], list[Any]]:
+        """Counts beyond which Bin(n, share) hardly lies, for so many parts of a computation, by Bernstein's inequality.
+
+        At either end of two windows of each part: a quarter of what is spent outside.
+        """
+        log_share = math.log(4 * parts / self.outside)
         mean, third = self.n * share, log_share / 3
         reach = third + np.sqrt(third * third + 2 * log_share * mean * (1 - share))
         low = np.maximum(np.floor(mean - reach), 0).astype(int)
@@ -101,7 +101,7 @@ class Crossing:
                 break
         return self.log_points(k, q) + np.log(total), (n - k) * p / total
 
-    def log_points(self, k: np.ndarray, q: np.ndarray) -> np.ndarray:
+    def log_points(self, k: np.ndarray, q: np.ndarray | float) -> np.ndarray:
         """ln P[Bin(n, 1 - q) = k]."""
         n, f = self.n, self._log_factorial
         return f[n] - f[k] - f[n - k] + k * np.log1p(-q) + (n - k) * np.log(q)
@@ -112,81 +112,9 @@ def _moved(q: np.ndarray, step: np.ndarray) -> np.ndarray:
     return q / (q + (1 - q) * np.exp(-step))
 
 
-# The usual level, one to begin with where that allows no violations at all, and how finely the level is raised.
-_USUAL_BETA, _SMALL_BETA, _CLOSE = 0.05, 1e-3, 1e-4
-
-
-class Joint:
-    """n tasks and wanted safeties: which numbers of violations k_j certify all safeties with probability 1 - delta.
-
-    A safety s_j fails if at most k_j of n independent uniform numbers are up to (1 - s_j)(1 - beta).
-    """
-
-    def __init__(self, num_tasks: int, delta: float, safeties: tuple[float, ...]) -> None:
-        self._n, self._delta, self._safeties = num_tasks, delta, np.asarray(safeties)
-        self._world = Crossing(num_tasks, delta)
-
-    def counts(self, beta: float) -> np.ndarray:
-        """For each safety the largest k at one common level, then one more where that fits; -1 for none."""
-        tails = np.array([self._tails(q) for q in self._complements(beta)])
-        levels = np.unique(tails[tails <= self._delta])
-        low, high = 0, levels.size
-        while low < high:  # the first of the levels that is too large
-            middle = (low + high) // 2
-            fits = self._fits(self._at(tails, levels[middle]), beta)
-            low, high = (middle + 1, high) if fits else (low, middle)
-        counts = self._at(tails, levels[low - 1]) if low else np.full(self._safeties.size, -1)
-        for safety in np.unique(self._safeties)[::-1]:
-            more = counts + (self._safeties == safety)
-            counts = more if np.max(more) < self._n and self._fits(more, beta) else counts
-        return counts
-
-    def raised(self, counts: np.ndarray, beta: float) -> float:
-        """The largest beta found that allows as many violations."""
-        low, high = beta, 1.0
-        while high - low > _CLOSE:
-            middle = (low + high) / 2
-            low, high = (middle, high) if self._fits(counts, middle) else (low, middle)
-        return low
-
-    def _complements(self, beta: float) -> np.ndarray:
-        """1 - (1 - s)(1 - beta), rounded up."""
-        return 1 - (1 - self._safeties) * (1 - beta) * (1 - 2.0**-50) + 2.0**-52
-
-    def _tails(self, q: float) -> np.ndarray:
-        """P[Bin(n, 1 - q) <= k] for k = 0, ..., n - 1."""
-        k = np.arange(self._n)
-        return np.exp(np.minimum(np.logaddexp.accumulate(self._world.log_points(k, np.full(k.size, q))), 0.0))
-
-    def _at(self, tails: np.ndarray, level: float) -> np.ndarray:
-        return np.sum(tails <= level, axis=1) - 1
-
-    def _fits(self, counts: np.ndarray, beta: float) -> bool:
-        """Whether any safety fails with probability at most delta."""
-        complements, place = np.unique(self._complements(beta), return_inverse=True)
-        largest = np.full(complements.size, -1)
-        np.maximum.at(largest, place, counts)
-        wanted = largest[::-1] >= 0
-        chosen = largest[::-1][wanted], complements[::-1][wanted]
-        return not wanted.any() or self._world.probability(*chosen) <= self._delta
-
-
-@functools.lru_cache(maxsize=4096)
-def joint_counts(
-    num_tasks: int, delta: float, safeties: tuple[float, ...], beta: float | None
-) -> tuple[float, tuple[int, ...]]:
-    """(beta, k for each safety): beta is the largest that costs nothing if none is given.
-
-    Example:
-        >>> beta, counts = joint_counts(200, 0.01, (0.5, 0.8, 0.9, 0.95), None)
-        >>> print(f"{beta:.3f}", counts)
-        0.051 (76, 23, 8, 1)
-    """
-    joint = Joint(num_tasks, delta, safeties)
-    if beta is not None:
-        return beta, tuple(joint.counts(beta).tolist())
-    for start in (_USUAL_BETA, _SMALL_BETA):
-        counts = joint.counts(start)
-        if np.max(counts) >= 0:
-            return joint.raised(counts, start), tuple(counts.tolist())
-    return _USUAL_BETA, (-1,) * len(safeties)
+def log_factorials(most: int) -> np.ndarray:
+    """ln 0!, ..., ln most!: from exact factorials up to 170, then by Stirling's series."""
+    exact = np.log([float(math.factorial(i)) for i in range(min(most, 170) + 1)])
+    x = np.arange(171.0, most + 1)
+    series = (x + 0.5) * np.log(x) - x + 0.5 * math.log(2 * math.pi) + 1 / (12 * x) - 1 / (360 * x**3)
+    return np.concatenate([exact, series])

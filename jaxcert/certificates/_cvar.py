@@ -12,7 +12,6 @@ import numpy as np
 from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound, Ends, finish
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._answer import answer
 from jaxcert.certificates._arguments import as_row
 from jaxcert.certificates._averages import (
     averages_of,
@@ -22,6 +21,7 @@ from jaxcert.certificates._averages import (
     mean_over_tasks,
     weighted_capped_mean,
 )
+from jaxcert.certificates._batch_axes import answer
 from jaxcert.certificates._certificate import quantity_of
 from jaxcert.certificates._headline import REWEIGHTED
 from jaxcert.certificates._mean_certificate import MeanCertificate, mean_status

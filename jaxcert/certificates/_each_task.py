@@ -13,9 +13,9 @@ from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import task_bounds
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._answer import answer, padded_rows
 from jaxcert.certificates._arguments import choose, default_bound, prepare_thresholds, warn_outside
 from jaxcert.certificates._attained import counted
+from jaxcert.certificates._batch_axes import answer, padded_rows
 from jaxcert.certificates._certificate import Status, quantity_of
 from jaxcert.certificates._levels import with_level
 from jaxcert.certificates._question import Option, Question, Rows, same

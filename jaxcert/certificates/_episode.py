@@ -15,9 +15,8 @@ from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._evaluate import evaluate
 from jaxcert.certificates._access import ByThreshold
-from jaxcert.certificates._answer import answer, padded_rows
 from jaxcert.certificates._arguments import prepare_thresholds
-from jaxcert.certificates._batch_axes import along
+from jaxcert.certificates._batch_axes import along, answer, padded_rows
 from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._figures import floor_figures, floor_to
 from jaxcert.certificates._headline import Headline, InWords, in_hundred, nothing

@@ -9,7 +9,6 @@ import jax.numpy as jnp
 
 from jaxcert.bounds._bound import Bound, Ends, finish
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._answer import answer
 from jaxcert.certificates._averages import (
     averages_of,
     bound_over_tasks,
@@ -18,6 +17,7 @@ from jaxcert.certificates._averages import (
     mean_over_tasks,
     weighted_capped_mean,
 )
+from jaxcert.certificates._batch_axes import answer
 from jaxcert.certificates._certificate import quantity_of
 from jaxcert.certificates._headline import REWEIGHTED
 from jaxcert.certificates._mean_certificate import MeanCertificate, mean_status

@@ -13,7 +13,6 @@ import numpy as np
 from jaxcert._validation import require_real
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._answer import answer
 from jaxcert.certificates._arguments import choose, default_bound, divided
 from jaxcert.certificates._averages import (
     OVER_TASKS,
@@ -24,7 +23,7 @@ from jaxcert.certificates._averages import (
     mean_over_tasks,
     sum_of,
 )
-from jaxcert.certificates._batch_axes import along
+from jaxcert.certificates._batch_axes import along, answer
 from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._headline import InWords
 from jaxcert.certificates._question import NO_ROWS, Question, same

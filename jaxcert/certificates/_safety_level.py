@@ -12,21 +12,20 @@ import numpy as np
 from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import task_bounds
-from jaxcert.certificates._answer import answer, padded_rows
 from jaxcert.certificates._arguments import as_row, choose, choose_bound, divided, refuse_choice, usual_beta
 from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._attained_band import level_of_successes
 from jaxcert.certificates._attained_limits import FEW, limits_each, limits_together
+from jaxcert.certificates._batch_axes import answer, padded_rows
 from jaxcert.certificates._binomial import BINOMIAL, largest_beta
+from jaxcert.certificates._calibration import joint_counts
 from jaxcert.certificates._certificate import Certificate, about, quantity_of
 from jaxcert.certificates._certify import curve_of_counts
 from jaxcert.certificates._counting import any_neginf, bad_levels, count_violations, status_of
-from jaxcert.certificates._crossing import joint_counts
-from jaxcert.certificates._method import Method
+from jaxcert.certificates._method import Method, solve_every, table_of
 from jaxcert.certificates._missing import missing_of_counts
 from jaxcert.certificates._question import Option, Question, Rows, same
 from jaxcert.certificates._registry import METHODS, defaults, warned
-from jaxcert.certificates._solve import solve_every, table_of
 from jaxcert.certificates._witness_rows import of_limits
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._rounding import Side, cast_host, complement_down, complement_up

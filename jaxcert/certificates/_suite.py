@@ -14,10 +14,10 @@ from jaxcert._validation import check_open_unit
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._access import ByThreshold
-from jaxcert.certificates._answer import answer, padded_rows
 from jaxcert.certificates._arguments import as_row, choose, default_bound, prepare_thresholds, warn_outside
-from jaxcert.certificates._batch_axes import along
+from jaxcert.certificates._batch_axes import along, answer, padded_rows
 from jaxcert.certificates._certificate import Status, quantity_of, with_article
+from jaxcert.certificates._counting import at_least
 from jaxcert.certificates._figures import floor_figures
 from jaxcert.certificates._headline import LISTED, Headline, InWords, nothing, of_tasks, reach
 from jaxcert.certificates._question import Option, Question, Rows, same
@@ -212,9 +212,7 @@ def _counted(bound: Bound, sample: Sample, thresholds, betas, delta, known: Know
     violations, allowance = allowances(found, delta, n, known)
     k = jnp.sum(violations, axis=-2, dtype=np.int32)
     bad = k + allowance
-    best = jnp.argmin(bad, axis=-2)[..., None, :]
-    level = jnp.broadcast_to(jnp.max(found.levels, axis=-2), bad.shape)
-    good, k, level = (jnp.take_along_axis(each, best, axis=-2)[..., 0, :] for each in (n - bad, k, level))
+    good, k, level = at_least(bad, (n - bad, k, jnp.max(found.levels, axis=-2)), axis=-2)
     status = jnp.where(good > 0, Status.CERTIFIED.value, Status.VACUOUS.value)
     there = in_front(found.valid, n)
     good_input = jnp.all(found.valid | ~there, axis=-1, keepdims=True) & (delta > 0) & (delta < 1)

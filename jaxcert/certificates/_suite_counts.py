@@ -22,8 +22,7 @@ from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import task_bounds_at
 from jaxcert.certificates._attained import Successes, counted
 from jaxcert.certificates._levels import Enough, known_enough, near, together
-from jaxcert.certificates._method import Tail
-from jaxcert.certificates._solve import table_of
+from jaxcert.certificates._method import Tail, table_of
 from jaxcert.numerics._batches import in_blocks, in_front
 from jaxcert.numerics._coins import coins_allowed, equal_coins_allowed
 from jaxcert.numerics._rounding import complement_down, unit_roundoff

@@ -11,10 +11,10 @@ from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Ends, Rollouts, finish, rollouts_of
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._evaluate import evaluate
-from jaxcert.certificates._answer import answer
 from jaxcert.certificates._arguments import choose, default_bound
 from jaxcert.certificates._attained import any_invalid, counted
 from jaxcert.certificates._averages import check_averages
+from jaxcert.certificates._batch_axes import answer
 from jaxcert.certificates._certificate import quantity_of
 from jaxcert.certificates._headline import LISTED
 from jaxcert.certificates._mean import fields_of_mean

@@ -180,7 +180,7 @@ def _at_thresholds(certificate: Certificate) -> Question | None:
     if question.finds_threshold:
         others = (each for each in QUESTIONS.values() if each.certificate is question.certificate)
         question = next(each for each in others if not each.finds_threshold)
-    chooses = method is not None and method.chooses_beta
+    chooses = method is not None and method.counts_successes
     return question if not question.options and (certificate.beta.ndim or chooses) else None
 
 

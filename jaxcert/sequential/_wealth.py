@@ -12,8 +12,8 @@ from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certificate import PROBABILITY_OF_SUCCESS, Certificate
 from jaxcert.certificates._counting import fields_of_bounds
+from jaxcert.certificates._method import table_of
 from jaxcert.certificates._soft import SOFT, fields_of_evidence
-from jaxcert.certificates._solve import table_of
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import at_least, unit_roundoff
 from jaxcert.returns._sample import placed

@@ -13,11 +13,10 @@ from jaxcert.bounds._bound import Bound, rollouts_of
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON, successes_of
 from jaxcert.bounds._evaluate import evaluate
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._attained import ATTAINED, Successes, of_equal, of_unequal
+from jaxcert.certificates._attained import ATTAINED, Successes, fields_of_successes, usual_tried
 from jaxcert.certificates._counting import fields_of_bounds
-from jaxcert.certificates._levels import delta_of_sets, usual_enough
+from jaxcert.certificates._method import table_of
 from jaxcert.certificates._registry import COUNTING, METHODS
-from jaxcert.certificates._solve import table_of
 from jaxcert.numerics._rounding import cast_host
 from jaxcert.returns._sample import Sample, placed
 from jaxcert.sweep._result import FIELDS, SweepResult
@@ -113,20 +112,9 @@ def _of_successes(
     successes: np.ndarray, num_rollouts: np.ndarray, m: int | None, thresholds: np.ndarray, beta: Any, delta: Any
 ) -> dict[str, Any]:
     """The fields of certificates [seeds, t]; ``m``: of every task, or None."""
-    held: Any = successes, num_rollouts
-    arguments: tuple[Any, ...] = Successes(*held), thresholds, beta, delta
-    if m is None:
-        return _of_unequal(*placed(arguments))
-    rollouts, n = np.asarray(m, delta.dtype), successes.shape[-1]
-    deltas, enough = delta_of_sets(rollouts, delta, beta), usual_enough(rollouts, thresholds, beta)
-    return _of_equal(*placed((*arguments, enough, deltas, table_of(ATTAINED.tail, n, n, deltas))))  # type: ignore[arg-type]
+    n, held = successes.shape[-1], Successes(successes, num_rollouts)  # type: ignore[arg-type]
+    tried = None if m is None else usual_tried(np.asarray(m, delta.dtype), thresholds, beta, delta, n, n)
+    return _of_counts(*placed((held, np.int32(n), thresholds, beta, delta, tried)))
 
 
-@jax.jit
-def _of_equal(found: Successes, *arguments: Any) -> dict[str, Any]:
-    return of_equal(ATTAINED, found, found.successes.shape[-1], *arguments)
-
-
-@jax.jit
-def _of_unequal(found: Successes, *arguments: Any) -> dict[str, Any]:
-    return of_unequal(ATTAINED, found, found.successes.shape[-1], *arguments)
+_of_counts = jax.jit(functools.partial(fields_of_successes, ATTAINED))

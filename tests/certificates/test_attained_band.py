@@ -12,7 +12,7 @@ from scipy import stats
 from jaxcert import Status, certify, certify_band, certify_safety_level, certify_tail
 from jaxcert.certificates._attained_band import GRID, attained_level
 from jaxcert.certificates._attained_limits import _tried
-from jaxcert.certificates._band_levels import local_level
+from jaxcert.certificates._calibration import local_level
 from jaxcert.numerics._tails import limit
 from tests.certificates.test_attained import chances, data_set, drawn, exact_level, histograms
 

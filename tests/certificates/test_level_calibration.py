@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jaxcert.certificates import _level_calibration
+from jaxcert.certificates import _calibration
 from jaxcert.certificates._binomial import CHOICE
-from jaxcert.certificates._level_calibration import _LeastFavourable, calibrated, log_factorials
+from jaxcert.certificates._calibration import _LeastFavourable, calibrated
+from jaxcert.certificates._crossing import log_factorials
 
 BETAS = CHOICE.betas
 FIVE = (0.01, 0.05, 0.2, 0.5, 0.8)
@@ -123,7 +124,7 @@ def test_it_rises_with_delta_and_loses_to_the_union_bound_with_more_tasks():
 
 
 def test_what_cannot_be_shown_falls_back_to_the_union_bound(monkeypatch):
-    monkeypatch.setattr(_level_calibration, "_MOST_INTERVALS", 1)
+    monkeypatch.setattr(_calibration, "_MOST_INTERVALS", 1)
     assert calibrated.__wrapped__(90, 0.01, BETAS) == math.nextafter(0.01 / 3, 0)
 
 

@@ -11,8 +11,8 @@ from scipy import stats
 
 from benchmarks.exact import exact, lower_tail
 from jaxcert import certify_lower_bounds_band
-from jaxcert.certificates import _band_levels
-from jaxcert.certificates._band_levels import local_level
+from jaxcert.certificates import _calibration
+from jaxcert.certificates._calibration import local_level
 from jaxcert.certificates._crossing import Crossing
 
 
@@ -108,8 +108,8 @@ def test_a_single_count_has_delta_itself():
 
 def test_groups_of_counts_lose_little(monkeypatch):
     whole = local_level(3000, 0.01, 2999)
-    monkeypatch.setattr(_band_levels, "_SINGLE_STEPS", 100)
-    monkeypatch.setattr(_band_levels, "_STANDARD_DEVIATIONS", 0.1)
+    monkeypatch.setattr(_calibration, "_SINGLE_STEPS", 100)
+    monkeypatch.setattr(_calibration, "_STANDARD_DEVIATIONS", 0.1)
     assert 0.8 * whole < local_level.__wrapped__(3000, 0.01, 2999) < whole
 
 
