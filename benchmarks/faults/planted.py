@@ -156,8 +156,8 @@ FAULTS = (
     Fault(
         "boldest-bet-alone",
         "sequential/_wealth.py",
-        "return functools.reduce(jnp.add, [self.wealth[..., i] * share for i in range(num_bets)])",
-        "return functools.reduce(jnp.maximum, [self.wealth[..., i] for i in range(num_bets)])",
+        "return mean_wealth_down([self.wealth[..., i] for i in range(self.wealth.shape[-1])])",
+        "return jnp.max(self.wealth, axis=-1)",
     ),
     Fault(
         "impossible-return-taken",

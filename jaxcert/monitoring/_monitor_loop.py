@@ -10,9 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete, require_real
-from jaxcert.monitoring._evidence import BETS, WEIGHTS, goal_up, prepare_bets
+from jaxcert.monitoring._mixture import BETS, WEIGHTS, prepare_bets
 from jaxcert.monitoring._monitor_state import MonitorState, advance
 from jaxcert.monitoring._task_test import SUCCESSES, as_returns, check_returns, prepare_test, score_down
+from jaxcert.numerics._bets import goal_up
 from jaxcert.numerics._rounding import compute_dtype
 from jaxcert.returns._prepared import Support, probability
 

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxcert.monitoring._evidence import mixture_down, one_more_down, plus_down, steps_down
 from jaxcert.monitoring._task_test import TaskTest, as_returns, check_returns, score_down
+from jaxcert.numerics._bets import log_factors_down, mixture_down, one_more_down, plus_down
 
 # One compiled program for whatever number of tasks arrives at a time.
 _BLOCK = 256
@@ -79,7 +79,7 @@ class Evidence(NamedTuple):
 def advance(state: MonitorState, score: jax.Array, fine: jax.Array) -> MonitorState:
     """One more task with this score, if all of its returns are possible."""
     valid = state.valid & fine
-    steps = steps_down(state.bets, score)
+    steps = log_factors_down(state.bets, score)
     products = plus_down(state.products, steps)
     sums = plus_down(one_more_down(state.sums), steps)
     now, change = mixture_down(plus_down(products, state.log_weights)), mixture_down(plus_down(sums, state.log_weights))
