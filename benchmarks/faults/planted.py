@@ -130,9 +130,9 @@ FAULTS = (
     ),
     Fault(
         "one-cap-for-all",
-        "certificates/_cvar.py",
-        "mean = finish(_above_low(lower, room, alpha), Ends(low, good))",
-        "mean = finish(_above_low(lower, room[:1], alpha), Ends(low, good))",
+        "certificates/_mean.py",
+        "_above_low(lower, room, alpha), Ends(low, good)",
+        "_above_low(lower, room[:1], alpha), Ends(low, good)",
     ),
     Fault("sentence-rounded-down", "certificates/_interval.py", "and {ceil_to(upper, 4)}", "and {floor_to(upper, 4)}"),
     Fault(
