@@ -130,9 +130,9 @@ FAULTS = (
     ),
     Fault(
         "one-cap-for-all",
-        "certificates/_cvar.py",
-        "mean = finish(_above_low(lower, room, alpha), Ends(low, good))",
-        "mean = finish(_above_low(lower, room[:1], alpha), Ends(low, good))",
+        "certificates/_mean.py",
+        "_above_low(lower, room, alpha), Ends(low, good)",
+        "_above_low(lower, room[:1], alpha), Ends(low, good)",
     ),
     Fault("sentence-rounded-down", "certificates/_interval.py", "and {ceil_to(upper, 4)}", "and {floor_to(upper, 4)}"),
     Fault(
@@ -156,8 +156,8 @@ FAULTS = (
     Fault(
         "boldest-bet-alone",
         "sequential/_wealth.py",
-        "return functools.reduce(jnp.add, [self.wealth[..., i] * share for i in range(num_bets)])",
-        "return functools.reduce(jnp.maximum, [self.wealth[..., i] for i in range(num_bets)])",
+        "return mean_wealth_down([self.wealth[..., i] for i in range(self.wealth.shape[-1])])",
+        "return jnp.max(self.wealth, axis=-1)",
     ),
     Fault(
         "impossible-return-taken",

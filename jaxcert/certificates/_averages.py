@@ -124,7 +124,25 @@ def mean_over_tasks(bound: Bound, values: jax.Array, level: jax.Array, low: Any,
     return evaluate(bound, numbers_as_sample(values, low, high, there), level)
 
 
-def mean_of_trials(sample: Sample, delta: jax.Array) -> jax.Array:
+def capped_mean(bound: Bound, sample: Sample, room: jax.Array, delta: jax.Array) -> jax.Array:
+    """At most the mean over tasks of min(J - a, room), [..., t]; -inf for invalid returns, weights or levels.
+
+    Infinite room is b - a. Tasks that have weights are those from D'.
+    """
+    if bound.binary:
+        return _capped_trials(_mean_of_trials(sample, delta), room)
+    averages = averages_of(sample)
+    room = jnp.where(room < jnp.inf, room, averages.width)
+    if sample.weights is not None:
+        lower = _weighted(bound, sample, averages.excess, room, delta)
+    else:
+        there, zero = averages.there if sample.padded else None, jnp.zeros_like(averages.width)
+        capped = jax.vmap(lambda r: mean_over_tasks(bound, jnp.minimum(averages.excess, r), delta, zero, r, there))
+        lower = jnp.moveaxis(capped(room), 0, -1)
+    return jnp.where(jnp.all(averages.valid, axis=-1, keepdims=True), lower, -jnp.inf)
+
+
+def _mean_of_trials(sample: Sample, delta: jax.Array) -> jax.Array:
     """At most the mean over tasks, from one trial of each, 0 or 1; -inf for others, which refute the support.
 
     Over tasks the trials are tosses of one coin, whose bias is the mean.
@@ -136,18 +154,22 @@ def mean_of_trials(sample: Sample, delta: jax.Array) -> jax.Array:
     return jnp.where(jnp.isnan(lower), -jnp.inf, lower)
 
 
-def weighted_capped_mean(bound: Bound, sample: Sample, room, delta) -> jax.Array:
-    """At most the mean over tasks from D' of min(J - a, room), [..., t]; -inf for invalid returns, weights or levels.
+def _capped_trials(mean: jax.Array, cap: jax.Array) -> jax.Array:
+    """From a lower bound on the mean of trials, [...], to one of min(c, 1) for each success, [..., t]."""
+    mean = mean[..., None]
+    capped = jnp.where(cap < 1, next_down(jnp.maximum(mean, 0) * jnp.minimum(cap, 1)), mean)
+    return jnp.where(mean >= 0, jnp.maximum(capped, 0), -jnp.inf)
 
-    It is room (1 - l) with l >= E_D'[1 - s] for the shares s = min(average - a, room) / room. Infinite room is b - a.
+
+def _weighted(bound: Bound, sample: Sample, excess: jax.Array, room: jax.Array, delta: jax.Array) -> jax.Array:
+    """``capped_mean`` over tasks from D', [..., t]; -inf for invalid weights, levels or room.
+
+    It is room (1 - l) with l >= E_D'[1 - s] for the shares s = min(average - a, room) / room.
     """
-    excess, width, valid, _ = averages_of(sample)
-    room = jnp.where(room < jnp.inf, room, width)
     positive, u = (room > 0) & jnp.isfinite(room), unit_roundoff(room.dtype)
     unit = jnp.broadcast_to(jnp.where(positive, room, 1), (*excess.shape, room.shape[-1]))
     share = quotient(jnp.minimum(excess[..., None], unit), unit) * (1 - 8 * u)
     loss = jnp.minimum(weighted_loss(bound, share, sample, delta), 1)
     room, positive = (jnp.broadcast_to(each, loss.shape) for each in (room, positive))
     lower = next_down(room * complement_down(jnp.where(jnp.isnan(loss), 1, loss)))
-    known = jnp.all(valid, axis=-1, keepdims=True) & positive & ~jnp.isnan(loss)
-    return jnp.where(known, jnp.maximum(lower, 0), -jnp.inf)
+    return jnp.where(positive & ~jnp.isnan(loss), jnp.maximum(lower, 0), -jnp.inf)

@@ -1,37 +1,23 @@
 """The mean performance over the worst tasks: conditional value at risk of the lower tail."""
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
 import chex
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
-from jaxcert.bounds._bound import Bound, Ends, finish
-from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._arguments import as_row
-from jaxcert.certificates._averages import (
-    averages_of,
-    bound_over_tasks,
-    check_averages,
-    mean_of_trials,
-    mean_over_tasks,
-    weighted_capped_mean,
-)
-from jaxcert.certificates._batch_axes import answer
+from jaxcert.certificates._averages import bound_over_tasks
 from jaxcert.certificates._certificate import quantity_of
-from jaxcert.certificates._headline import REWEIGHTED
-from jaxcert.certificates._mean_certificate import MeanCertificate, mean_status
+from jaxcert.certificates._mean import certified_mean
+from jaxcert.certificates._mean_certificate import MeanCertificate
 from jaxcert.certificates._question import MEAN_ROWS, Option, Question, same
-from jaxcert.numerics._batches import common_shape
-from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import known, next_down, next_up, unit_roundoff
+from jaxcert.numerics._rounding import known
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._prepared import Support, probability
-from jaxcert.returns._sample import Sample, placed
+from jaxcert.returns._prepared import Support
+from jaxcert.returns._sample import Sample
 from jaxcert.returns._weighted import Weighted
 from jaxcert.returns.summaries import Summary
 
@@ -91,18 +77,9 @@ def certify_cvar(
     weighted tasks (20.3).
     """
     chosen, sample = bound_over_tasks(bound, returns, support, where, validate, capped=True)
-    dtype = sample.dtype
-    delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
-    alpha, cap = _shares(alpha, dtype, validate), _caps(cap, sample, validate)
-    rows = common_shape(alpha=alpha, cap=cap)
-    if validate and chosen is not CLOPPER_PEARSON and sample.weights is None:
-        check_averages(sample, cap)
-    fields = _cvar(chosen, *placed((sample, alpha, cap, delta))) | {"delta": delta}
-    settings: dict[str, Any] = {"num_tasks": int(sample.num_tasks), "bound": chosen.name, "question": "cvar"}
-    settings |= {"quantity": quantity_of(chosen.name, returns)}
-    if sample.weights is not None:
-        fields, settings = fields | {"max_weight": sample.weights.largest}, settings | {"source": REWEIGHTED}
-    return answer(MeanCertificate, fields, {"alpha": rows[0]}, **settings)
+    worst = _shares(alpha, sample.dtype, validate), _caps(cap, sample, validate)
+    quantity = quantity_of(chosen.name, returns)
+    return certified_mean(chosen, sample, delta, validate, quantity=quantity, question="cvar", worst=worst)
 
 
 def _shares(alpha: Any, dtype: np.dtype, validate: bool) -> Any:
@@ -126,46 +103,6 @@ def _caps(cap: Any, sample: Sample, validate: bool) -> Any:
         inside = np.isfinite(array) & (array > low) & (array <= high)
         refuse("cap", array, inside, f"a number above {low:g}, up to {high:g}: in the support")
     return as_row("cap", known(cap, sample.dtype, "nearest"))
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _cvar(bound: Bound, sample: Sample, alpha, cap, delta) -> dict[str, jax.Array]:
-    low, (alpha, cap) = jnp.asarray(sample.low), jnp.broadcast_arrays(alpha, cap)
-    # The cap that counts is a plus this number, which is exact by definition.
-    room = cap - low
-    if bound.binary:
-        lower = _capped_trials(mean_of_trials(sample, delta), cap)
-    elif sample.weights is not None:
-        lower = weighted_capped_mean(bound, sample, room, delta)
-    else:
-        excess, _, valid, there = averages_of(sample)
-        there = there if sample.padded else None
-        zero = jnp.zeros_like(low)
-        rows = jax.vmap(lambda r: mean_over_tasks(bound, jnp.minimum(excess, r), delta, zero, r, there))(room)
-        lower = jnp.where(jnp.all(valid, axis=-1, keepdims=True), jnp.moveaxis(rows, 0, -1), -jnp.inf)
-    return _fields(lower, low, room, alpha, cap)
-
-
-def _capped_trials(mean: jax.Array, cap: jax.Array) -> jax.Array:
-    """From a lower bound on the mean of trials, [...], to one of min(c, 1) for each success, [..., t]."""
-    capped = next_down(jnp.maximum(mean, 0)[..., None] * jnp.minimum(cap, 1))
-    return jnp.where(mean[..., None] >= 0, jnp.maximum(capped, 0), -jnp.inf)
-
-
-def _fields(lower: jax.Array, low: jax.Array, room: jax.Array, alpha: jax.Array, cap: jax.Array) -> dict:
-    """From lower bounds [..., t] on the mean of what lies above a, up to the cap; -inf where returns are invalid."""
-    good = (lower >= 0) & jnp.broadcast_to((alpha > 0) & (alpha <= 1) & (room > 0), lower.shape)
-    mean = finish(_above_low(lower, room, alpha), Ends(low, good))
-    return {"mean": mean, "alpha": alpha, "cap": cap, "status": mean_status(mean, low)}
-
-
-def _above_low(lower: jax.Array, room: jax.Array, alpha: jax.Array) -> jax.Array:
-    """At most room - (room - lower) / alpha."""
-    room, alpha = jnp.broadcast_to(room, lower.shape), jnp.broadcast_to(alpha, lower.shape)
-    # Smaller numerators lose digits on a GPU.
-    shortfall = jnp.maximum(next_up(room - lower), 2.0**-90)
-    share = quotient(shortfall, jnp.where(alpha > 0, alpha, 1)) * (1 + 4 * unit_roundoff(room.dtype))
-    return next_down(room - share)
 
 
 CVAR = Question(

@@ -6,22 +6,19 @@ from typing import Any
 import chex
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxcert.bounds._bound import Bound, Ends, finish
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._averages import (
-    averages_of,
-    bound_over_tasks,
-    check_averages,
-    mean_of_trials,
-    mean_over_tasks,
-    weighted_capped_mean,
-)
+from jaxcert.certificates._averages import bound_over_tasks, capped_mean, check_averages
 from jaxcert.certificates._batch_axes import answer
 from jaxcert.certificates._certificate import quantity_of
 from jaxcert.certificates._headline import REWEIGHTED
 from jaxcert.certificates._mean_certificate import MeanCertificate, mean_status
 from jaxcert.certificates._question import MEAN_ROWS, Question, same
+from jaxcert.numerics._batches import common_shape
+from jaxcert.numerics._elementary import quotient
+from jaxcert.numerics._rounding import next_down, next_up, unit_roundoff
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, probability
 from jaxcert.returns._sample import Sample, placed
@@ -73,41 +70,54 @@ def certify_mean(
     Reference: the theory page, equation (17.1); of weighted tasks (20.3).
     """
     chosen, sample = bound_over_tasks(bound, returns, support, where, validate)
-    return certified_mean(chosen, sample, delta, validate, quantity_of(chosen.name, returns), "mean")
+    return certified_mean(chosen, sample, delta, validate, quantity=quantity_of(chosen.name, returns), question="mean")
 
 
 def certified_mean(
-    bound: Bound, sample: Sample, delta: Any, validate: bool, quantity: str, question: str
+    bound: Bound,
+    sample: Sample,
+    delta: Any,
+    validate: bool,
+    *,
+    quantity: str,
+    question: str,
+    worst: tuple[Any, Any] | None = None,
 ) -> MeanCertificate:
-    """``certify_mean`` of a sample; the quantity in words, and the question by name."""
+    """The certificate of a sample; ``worst``: shares of the tasks and caps, in rows; by default all of the tasks."""
     delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
+    alpha, cap = worst or (np.ones(1, sample.dtype), np.full(1, np.inf, sample.dtype))
+    rows = common_shape(alpha=alpha, cap=cap)
     if validate and bound is not CLOPPER_PEARSON and sample.weights is None:
-        check_averages(sample)
-    fields = _mean(bound, *placed((sample, delta))) | {"delta": delta}
+        check_averages(sample, cap)
+    fields = _fields(bound, worst is None, *placed((sample, alpha, cap, delta))) | {"delta": delta}
     settings: dict[str, Any] = {"num_tasks": int(sample.num_tasks), "bound": bound.name, "question": question}
     if sample.weights is not None:
         fields, settings = fields | {"max_weight": sample.weights.largest}, settings | {"source": REWEIGHTED}
-    return answer(MeanCertificate, fields, {}, **settings, quantity=quantity)
+    sizes = {} if worst is None else {"alpha": rows[0]}
+    return answer(MeanCertificate, fields, sizes, **settings, quantity=quantity)
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _mean(bound: Bound, sample: Sample, delta) -> dict[str, jax.Array]:
-    low = jnp.asarray(sample.low)
-    if bound.binary:
-        return fields_of_mean(mean_of_trials(sample, delta), low)
-    if sample.weights is not None:
-        # Up to the cap that every return is below.
-        lower = weighted_capped_mean(bound, sample, jnp.full(1, jnp.inf, low.dtype), delta)[..., 0]
-        return fields_of_mean(finish(lower, Ends(low, lower >= 0)), low)
-    excess, width, valid, there = averages_of(sample)
-    lower = mean_over_tasks(bound, excess, delta, jnp.zeros_like(width), width, there if sample.padded else None)
-    return fields_of_mean(finish(lower, Ends(low, (lower >= 0) & jnp.all(valid, axis=-1))), low)
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _fields(bound: Bound, single: bool, sample: Sample, alpha, cap, delta) -> dict[str, jax.Array]:
+    """The fields of certificates, one for each share and cap, or of the ``single`` one, over all tasks."""
+    low, (alpha, cap) = jnp.asarray(sample.low), jnp.broadcast_arrays(alpha, cap)
+    # The cap that counts is a plus this number, which is exact by definition.
+    room = cap - low
+    lower = capped_mean(bound, sample, room, delta)
+    good = (lower >= 0) & jnp.broadcast_to((alpha > 0) & (alpha <= 1) & (room > 0), lower.shape)
+    # All of the tasks need no cap, which may be infinite.
+    mean = finish(lower if single else _above_low(lower, room, alpha), Ends(low, good))
+    fields = {"mean": mean, "alpha": alpha, "cap": cap, "status": mean_status(mean, low)}
+    return {name: value[..., 0] for name, value in fields.items()} if single else fields
 
 
-def fields_of_mean(mean: jax.Array, least: jax.Array) -> dict[str, jax.Array]:
-    """The fields of the mean over all tasks, -inf where input is invalid; ``least``: what it is at least."""
-    one = jnp.ones_like(least)
-    return {"mean": mean, "alpha": one, "cap": one * jnp.inf, "status": mean_status(mean, least)}
+def _above_low(lower: jax.Array, room: jax.Array, alpha: jax.Array) -> jax.Array:
+    """At most room - (room - lower) / alpha."""
+    room, alpha = jnp.broadcast_to(room, lower.shape), jnp.broadcast_to(alpha, lower.shape)
+    # Smaller numerators lose digits on a GPU.
+    shortfall = jnp.maximum(next_up(room - lower), 2.0**-90)
+    share = quotient(shortfall, jnp.where(alpha > 0, alpha, 1)) * (1 + 4 * unit_roundoff(room.dtype))
+    return next_down(room - share)
 
 
 MEAN = Question(

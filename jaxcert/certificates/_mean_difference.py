@@ -68,7 +68,8 @@ def certify_mean_difference(
     chosen = choose("bound", bound, OVER_TASKS)
     pairs = paired(returns_a, returns_b, where_a=where_a, where_b=where_b)
     sample = sample_apart(chosen.needs, pairs, support, validate)
-    return certified_mean(chosen, sample, delta, validate, quantity_of(bound, pairs), "mean_difference")
+    quantity = quantity_of(bound, pairs)
+    return certified_mean(chosen, sample, delta, validate, quantity=quantity, question="mean_difference")
 
 
 MEAN_DIFFERENCE = Question(

@@ -15,6 +15,7 @@ from jaxcert.certificates._arguments import planned_beta, prepare_levels
 from jaxcert.certificates._counting import fields_of_solution
 from jaxcert.certificates._method import FromReturns, Method, Solution
 from jaxcert.numerics._batches import in_front
+from jaxcert.numerics._bets import factor, mean_wealth_down, ratio_of
 from jaxcert.numerics._elementary import exp, log, quotient
 from jaxcert.numerics._rounding import cast_host, complement_down, complement_up, unit_roundoff
 from jaxcert.numerics._summation import sum_error
@@ -45,45 +46,26 @@ def evidence(sample: Sample, thresholds: jax.Array) -> tuple[jax.Array, jax.Arra
 
 def _against(data: Rollouts, threshold: jax.Array) -> jax.Array:
     """E against J < B, [...]."""
-    width = _width(threshold, data.low)
     # One for every bet, threshold and task.
-    sums = data.sum(lambda excess: tuple(_with_size(_log_factor(excess, width, bet)) for bet in BETS), many=True)
+    width = threshold - data.low
+    sums = data.sum(lambda excess: tuple(_log_factor(excess, width, bet) for bet in BETS), many=True)
     u = unit_roundoff(data.x.dtype)
     # The logarithm (3 u), this difference and its terms in proportion to the size; a factor by 6 u.
     relative, each = sum_error(data.x.shape[-1], data.x.dtype) + 8 * u, 8 * u * data.num_rollouts
-    # A factor that the type cannot hold becomes the largest share of its range, which is smaller and so safe.
-    most = float(jnp.finfo(data.x.dtype).max) / len(BETS)
+    # A wealth that the type cannot hold becomes the largest number, which is less and so safe.
+    most = float(jnp.finfo(data.x.dtype).max)
     products = [jnp.minimum(exp(total - (relative * size + each)), most) for total, size in sums]
-    # The exponential (2 u), the sum over the bets and two products with constants.
-    mean = functools.reduce(jnp.add, products) * ((1 - (len(BETS) + 6) * u) / len(BETS))
+    mean = mean_wealth_down(products, error=2)  # of the exponential
     return jnp.where(threshold <= data.low, jnp.inf, mean)
 
 
-def _width(threshold: jax.Array, low: jax.Array) -> jax.Array:
-    """B - a; infinite, so that nothing is gained, where a device may read the difference as 0 or lose its digits."""
-    width = threshold - low
-    return jnp.where(width >= _least(width.dtype), width, jnp.inf)
+def _log_factor(excess: jax.Array, width: jax.Array, bet: float) -> tuple[jax.Array, jax.Array]:
+    """ln(1 - bet + bet (x - a)/(B - a)), of a number that is off by at most 6 u, since bets have few digits; its size.
 
-
-def _log_factor(excess: jax.Array, width: jax.Array, bet: float) -> jax.Array:
-    """ln(1 - bet + bet (x - a)/(B - a)), of a number that is off by at most 6 u; or of a smaller one.
-
-    Two differences and a quotient, 4 u, a product and a sum; bets have few digits.
+    Or of a smaller number.
     """
-    shape, most = excess.shape, float(jnp.finfo(excess.dtype).max)
-    excess = jnp.where(excess >= _least(excess.dtype), jnp.minimum(excess, most), 0)
-    ratio = quotient(excess, jnp.broadcast_to(width, shape))
-    # Finite, so that the sum of several is no infinity; small quotients lose digits on a GPU.
-    ratio = jnp.where(ratio >= 2.0**-90, jnp.minimum(ratio, most / 4), 0)
-    return log((1 - bet) + bet * ratio)
-
-
-def _with_size(terms: jax.Array) -> tuple[jax.Array, jax.Array]:
-    return terms, jnp.abs(terms)
-
-
-def _least(dtype: np.dtype) -> float:
-    return 2.0 ** (-900 if dtype == jnp.float64 else -100)
+    term = log(factor(bet, ratio_of(excess, width)))
+    return term, jnp.abs(term)
 
 
 @jax.jit

@@ -17,11 +17,11 @@ from jaxcert.certificates._averages import check_averages
 from jaxcert.certificates._batch_axes import answer
 from jaxcert.certificates._certificate import quantity_of
 from jaxcert.certificates._headline import LISTED
-from jaxcert.certificates._mean import fields_of_mean
-from jaxcert.certificates._mean_certificate import MeanCertificate
+from jaxcert.certificates._mean_certificate import MeanCertificate, mean_status
 from jaxcert.certificates._question import MEAN_ROWS, Question, same
 from jaxcert.numerics._batches import in_front
-from jaxcert.numerics._elementary import log, quotient
+from jaxcert.numerics._bets import factor, goal_up
+from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._root import safe_root
 from jaxcert.numerics._rounding import next_down, unit_roundoff
 from jaxcert.numerics._summation import count_down, count_up, sum_error, tree_sum
@@ -114,7 +114,9 @@ def _mean(binary: bool, sample: Sample, delta: jax.Array) -> dict[str, jax.Array
     else:
         mean = _of_successes(sample, delta) if binary else _of_all_rollouts(sample, delta)
     # NaN or -inf where input is invalid.
-    return fields_of_mean(jnp.where(jnp.isnan(mean), -jnp.inf, mean), jnp.asarray(sample.low))
+    mean, low = jnp.where(jnp.isnan(mean), -jnp.inf, mean), jnp.asarray(sample.low)
+    one = jnp.ones_like(low)
+    return {"mean": mean, "alpha": one, "cap": one * jnp.inf, "status": mean_status(mean, low)}
 
 
 def _of_all_rollouts(sample: Sample, delta: jax.Array) -> jax.Array:
@@ -165,7 +167,7 @@ def _best_bets(sample: Sample, delta: jax.Array, *, binary: bool) -> jax.Array:
     """The largest mean of which the best bet refutes all smaller ones, for any numbers of rollouts."""
     low, data = jnp.asarray(sample.low), _present(sample, rollouts_of(sample, binary=binary))
     valid = jnp.all(data.valid, axis=-1) & ~jnp.any(data.refuted, axis=-1) & (delta > 0) & (delta < 1)
-    goal = -log(jnp.where((delta > 0) & (delta < 1), delta, 0.5)) * (1 + 4 * unit_roundoff(delta.dtype))
+    goal = goal_up(jnp.where((delta > 0) & (delta < 1), delta, 0.5))
     bets = _bets(data, goal, jnp.asarray(sample.num_tasks, low.dtype))
     average = bets.mean / bets.num_tasks
     usable = valid & (average > 0)
@@ -221,7 +223,7 @@ def _log_product(bets: _Bets, mu: jax.Array, total: jax.Array, each: jax.Array) 
         ratio = excess / unit
         gain = bet * (ratio - 1)
         near = gain >= -0.25
-        whole = jnp.maximum((1 - bet) + bet * ratio, jnp.finfo(mu.dtype).tiny)
+        whole = jnp.maximum(factor(bet, ratio), jnp.finfo(mu.dtype).tiny)
         return jnp.where(near, jnp.log1p(jnp.where(near, gain, 0)), jnp.log(jnp.where(near, 1, whole)))
 
     found = tree_sum(data.sum(term))

@@ -3,8 +3,7 @@
 from jaxcert.monitoring._claims import MonitoredClaim, claim_of, claim_of_record
 from jaxcert.monitoring._monitor import Monitor
 from jaxcert.monitoring._monitor_loop import init, redesign, update
-from jaxcert.monitoring._monitor_rows import Row
-from jaxcert.monitoring._monitor_state import Evidence, MonitorState, evidence
+from jaxcert.monitoring._monitor_state import Evidence, MonitorState, Row, evidence
 from jaxcert.monitoring._task_test import TaskTest
 
 __all__ = [

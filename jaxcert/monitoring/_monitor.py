@@ -10,10 +10,8 @@ from jaxcert._chained import append, end_last, lines_of, warn_of
 from jaxcert._files import check_output, content_of, in_file, lock_of, write_new
 from jaxcert.certificates._figures import confidence
 from jaxcert.monitoring._claims import MonitoredClaim
-from jaxcert.monitoring._monitor_declared import Declared, declare
-from jaxcert.monitoring._monitor_log import Task, first_line, read_declared, read_task, task_line
-from jaxcert.monitoring._monitor_rows import Row, check_tasks, rows_after
-from jaxcert.monitoring._monitor_state import Evidence, MonitorState, evidence
+from jaxcert.monitoring._monitor_declared import Declared, declare, first_line, read_declared, read_task, task_line
+from jaxcert.monitoring._monitor_state import Evidence, MonitorState, Row, Task, check_tasks, evidence, rows_after
 
 
 class Monitor:
@@ -94,17 +92,9 @@ class Monitor:
             ImportError: without filelock (extra ``io``).
             ValueError: as ``init``, or if no file can be written there.
         """
-        declared = declare(
-            claim,
-            support=support,
-            complete=complete,
-            successes=successes,
-            num_rollouts=num_rollouts,
-            alpha=alpha,
-            beta=beta,
-            most_successes=most_successes,
-            certificate_sha256=certificate_sha256,
-        )
+        settings = {"support": support, "complete": complete, "successes": successes, "num_rollouts": num_rollouts}
+        settings |= {"alpha": alpha, "beta": beta, "most_successes": most_successes}
+        declared = declare(claim, certificate_sha256, **settings)
         write_new(check_output(path), f"{first_line(declared)}\n".encode())
         return cls(path)
 

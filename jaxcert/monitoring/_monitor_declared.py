@@ -1,13 +1,18 @@
-"""What is fixed before the first deployed task, and whether who opens the monitor again means the same."""
+"""The log of a monitor: what was declared before the first deployed task, and a line for each of them."""
 
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from jaxcert._chained import line_of, linked
+from jaxcert._files import parsed
 from jaxcert.monitoring._claims import MonitoredClaim
-from jaxcert.monitoring._evidence import BETS, WEIGHTS
+from jaxcert.monitoring._mixture import BETS, WEIGHTS
 from jaxcert.monitoring._monitor_loop import init
-from jaxcert.monitoring._monitor_state import MonitorState
+from jaxcert.monitoring._monitor_state import MonitorState, Task
 from jaxcert.monitoring._task_test import SUCCESSES, UPPER_BOUND
+
+_FORMAT = "jaxcert-monitor-1"
 
 
 class Declared(NamedTuple):
@@ -45,30 +50,17 @@ class Declared(NamedTuple):
         return init(threshold, epsilon, support=support, num_rollouts=self.num_rollouts, complete=True, **settings)
 
 
-def declare(
-    claim: MonitoredClaim,
-    *,
-    support: tuple[float, float] | None,
-    complete: bool,
-    successes: bool,
-    num_rollouts: int,
-    alpha: float,
-    beta: float | None,
-    most_successes: int | None,
-    certificate_sha256: str | None,
-) -> Declared:
-    """The settings of a new monitor, with what they leave open chosen; ValueError for what cannot be monitored."""
-    settings: dict[str, Any] = {"support": support, "successes": successes, "num_rollouts": num_rollouts}
-    settings |= {"alpha": alpha, "beta": beta, "most_successes": most_successes, "complete": complete}
-    test = init(claim.threshold, claim.epsilon, **settings).test
+def declare(claim: MonitoredClaim, certificate_sha256: str | None, **settings: Any) -> Declared:
+    """What a new monitor with these settings of ``init`` declares; ValueError for what cannot be monitored."""
+    test, alpha, beta = init(claim.threshold, claim.epsilon, **settings).test, settings["alpha"], settings["beta"]
     if not claim.delta + alpha < 1:
         raise ValueError(f"alpha is {alpha:g}, and delta {claim.delta:g}; expected less than 1 together")
-    low, high = (0.0, 1.0) if support is None else map(float, support)
+    low, high = map(float, settings["support"] or (0, 1))
     return Declared(
         claim,
         (low, high),
-        successes,
-        num_rollouts,
+        settings["successes"],
+        settings["num_rollouts"],
         float(alpha),
         (float(test.beta) if beta is None else float(beta)) if test.kind == UPPER_BOUND else None,
         int(test.most_successes) if test.kind == SUCCESSES else None,
@@ -97,3 +89,57 @@ def _is_same(value: Any, known: Any) -> bool:
     if isinstance(value, float) and isinstance(known, float):
         return math.isclose(value, known, rel_tol=1e-6)
     return tuple(value) == tuple(known) if isinstance(value, list | tuple) else value == known
+
+
+# --- lines ----------------------------------------------------------------------------------------------------------
+
+
+def first_line(declared: Declared) -> str:
+    """The line with which a log begins."""
+    fields = {**declared._asdict(), "claim": declared.claim._asdict()}
+    return line_of({"number": 0, "format": _FORMAT, **fields}, [])[0]
+
+
+def task_line(task: Task, number: int, chain: str) -> tuple[str, str]:
+    """The line of a task after the entry with this hash, and its own hash."""
+    return line_of({"number": number, "task": task.label, "returns": list(task.returns)}, [chain])
+
+
+def read_declared(line: bytes) -> tuple[Declared, str]:
+    """What the first line says, and its hash."""
+    entry = _entry(line, 0)
+    chain = linked(entry, [], is_chained=True)
+    if entry.get("format") != _FORMAT:
+        raise ValueError(f"its format is {entry.get('format')!r:.40}; expected {_FORMAT!r}")
+    try:
+        fields = {
+            name: entry[name] for name in Declared._fields if name in entry or name not in Declared._field_defaults
+        }
+        claim = MonitoredClaim(**{name: fields["claim"][name] for name in MonitoredClaim._fields})
+        tuples = {name: tuple(fields[name]) for name in ("support", "bets", "weights")}
+        declared = Declared(**{**fields, **tuples, "claim": claim})
+        declared.state()
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"its first entry does not declare a monitor ({error})") from error
+    return declared, chain
+
+
+def read_task(line: bytes, number: int, chain: str) -> tuple[Task, str]:
+    """The task of a line after the entry with this hash, and its own hash."""
+    entry = _entry(line, number)
+    found = linked(entry, [chain], is_chained=True)
+    label, returns = entry.get("task"), entry.get("returns")
+    if not (isinstance(label, str) and isinstance(returns, list) and all(map(_is_number, returns))):
+        raise ValueError("expected a task with its label and its returns")
+    return Task(label, tuple(map(float, returns))), found
+
+
+def _entry(line: bytes, number: int) -> Mapping[str, Any]:
+    entry = parsed(line)
+    if not isinstance(entry, dict) or entry.get("number") != number:
+        raise ValueError(f"expected an object of JSON with the number {number}, as lines are neither lost nor repeated")
+    return entry
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

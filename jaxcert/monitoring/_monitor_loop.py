@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import is_concrete, require_real
-from jaxcert.monitoring._evidence import BETS, WEIGHTS, goal_up, prepare_bets
+from jaxcert.monitoring._mixture import BETS, WEIGHTS, prepare_bets
 from jaxcert.monitoring._monitor_state import MonitorState, advance
-from jaxcert.monitoring._task_test import SUCCESSES, TaskTest, as_returns, prepare_test, score_down
+from jaxcert.monitoring._task_test import SUCCESSES, as_returns, check_returns, prepare_test, score_down
+from jaxcert.numerics._bets import goal_up
 from jaxcert.numerics._rounding import compute_dtype
-from jaxcert.returns._checks import possible
 from jaxcert.returns._prepared import Support, probability
 
 
@@ -168,17 +168,6 @@ def redesign(
         test.threshold, test.epsilon, support, successes=successes, num_rollouts=num_rollouts, **settings
     )
     return dataclasses.replace(state, test=new, valid=state.valid & new.valid)
-
-
-def check_returns(test: TaskTest, returns: np.ndarray, tasks: Sequence[str] | None = None) -> None:
-    """Raise ValueError for the first impossible return, [..., m]; of several tasks it names the task."""
-    low, high, binary = float(test.low), float(test.high), test.kind == SUCCESSES
-    bad = np.argwhere(~possible(returns, low, high, binary))
-    if bad.size:
-        *task, place = bad[0]
-        whose = f"task {tasks[task[0]]}: " if tasks is not None else ""
-        expected = "0 or 1" if binary else f"a number in the support ({low:g}, {high:g})"
-        raise ValueError(f"{whose}returns[{place}] is {returns[*task, place]:.9g}; expected {expected}")
 
 
 def _check_complete(complete: bool) -> None:

@@ -1,13 +1,18 @@
-"""The state of a monitor: what tasks have said of a claim so far, one more of them, and the evidence."""
+"""The state of a monitor: what tasks have said of a claim so far, one or several more of them, and the evidence."""
 
 import dataclasses
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from jaxcert.monitoring._evidence import mixture_down, one_more_down, plus_down, steps_down
-from jaxcert.monitoring._task_test import TaskTest
+from jaxcert.monitoring._task_test import TaskTest, as_returns, check_returns, score_down
+from jaxcert.numerics._bets import log_factors_down, mixture_down, one_more_down, plus_down
+
+# One compiled program for whatever number of tasks arrives at a time.
+_BLOCK = 256
 
 
 @jax.tree_util.register_dataclass
@@ -74,7 +79,7 @@ class Evidence(NamedTuple):
 def advance(state: MonitorState, score: jax.Array, fine: jax.Array) -> MonitorState:
     """One more task with this score, if all of its returns are possible."""
     valid = state.valid & fine
-    steps = steps_down(state.bets, score)
+    steps = log_factors_down(state.bets, score)
     products = plus_down(state.products, steps)
     sums = plus_down(one_more_down(state.sums), steps)
     now, change = mixture_down(plus_down(products, state.log_weights)), mixture_down(plus_down(sums, state.log_weights))
@@ -123,3 +128,74 @@ def _evidence(state: MonitorState) -> Evidence:
     )
     counts = state.alarm_at, state.change_at, state.num_tasks, state.num_against
     return Evidence(now, change, state.alarm_at > 0, state.change_at > 0, *counts, state.valid)
+
+
+# --- tasks of a file, in blocks -------------------------------------------------------------------------------------
+
+
+class Task(NamedTuple):
+    """A deployed task: its label and its returns."""
+
+    label: str
+    returns: tuple[float, ...]
+
+
+class Row(NamedTuple):
+    """What was known after one task.
+
+    Attributes:
+        number: of the task, from 1.
+        label: of the task.
+        returns: of its rollouts.
+        is_against: whether it spoke against the claim: was flagged, or had a score above 1.
+        log_evidence: ln of the evidence, at most.
+        log_change: ln of the sum over starting times, at most.
+    """
+
+    number: int
+    label: str
+    returns: tuple[float, ...]
+    is_against: bool
+    log_evidence: float
+    log_change: float
+
+
+def check_tasks(test: TaskTest, tasks: Sequence[Task]) -> None:
+    """Raise ValueError for the first task without a label, with another number of rollouts, or an impossible return."""
+    for task in tasks:
+        if not isinstance(task.label, str) or not task.label:
+            raise ValueError(f"the label of a task is {task.label!r}; expected a text")
+        if len(task.returns) != test.num_rollouts:
+            raise ValueError(
+                f"task {task.label} has {len(task.returns)} rollouts; expected {test.num_rollouts}, as declared"
+            )
+    if tasks:
+        check_returns(test, np.asarray([task.returns for task in tasks]), [task.label for task in tasks])
+
+
+def rows_after(state: MonitorState, tasks: Sequence[Task], start: int) -> tuple[MonitorState, list[Row]]:
+    """The state after tasks that are possible, and their rows, which follow ``start`` others."""
+    rows: list[Row] = []
+    for first in range(0, len(tasks), _BLOCK):
+        some = tasks[first : first + _BLOCK]
+        values = np.full((_BLOCK, state.test.num_rollouts), float(state.test.high))
+        values[: len(some)] = [task.returns for task in some]
+        state, told = _advance(state, as_returns(state.test, values), np.arange(_BLOCK) < len(some))
+        columns = [np.asarray(each)[: len(some)].tolist() for each in told]
+        number = start + first + 1
+        rows += [Row(number + i, *task, *each) for i, (task, *each) in enumerate(zip(some, *columns, strict=True))]
+    return state, rows
+
+
+@jax.jit
+def _advance(state: MonitorState, returns: jax.Array, where: Any) -> tuple[MonitorState, tuple[jax.Array, ...]]:
+    """The state after those tasks [s, m] that are there, and what was known after each."""
+    scores, fine = jax.vmap(lambda one: score_down(state.test, one))(returns)
+
+    def step(state: MonitorState, task: Any) -> tuple[MonitorState, tuple[jax.Array, ...]]:
+        score, fine, there = task
+        after = jax.tree.map(lambda new, old: jnp.where(there, new, old), advance(state, score, fine), state)
+        told = evidence(after)
+        return after, (score > 1, told.log_evidence, told.log_change)
+
+    return jax.lax.scan(step, state, (scores, fine, jnp.asarray(where)))

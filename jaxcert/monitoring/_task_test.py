@@ -1,6 +1,7 @@
 """What one task says of the claim: a score, nonnegative and of mean at most 1 as long as the claim holds."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -112,6 +113,17 @@ def as_returns(test: TaskTest, returns: Any) -> jax.Array:
 
 def _in_support(test: TaskTest, returns: jax.Array) -> jax.Array:
     return at_least(returns, test.low) & (returns <= test.high) & jnp.isfinite(returns)
+
+
+def check_returns(test: TaskTest, returns: np.ndarray, tasks: Sequence[str] | None = None) -> None:
+    """Raise ValueError for the first impossible return, [..., m]; of several tasks it names the task."""
+    low, high, binary = float(test.low), float(test.high), test.kind == SUCCESSES
+    bad = np.argwhere(~possible(returns, low, high, binary))
+    if bad.size:
+        *task, place = bad[0]
+        whose = f"task {tasks[task[0]]}: " if tasks is not None else ""
+        expected = "0 or 1" if binary else f"a number in the support ({low:g}, {high:g})"
+        raise ValueError(f"{whose}returns[{place}] is {returns[*task, place]:.9g}; expected {expected}")
 
 
 # --- the largest probability of a flag, or mean of a loss, under the claim -----------------------------------------

@@ -194,7 +194,9 @@ def _with_prospects(found: Advice, certificate: Certificate, law: Law, m: int) -
     share, limit = law.share(found.threshold), float(each.limit()[0])
     tasks = int(each.tasks(wanted)[0])
     enough = [more for more, safety in zip(trials, of_many, strict=True) if safety >= wanted]
-    said = f"as estimated from these returns, a share of {floor_to(share + _SUMMED, 2)} of such tasks reach {_at(found)}"
+    said = (
+        f"as estimated from these returns, a share of {floor_to(share + _SUMMED, 2)} of such tasks reach {_at(found)}"
+    )
     if share <= wanted:
         said += f", and {wish_of(found.safety)} is out of reach with any number of tasks and rollouts"
     else:

@@ -5,6 +5,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxcert.numerics._bets import factor
 from jaxcert.sequential._wealth import SequentialState
 
 # Nobody makes more rollouts of a task one by one.
@@ -43,6 +44,6 @@ def _wealth_after(host: Any, number: np.ndarray) -> np.ndarray:
     low, bets = float(host.low), host.bets.astype(np.float64)
     width = np.maximum(host.thresholds.astype(np.float64) - low, np.finfo(np.float64).tiny)
     with np.errstate(over="ignore", invalid="ignore"):
-        factors = 1 - bets + bets * ((float(host.high) - low) / width)[:, None]
+        factors = factor(bets, ((float(host.high) - low) / width)[:, None])
         grown = host.wealth.astype(np.float64) * factors ** number[..., None]
     return np.where(host.wealth > 0, grown, 0.0).mean(axis=-1)

@@ -1,7 +1,6 @@
 """Wealth against and for each task, rollout by rollout, and what it certifies."""
 
 import dataclasses
-import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -14,7 +13,7 @@ from jaxcert.certificates._certificate import PROBABILITY_OF_SUCCESS, Certificat
 from jaxcert.certificates._counting import fields_of_bounds
 from jaxcert.certificates._method import table_of
 from jaxcert.certificates._soft import SOFT, fields_of_evidence
-from jaxcert.numerics._elementary import quotient
+from jaxcert.numerics._bets import factor, mean_wealth_down, ratio_of
 from jaxcert.numerics._rounding import at_least, unit_roundoff
 from jaxcert.returns._sample import placed
 from jaxcert.sequential._rule import Settings
@@ -68,10 +67,7 @@ class SequentialState(NamedTuple):
     @property
     def mean_wealth(self) -> jax.Array:
         """At most the exact mean over the bets, which all have the same weight, float[..., n, t]."""
-        num_bets = self.wealth.shape[-1]
-        share = (1 - (num_bets + 3) * unit_roundoff(self.wealth.dtype)) / num_bets
-        # Added one by one: XLA makes one loop of that and of what comes before and after, but not of a reduction.
-        return functools.reduce(jnp.add, [self.wealth[..., i] * share for i in range(num_bets)])
+        return mean_wealth_down([self.wealth[..., i] for i in range(self.wealth.shape[-1])])
 
 
 @jax.jit
@@ -102,8 +98,7 @@ def advance(state: SequentialState, x: jax.Array, where: jax.Array) -> Sequentia
     possible = possible & (~state.is_binary | (x == 0) | (x == 1))
     valid = state.valid & (possible | ~where)
     active = state.is_open & where[..., None]
-    excess = _excess_down(state, jnp.where(possible, x, state.low))
-    grown = state.wealth * _factors_down(state, excess)
+    grown = state.wealth * _factors_down(state, jnp.where(possible, x, state.low) - state.low)
     # A wealth that the type cannot hold stays at the largest number, which is less and so safe.
     wealth = jnp.where(active[..., None], jnp.minimum(grown, jnp.finfo(x.dtype).max), state.wealth)
     state = state._replace(
@@ -124,36 +119,13 @@ def _decide(state: SequentialState, active: jax.Array) -> SequentialState:
     return state._replace(passed=passed, is_open=state.is_open & ~passed & (goes_on | ~active) & state.valid[..., None])
 
 
-# --- one factor ---------------------------------------------------------------------------------------------------
-
-
-def _least(dtype: jnp.dtype) -> float:
-    """Below, a device may read a difference as 0, and a quotient on a GPU loses digits."""
-    return 2.0 ** (-900 if dtype == jnp.float64 else -100)
-
-
-def _excess_down(state: SequentialState, x: jax.Array) -> jax.Array:
-    """At most x - a up to one rounding, [..., n]."""
-    # One that overflows would be too large; in the width of ``_ratios`` it makes the ratio 0.
-    excess = jnp.minimum(x - state.low, jnp.finfo(x.dtype).max)
-    return jnp.where(excess >= _least(x.dtype), excess, 0)
-
-
-def _ratios(state: SequentialState, excess: jax.Array) -> jax.Array:
-    """(x - a)/(B - a), [..., n, t]; finite, since 0 times infinity would be no number."""
-    dtype, shape = excess.dtype, (*excess.shape, state.thresholds.size)
-    width = state.thresholds - state.low
-    width = jnp.where(width >= _least(dtype), width, jnp.inf)
-    ratio = quotient(jnp.broadcast_to(excess[..., None], shape), jnp.broadcast_to(width, shape))
-    return jnp.where(ratio >= 2.0**-90, jnp.minimum(ratio, float(jnp.finfo(dtype).max) / 4), 0)
-
-
 def _factors_down(state: SequentialState, excess: jax.Array) -> jax.Array:
     """At most 1 - lambda + lambda (x - a)/(B - a), [..., n, t, bets], with room for the rounding of its product."""
-    bet = jnp.broadcast_to(state.bets, state.wealth.shape)
+    ratio = ratio_of(excess[..., None], state.thresholds - state.low)
     # Two differences and a quotient: 4 u; 1 - lambda, two products and a sum: 4 u; this product and the wealth's: 2 u.
-    slack = 1 - 11 * unit_roundoff(excess.dtype)
-    return ((1 - bet) + bet * _ratios(state, excess)[..., None]) * slack
+    return factor(jnp.broadcast_to(state.bets, state.wealth.shape), ratio[..., None]) * (
+        1 - 11 * unit_roundoff(excess.dtype)
+    )
 
 
 @jax.tree_util.register_dataclass

@@ -129,7 +129,7 @@ def test_a_width_that_a_device_reads_as_0_passes_nobody(precision, unit):
 
 def test_a_small_width_with_the_quotient_of_a_gpu(monkeypatch):
     """It is computed from products of halves, which underflow for the smallest numbers."""
-    monkeypatch.setattr("jaxcert.sequential._wealth.quotient", _elementary._corrected_quotient)
+    monkeypatch.setattr("jaxcert.numerics._bets.quotient", _elementary._corrected_quotient)
     rng = np.random.default_rng(0)
     for exponent in (-120, -112, -104, -99, -90, -60, 0):
         width = np.float32(2.0**exponent * rng.uniform(1, 2))
