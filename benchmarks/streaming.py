@@ -20,7 +20,7 @@ _READ = """
 import sys, time
 if __name__ == "__main__":
     import jaxcert
-    from jaxcert.report import read_summary
+    from jaxcert.tables import read_summary
     folder, processes, bins = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     begin = time.perf_counter()
     data = read_summary(folder, support=(0, 1), num_bins=bins or None, processes=processes)

@@ -24,15 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import jaxcert
-from jaxcert.report import (
-    certificate_record,
-    check_exactly,
-    document_digest,
-    document_text,
-    read_returns,
-    write_certificates,
-)
+from jaxcert.report import certificate_record, check_exactly, document_digest, document_text, write_certificates
 from jaxcert.report._recompute import precision
+from jaxcert.tables import read_returns
 
 SHAPES = (30, 6), (30, 20), (80, 12)  # few, since each is compiled
 

@@ -46,20 +46,10 @@ from jaxcert.certificates import (
     shifted_epsilon,
     task_weights,
 )
-from jaxcert.returns import (
-    Paired,
-    Returns,
-    Weighted,
-    align_tasks,
-    from_frame,
-    from_lists,
-    from_xarray,
-    paired,
-    sample_returns,
-    weighted,
-)
+from jaxcert.returns import Paired, Weighted, paired, sample_returns, weighted
 from jaxcert.rollouts import AdaptiveCertificate, PolicyCertificate, certify_adaptive, certify_policy
 from jaxcert.sequential import certify_sequential
+from jaxcert.tables import Returns, align_tasks, from_frame, from_lists, from_xarray, read_returns
 
 if TYPE_CHECKING:
     from jaxcert import baselines as baselines
@@ -124,6 +114,7 @@ __all__ = [
     "from_xarray",
     "numerics",
     "paired",
+    "read_returns",
     "sample_returns",
     "scenario_epsilon",
     "shifted_epsilon",

@@ -11,10 +11,9 @@ from jaxcert.planning import Advice, advise
 from jaxcert.planning._advice import misses
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import column_texts
-from jaxcert.report import ReturnsFile
 from jaxcert.report.html._report_sample import Sample, sample_of
 from jaxcert.report.html._report_trials import too_few_trials
-from jaxcert.returns import align_tasks
+from jaxcert.tables import ReturnsFile, align_tasks
 
 # To read, not to compute with: each may take a second.
 _MOST_ADVICE = 5

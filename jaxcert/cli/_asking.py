@@ -11,8 +11,8 @@ from jaxcert.cli._question_options import not_taken
 from jaxcert.cli._typed import refuse_both, typed_with
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._asked import usual_questions
-from jaxcert.report import ReturnsFile
 from jaxcert.returns._prepared import is_successes
+from jaxcert.tables import ReturnsFile
 
 Listed = Annotated[
     bool | None,

@@ -19,9 +19,9 @@ from jaxcert.diagnostics import Finding, diagnose
 from jaxcert.diagnostics._declarations import WEAKER_BOUND
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._asked import checked_options, usual_questions
-from jaxcert.report import ReturnsFile
 from jaxcert.report._recompute import ask
 from jaxcert.report._witnesses import check_witnessed
+from jaxcert.tables import ReturnsFile
 
 ASKED = askable(num_inputs=1)
 

@@ -12,15 +12,15 @@ from jaxcert.cli._certified import ASKED
 from jaxcert.cli._certify_outputs import Outputs
 from jaxcert.cli._certify_run import Source, Wish, certify_returns
 from jaxcert.cli._options import (
-    EpisodeColumn,
     Quiet,
     Report,
     Size,
     Strict,
-    TaskColumn,
+    TaskRole,
     TasksInReport,
     Title,
-    ValueColumn,
+    TrialRole,
+    ValueRole,
     Witness,
     check_size,
     level,
@@ -97,9 +97,9 @@ def certify_file(
         float | None,
         typer.Option(metavar="S", help="Safety wanted at the thresholds: where it is missed, say why."),
     ] = None,
-    task_column: TaskColumn = None,
-    episode_column: EpisodeColumn = None,
-    value_column: ValueColumn = None,
+    task: TaskRole = None,
+    trial: TrialRole = None,
+    value: ValueRole = None,
     unfinished: Unfinished = None,
     num_bins: NumBins = None,
     across: Across = None,
@@ -132,7 +132,7 @@ def certify_file(
     check_size(plot_size)
     settings = {"thresholds": threshold, "safeties": safety, "support": support, "delta": delta, "beta": beta}
     settings |= {"bound": bound, "method": method, "question": question, "options": options}
-    columns, folder = (task_column, episode_column, value_column), FolderOptions(num_bins, across, processes)
+    columns, folder = (task, trial, value), FolderOptions(num_bins, across, processes)
     source = Source(file, folder, columns, unfinished, strict)
     wish = Wish(settings, listed, {"mean": mean, "each-task": each_task}, wanted, require)
     outputs = Outputs(json, plot, report, title, plot_size, force, witness, tasks_in_report)

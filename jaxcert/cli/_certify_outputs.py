@@ -22,13 +22,11 @@ from jaxcert.planning import Advice
 from jaxcert.questions import QUESTIONS, question_of
 from jaxcert.report import (
     Protocol,
-    ReturnsFile,
     certificate_document,
     certificate_record,
     check_figure_path,
     document_text,
     plot_certificates,
-    read_returns,
     step_curve,
     write_certificates,
     write_report,
@@ -37,6 +35,7 @@ from jaxcert.report._curve import thinned
 from jaxcert.report._recompute import ask
 from jaxcert.report.html._report_tables import shown_facts
 from jaxcert.report.plots._axes import drawing
+from jaxcert.tables import ReturnsFile, read_returns
 
 # Points of a curve: more take a record of megabytes, and no eye tells them apart.
 MOST_POINTS = 1000

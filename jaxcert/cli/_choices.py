@@ -12,10 +12,10 @@ from jaxcert.cli._reading import column_option
 from jaxcert.cli._settled import has_zeros_and_ones, of_successes
 from jaxcert.cli._tables import as_given
 from jaxcert.questions import QUESTIONS
-from jaxcert.report import ReturnsFile
 from jaxcert.report._leaderboard import board_of
 from jaxcert.returns._prepared import is_successes
-from jaxcert.returns._rows import how_many
+from jaxcert.tables import ReturnsFile
+from jaxcert.tables._returns import how_many
 
 # Usual ones; X, LOW and HIGH stand for numbers that only the user knows, and that are not read off the returns.
 _ZEROS_AND_ONES = (

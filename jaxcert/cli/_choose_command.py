@@ -10,11 +10,10 @@ import typer
 
 from jaxcert.cli import _console
 from jaxcert.cli._choices import Choice, choices, elsewhere, facts
-from jaxcert.cli._options import EpisodeColumn, TaskColumn, ValueColumn, columns_of
+from jaxcert.cli._options import TaskRole, TrialRole, ValueRole, columns_of
 from jaxcert.cli._parquet_folder import refuse_parquet_folder
 from jaxcert.cli._reading import Unfinished, read_file
-from jaxcert.report import ReturnsFile
-from jaxcert.returns import align_tasks
+from jaxcert.tables import ReturnsFile, align_tasks
 
 _NEW = "If the tasks were drawn at random from those that new ones come from:"
 _LISTED = "If the tasks are a fixed list, all of which was run, and that list alone counts:"
@@ -37,12 +36,12 @@ def choose(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write it to stdout as JSON, for machines.")] = False,
     unfinished: Unfinished = None,
-    task_column: TaskColumn = None,
-    episode_column: EpisodeColumn = None,
-    value_column: ValueColumn = None,
+    task: TaskRole = None,
+    trial: TrialRole = None,
+    value: ValueRole = None,
 ) -> None:
     """Say what FILE holds and what can be asked of it, each with its command; with OTHER, of all policies together."""
-    columns = {"task": task_column, "episode": episode_column, "value": value_column}
+    columns = {"task": task, "trial": trial, "value": value}
     paths = [file, *(others or [])]
     if unfinished is not None and len(paths) > 1:
         raise ValueError("--unfinished is given; of several policies, it counts for A alone: jaxcert compare --help")

@@ -15,14 +15,14 @@ from jaxcert.cli._compared import (
 )
 from jaxcert.cli._compared_several import BoardOutputs, print_leaderboard, refuse_for_a_board
 from jaxcert.cli._options import (
-    EpisodeColumn,
     Quiet,
     Report,
     Strict,
-    TaskColumn,
+    TaskRole,
     TasksInReport,
     Title,
-    ValueColumn,
+    TrialRole,
+    ValueRole,
     columns_of,
     level,
     several,
@@ -85,9 +85,9 @@ def compare_files(
     beta: Annotated[Any, typer.Option(metavar="P", parser=level, help="As in `jaxcert certify`.")] = None,
     bound: Annotated[str | None, typer.Option(help=f"One of {', '.join(BOUNDS)}, as far as it is for pairs.")] = None,
     method: Annotated[str | None, typer.Option(help="binomial, scenario or soft.")] = None,
-    task_column: TaskColumn = None,
-    episode_column: EpisodeColumn = None,
-    value_column: ValueColumn = None,
+    task: TaskRole = None,
+    trial: TrialRole = None,
+    value: ValueRole = None,
     unfinished: Unfinished = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a certificate file there.")] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw certified safety by margin there.")] = None,
@@ -111,7 +111,7 @@ def compare_files(
     """
     files, stated = (file_a, file_b, *(others or [])), {"support": support, "delta": delta, "beta": beta}
     stated |= {"bound": bound, "method": method}
-    reading = {**columns_of(task_column, episode_column, value_column), "strict": strict}
+    reading = {**columns_of(task, trial, value), "strict": strict}
     if others:
         of_two = {"question": question, "safety": safety, "each_task": each_task, "unfinished": unfinished}
         refuse_for_a_board(len(files), **of_two, plot=plot, require=require, **options)

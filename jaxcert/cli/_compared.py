@@ -31,20 +31,14 @@ from jaxcert.cli._settled import (
 )
 from jaxcert.cli._typed import typed_with
 from jaxcert.planning import Advice
-from jaxcert.report import (
-    ReturnsFile,
-    certificate_record,
-    check_figure_path,
-    plot_certificates,
-    write_certificates,
-    write_report,
-)
+from jaxcert.report import certificate_record, check_figure_path, plot_certificates, write_certificates, write_report
 from jaxcert.report._recompute import ask
 from jaxcert.report.html._report_tables import shown_facts
 from jaxcert.report.plots._axes import drawing
-from jaxcert.returns._columns import Columns
 from jaxcert.returns._prepared import is_successes
-from jaxcert.returns._rows import how_many
+from jaxcert.tables import ReturnsFile
+from jaxcert.tables._columns import Columns
+from jaxcert.tables._returns import how_many
 
 _WITH_SUPPORT = (
     "the option, the smallest and the largest possible return of both policies "

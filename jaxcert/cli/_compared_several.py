@@ -26,14 +26,14 @@ from jaxcert.cli._settled import (
     missing_examples,
     no_plot,
 )
-from jaxcert.report import ReturnsFile, document_text
+from jaxcert.report import document_text
 from jaxcert.report._leaderboard import Board, Leaderboard, leaderboard_document, names_of, order_of
 from jaxcert.report._recompute import ask
 from jaxcert.report.html import write_leaderboard
 from jaxcert.report.html._report_tables import shown_facts
-from jaxcert.returns import align_tasks
-from jaxcert.returns._columns import Columns
-from jaxcert.returns._rows import how_many
+from jaxcert.tables import ReturnsFile, align_tasks
+from jaxcert.tables._columns import Columns
+from jaxcert.tables._returns import how_many
 
 _WITH_SUPPORT = (
     "the option, the smallest and the largest possible return of every policy (returns of bool, and columns such as "

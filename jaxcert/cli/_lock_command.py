@@ -45,10 +45,10 @@ def lock_protocol(
     environment: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the environment.")] = None,
     policy: Annotated[Path | None, typer.Option(metavar="FILE", help="Policy file, of which the hash is kept.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, metavar="S", help="Seed of `jaxcert rollout`.")] = None,
-    task_column: Annotated[
+    task: Annotated[
         str | None, typer.Option(metavar="NAME", help="Column of the tasks, in a table of returns.")
     ] = None,
-    value_column: Annotated[
+    value: Annotated[
         str | None, typer.Option(metavar="NAME", help="Column of the returns, in a table of returns.")
     ] = None,
     stochastic: Annotated[
@@ -80,8 +80,8 @@ def lock_protocol(
         environment=environment,
         policy_sha256=None if policy is None else hashlib.sha256(content_of(policy, "a policy")).hexdigest(),
         seed=seed,
-        task_column=task_column,
-        value_column=value_column,
+        task=task,
+        value=value,
         deterministic=None if stochastic is None else not stochastic,
     )
     write_locked(out, protocol)

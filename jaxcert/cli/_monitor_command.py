@@ -15,7 +15,7 @@ import typer
 from jaxcert._files import content_of, in_file
 from jaxcert.cli import _console
 from jaxcert.cli._monitor_input import Task, tasks_from
-from jaxcert.cli._options import TaskColumn, ValueColumn, columns_of, write_plot
+from jaxcert.cli._options import TaskRole, ValueRole, columns_of, write_plot
 from jaxcert.cli._settled import Force, check_distinct, check_new
 from jaxcert.monitoring import Monitor, MonitoredClaim, Row, claim_of_record
 from jaxcert.monitoring._claims import has_successes
@@ -61,8 +61,8 @@ def monitor(
         bool, typer.Option("--rows", help="Print a row for each task once it is on the disk; the sentence on stderr.")
     ] = False,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the evidence there.")] = None,
-    task_column: TaskColumn = None,
-    value_column: ValueColumn = None,
+    task: TaskRole = None,
+    value: ValueRole = None,
     force: Force = False,
 ) -> None:
     """Add episodes from standard input to a monitor, and say whether the certificate still holds.
@@ -79,7 +79,7 @@ def monitor(
         given = {"threshold": threshold, "epsilon": epsilon, "alpha": alpha, "num_rollouts": rollouts}
         given |= {"support": support, "successes": successes or None, "beta": beta}
         watching = _opened(state, certificate, given, complete=complete)
-    columns = {**columns_of(task_column, None, value_column), "episode": None}
+    columns = {**columns_of(task, None, value), "trial": None}
     try:
         _feed(watching, columns, rows=rows)
     except ValueError:

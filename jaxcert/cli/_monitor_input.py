@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from jaxcert._files import parsed
-from jaxcert.returns._columns import Columns, number_of, spelled, words_like
+from jaxcert.tables._columns import Columns, number_of, spelled, words_like
 
 _LARGEST = 1 << 16
 _EXAMPLE = '{"task": "a", "return": 1}'

@@ -10,7 +10,7 @@ import typer
 from jaxcert._extras import import_extra
 from jaxcert.certificates._arguments import AUTO
 from jaxcert.report import save_figure
-from jaxcert.returns._columns import Columns
+from jaxcert.tables._columns import Columns
 
 _SEVERAL = "repeatable; also 1,2,5 and 1:9:2"
 # A range beyond this is a slip of the pen, not a wish.
@@ -71,29 +71,29 @@ Strict = Annotated[
         "without any row cannot be noticed), and in `certify` data that look like a mistake.",
     ),
 ]
-TaskColumn = Annotated[
+TaskRole = Annotated[
     str | None,
     typer.Option(
-        "--task-column",
+        "--task",
         "--task-from-path",
         metavar="NAME",
         help="Column of the tasks, in a table; by default task_id or task. For a folder with a file per task, the "
         "pattern of their paths, with {task} where the task's label stands, such as '{task}/monitor.csv'.",
     ),
 ]
-EpisodeColumn = Annotated[
+TrialRole = Annotated[
     str | None,
     typer.Option(
-        "--episode-column",
+        "--trial",
         metavar="NAME",
         help="Column of the episodes, in a table; by default episode_id, or episode, trial, rollout or attempt; '' if "
         "it has none.",
     ),
 ]
-ValueColumn = Annotated[
+ValueRole = Annotated[
     str | None,
     typer.Option(
-        "--value-column",
+        "--value",
         metavar="NAME",
         help="Column of the returns, in a table; by default total_return, or return, score, success or passed. In "
         "another tool's file, the name of the score.",
@@ -108,11 +108,11 @@ CHECKPOINT = (
 )
 
 
-def columns_of(task: str | None, episode: str | None, value: str | None) -> dict[str, Any]:
+def columns_of(task: str | None, trial: str | None, value: str | None) -> dict[str, Any]:
     """The columns by the names of `read_returns`, with its own where none is given."""
-    given = {"task": task, "episode": episode, "value": value}
+    given = {"task": task, "trial": trial, "value": value}
     found = Columns()._asdict() | {name: column for name, column in given.items() if column is not None}
-    return {**found, "episode": found["episode"] or None}
+    return {**found, "trial": found["trial"] or None}
 
 
 def level(text: str) -> float | str:

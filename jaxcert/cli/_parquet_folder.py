@@ -10,10 +10,10 @@ import typer
 
 from jaxcert.cli._options import columns_of
 from jaxcert.cli._reading import column_option, read_file
-from jaxcert.report import ReturnsFile, read_summary
-from jaxcert.report.folders._parts import holds_parquet
-from jaxcert.report.folders._read_summary import type_in_folder
-from jaxcert.report.formats import PLACE
+from jaxcert.tables import ReturnsFile, read_summary
+from jaxcert.tables.folders._parts import holds_parquet
+from jaxcert.tables.folders._read_summary import type_in_folder
+from jaxcert.tables.formats import PLACE
 
 NumBins = Annotated[
     int | None,

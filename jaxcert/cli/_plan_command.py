@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from jaxcert.cli._options import EpisodeColumn, Quiet, TaskColumn, ValueColumn, columns_of, several
+from jaxcert.cli._options import Quiet, TaskRole, TrialRole, ValueRole, columns_of, several
 from jaxcert.cli._plan_choice import plan_asked
 from jaxcert.cli._planned import OF_SUCCESSES, PlanOutputs
 from jaxcert.cli._reading import Unfinished
@@ -68,9 +68,9 @@ def plan_file(
         float | None, typer.Option(metavar="P", help="Failure probability of a lower bound, for the table.")
     ] = None,
     max_violations: Annotated[int, typer.Option(min=0, metavar="K", help="Columns of the table.")] = 3,
-    task_column: TaskColumn = None,
-    episode_column: EpisodeColumn = None,
-    value_column: ValueColumn = None,
+    task: TaskRole = None,
+    trial: TrialRole = None,
+    value: ValueRole = None,
     unfinished: Unfinished = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result there.")] = None,
     plot: Annotated[
@@ -84,7 +84,7 @@ def plan_file(
     quiet: Quiet = False,
 ) -> None:
     """Plan an experiment: a table of the tasks that safeties need or, from PILOT, the best designs."""
-    reading = {**columns_of(task_column, episode_column, value_column), "unfinished": unfinished}
+    reading = {**columns_of(task, trial, value), "unfinished": unfinished}
     given = {"delta": delta, "support": support, "threshold": threshold, "safety": safety, "budget": budget}
     given |= {"cost_per_task": cost_per_task, "cost_per_rollout": cost_per_rollout, "power": power, "seed": seed}
     given |= {"max_rollouts": max_rollouts, "design": design, "assume": assume, "against": against, "suite": suite}

@@ -28,7 +28,8 @@ from jaxcert.planning import (
 )
 from jaxcert.planning._design import DESIGNS
 from jaxcert.planning._pilot import support_of
-from jaxcert.report import ReturnsFile, check_figure_path, plot_plan
+from jaxcert.report import check_figure_path, plot_plan
+from jaxcert.tables import ReturnsFile
 
 OF_SUCCESSES = [name for name, kind in DESIGNS.items() if kind.counts_successes]
 _SAFETIES = [0.8, 0.9, 0.95, 0.99]

@@ -9,9 +9,9 @@ import numpy as np
 import typer
 
 from jaxcert.cli._typed import typed_with
-from jaxcert.report import ReturnsFile, read_returns
-from jaxcert.report.formats import PLACE
-from jaxcert.returns._columns import NotNamedError
+from jaxcert.tables import ReturnsFile, read_returns
+from jaxcert.tables._columns import NotNamedError
+from jaxcert.tables.formats import PLACE
 
 Unfinished = Annotated[
     float | None,
@@ -39,7 +39,7 @@ def read_file(path: Path, *, strict: bool = False, unfinished: float | None = No
         if unread and len(expected) == 1:
             raise ValueError(
                 f"{error}; {', '.join(map(repr, unread))} would not be read: name what numbers the trials of a task by "
-                "--episode-column, and make a file of each policy and of each group of tasks if a column tells them "
+                "--trial, and make a file of each policy and of each group of tasks if a column tells them "
                 f"apart; otherwise: {typed_with(added)}"
             ) from error
         is_known = all(expected.get(name, name) for name in ("task", "value"))
@@ -62,7 +62,7 @@ def _has_single_rollouts(path: Path, options: dict[str, Any]) -> bool:
 
 def _may_leave_out(path: Path, options: dict[str, Any], expected: dict[str, str | None]) -> bool:
     """Whether returns may have been guessed to be what tells the rollouts of a task apart."""
-    return bool(expected.get("episode")) and _holds_returns(path, options)
+    return bool(expected.get("trial")) and _holds_returns(path, options)
 
 
 def _can_be_read(path: Path, **options: Any) -> bool:
@@ -84,7 +84,7 @@ def _holds_returns(path: Path, wanted: dict[str, Any]) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            found = read_returns(path, **{**wanted, "value": wanted["episode"], "episode": None})
+            found = read_returns(path, **{**wanted, "value": wanted["trial"], "trial": None})
     except ValueError:  # labels
         return False
     counted = found.returns if found.where is None else found.returns[found.where]
@@ -113,7 +113,7 @@ def read_two(files: Sequence[Path], **options: Any) -> list[ReturnsFile]:
 
 def column_option(name: str, value: str | None) -> str:
     """The option that names a column, or the place of the task in the paths of a folder."""
-    return "--task-from-path" if PLACE in (value or "") else f"--{name}-column"
+    return "--task-from-path" if PLACE in (value or "") else f"--{name}"
 
 
 def told(*files: ReturnsFile) -> list[str]:

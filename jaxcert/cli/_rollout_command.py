@@ -37,12 +37,13 @@ from jaxcert.cli._unfinished import (
     unfinished_file,
 )
 from jaxcert.planning import check
-from jaxcert.report import Protocol, check_returns_path, write_returns
-from jaxcert.returns._columns import Columns
-from jaxcert.returns._rows import how_many
+from jaxcert.report import Protocol
 from jaxcert.rollouts import collect
 from jaxcert.rollouts._policy import key_apart
 from jaxcert.rollouts._resumption import task_columns
+from jaxcert.tables import check_returns_path, write_returns
+from jaxcert.tables._columns import Columns
+from jaxcert.tables._returns import how_many
 
 # Episodes per part: enough to keep the machine busy, few enough to lose.
 _EPISODES = 1000
@@ -189,7 +190,7 @@ def _check_certifiable(path: Path | None, locked: Protocol, out: Path) -> None:
         check_certifiable(locked)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
-    written = {"task_column": Columns().task, "value_column": Columns().value}
+    written = {"task": Columns().task, "value": Columns().value}
     if different := locked.contradictions(written):
         refuse(path, [f"of the table that rollout writes, {line}" for line in different])
     named = [name for name in written if getattr(locked, name) is not None]

@@ -18,11 +18,12 @@ from jaxcert.cli._options import columns_of
 from jaxcert.cli._question_options import not_taken
 from jaxcert.cli._typed import typed_with
 from jaxcert.questions import QUESTIONS
-from jaxcert.report import Protocol, ReturnsFile
+from jaxcert.report import Protocol
 from jaxcert.report._protocol_check import of_origin
 from jaxcert.returns._prepared import is_successes
-from jaxcert.returns._rows import how_many
 from jaxcert.returns._sample import declared_support
+from jaxcert.tables import ReturnsFile
+from jaxcert.tables._returns import how_many
 
 ProtocolFile = Annotated[
     Path | None,
@@ -151,13 +152,13 @@ def _kept(name: str, stated: dict[str, Any], question: Question) -> bool:
 
 
 def settled_columns(
-    path: Path | None, locked: Protocol | None, task: str | None, episode: str | None, value: str | None
+    path: Path | None, locked: Protocol | None, task: str | None, trial: str | None, value: str | None
 ) -> dict[str, Any]:
     """The columns to read, by the options or by the protocol, which an option must not contradict."""
     if locked is not None:
-        refuse(path, locked.contradictions({"task_column": task, "value_column": value}))
-        task, value = task or locked.task_column, value or locked.value_column
-    return columns_of(task, episode, value)
+        refuse(path, locked.contradictions({"task": task, "value": value}))
+        task, value = task or locked.task, value or locked.value
+    return columns_of(task, trial, value)
 
 
 def check_design(path: Path | None, locked: Protocol | None, data: ReturnsFile) -> None:

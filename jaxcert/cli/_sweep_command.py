@@ -14,9 +14,10 @@ from jaxcert.cli import _console
 from jaxcert.cli._options import Quiet, Strict
 from jaxcert.cli._reading import read_file, told
 from jaxcert.cli._settled import Force, check_distinct, check_new
-from jaxcert.report import ReturnsFile, check_table_path, write_sweep
+from jaxcert.report import check_table_path, write_sweep
 from jaxcert.sweep import Grid, SweepResult, sweep
 from jaxcert.sweep._sweep import settled
+from jaxcert.tables import ReturnsFile
 
 _TABLES = {
     "data": ("returns", "support"),

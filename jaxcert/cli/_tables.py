@@ -16,8 +16,8 @@ from jaxcert.certificates._question import Question
 from jaxcert.cli._reading import told
 from jaxcert.questions import QUESTIONS
 from jaxcert.questions._answers import texts_of
-from jaxcert.report import ReturnsFile
-from jaxcert.returns._rows import how_many
+from jaxcert.tables import ReturnsFile
+from jaxcert.tables._returns import how_many
 
 _WIDEST = 10_000
 # Longer tables show so many rows at either end.

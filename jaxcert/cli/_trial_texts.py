@@ -12,11 +12,11 @@ from jaxcert.certificates import floor_to
 from jaxcert.cli._tables import as_given, plain_table
 from jaxcert.report import run_record
 from jaxcert.report._recompute import precision
-from jaxcert.returns._rows import how_many
 from jaxcert.rollouts import Trials
 from jaxcert.rollouts._declared import to_json
 from jaxcert.sequential import certificate
 from jaxcert.sequential._outlook import fewest_to_pass, if_all_pass
+from jaxcert.tables._returns import how_many
 
 _AT_ANY_TIME = "This holds at every moment of the experiment: go on, or stop, whenever you like."
 _LEFT_OUT = "left out: this holds only if none of them was withdrawn because of how it went"

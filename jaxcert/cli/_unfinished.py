@@ -15,8 +15,9 @@ import numpy as np
 
 from jaxcert._files import held_alone, parsed, write_whole
 from jaxcert.cli._settled import check_new
-from jaxcert.report import read_certificate, returns_facts
+from jaxcert.report import read_certificate
 from jaxcert.rollouts import AdaptiveCertificate, adaptive_facts, load_adaptive, save_adaptive
+from jaxcert.tables import returns_facts
 
 _SETTINGS, _LOCK = "settings.json", "lock"
 _SIZE = "episodes_per_part"

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from jaxcert.cli import _console
-from jaxcert.cli._options import EpisodeColumn, Quiet, TaskColumn, ValueColumn
+from jaxcert.cli._options import Quiet, TaskRole, TrialRole, ValueRole
 from jaxcert.report import check_certificate, check_exactly, verify
 
 
@@ -33,9 +33,9 @@ def verify_file(
             help="Check the witnesses (`--witness`) in exact arithmetic, in place of computing again.",
         ),
     ] = False,
-    task_column: TaskColumn = None,
-    episode_column: EpisodeColumn = None,
-    value_column: ValueColumn = None,
+    task: TaskRole = None,
+    trial: TrialRole = None,
+    value: ValueRole = None,
     quiet: Quiet = False,
 ) -> None:
     """Compute CERTIFICATE again from RETURNS and say what differs; the exit status is 1 if anything does.
@@ -43,7 +43,7 @@ def verify_file(
     This finds what was altered. It cannot find a forgery: whoever makes up returns can certify them. It reads the
     columns that CERTIFICATE records.
     """
-    columns = {"task": task_column, "episode": episode_column, "value": value_column}
+    columns = {"task": task, "trial": trial, "value": value}
     if exact:
         if others or protocol is not None or any(columns.values()):
             raise ValueError("--exact takes CERTIFICATE and RETURNS alone; protocols are checked without it")

@@ -6,13 +6,10 @@ from jaxcert.report._curve import step_curve
 from jaxcert.report._document import certificate_document, document_digest, document_text
 from jaxcert.report._exact_check import check_exactly
 from jaxcert.report._protocol import Protocol
-from jaxcert.report._readers import ReturnsFile, read_returns
-from jaxcert.report._returns import check_returns_path, returns_facts, write_returns
 from jaxcert.report._run_record import run_record
 from jaxcert.report._sweeps import check_table_path, write_sweep
 from jaxcert.report._verify import Verification, verify
 from jaxcert.report._writers import certificate_record, write_certificates
-from jaxcert.report.folders import ReturnsFolder, read_summary
 from jaxcert.report.html import write_report
 from jaxcert.report.plots import (
     check_figure_path,
@@ -29,8 +26,6 @@ from jaxcert.report.plots import (
 
 __all__ = [
     "Protocol",
-    "ReturnsFile",
-    "ReturnsFolder",
     "Verification",
     "certificate_document",
     "certificate_record",
@@ -38,7 +33,6 @@ __all__ = [
     "check_certificate",
     "check_exactly",
     "check_figure_path",
-    "check_returns_path",
     "check_table_path",
     "check_trials",
     "document_digest",
@@ -52,15 +46,11 @@ __all__ = [
     "plot_sweep",
     "plot_training",
     "read_certificate",
-    "read_returns",
-    "read_summary",
-    "returns_facts",
     "run_record",
     "save_figure",
     "step_curve",
     "verify",
     "write_certificates",
     "write_report",
-    "write_returns",
     "write_sweep",
 ]

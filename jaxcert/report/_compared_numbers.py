@@ -7,9 +7,9 @@ import numpy as np
 
 from jaxcert.certificates._certificate import is_difference
 from jaxcert.certificates._question import Question
-from jaxcert.report._readers import ReturnsFile
 from jaxcert.report._recompute import support_of
 from jaxcert.returns.summaries import Moments
+from jaxcert.tables._readers import ReturnsFile
 
 # In units of the rounding u, about twice what instruction sets and releases of JAX from 0.7 on were found to change:
 # risks by up to 15 u of their size, lower bounds by up to 9.4 u of the sizes in `_of_counts`.

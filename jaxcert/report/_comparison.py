@@ -13,9 +13,9 @@ from jaxcert.questions import QUESTIONS
 from jaxcert.report._compared_numbers import RISK, differing, of_row, slack_of, told
 from jaxcert.report._compared_words import of_words
 from jaxcert.report._curve import at_bounds
-from jaxcert.report._readers import ReturnsFile
 from jaxcert.report._recompute import precision, question_named, recompute, shifted, support_of
 from jaxcert.report._writers import certificate_record
+from jaxcert.tables._readers import ReturnsFile
 
 
 class Compared(NamedTuple):

@@ -13,11 +13,11 @@ import numpy as np
 
 from jaxcert._files import content_of
 from jaxcert.report import check_certificate, check_trials
-from jaxcert.report._episodes import unpacked
-from jaxcert.report._readers import ReturnsFile, read_returns
 from jaxcert.report._recompute import precision
 from jaxcert.rollouts import load_adaptive
 from jaxcert.rollouts._run_witness import declared_by, returns_by_task
+from jaxcert.tables._episodes import unpacked
+from jaxcert.tables._readers import ReturnsFile, read_returns
 
 
 def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]) -> Iterator[tuple[bool | None, str]]:
@@ -43,7 +43,8 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
         >>> import pathlib, tempfile
         >>> import numpy as np
         >>> import jaxcert
-        >>> from jaxcert.report import certificate_record, read_returns, write_certificates
+        >>> from jaxcert.report import certificate_record, write_certificates
+        >>> from jaxcert.tables import read_returns
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     file = pathlib.Path(folder) / "returns.npz"
         ...     np.savez(file, returns=np.full((50, 10), 0.75, np.float32))
@@ -120,7 +121,7 @@ def exactly(data: ReturnsFile) -> tuple[list[list[Fraction]], str]:
 def _read(path: str | PathLike[str], data: Any) -> ReturnsFile:
     """The file, by what the certificate says of it; whether that is right is seen by its SHA-256."""
     columns, counted = data.get("columns"), data.get("unfinished") or {}
-    options = {} if columns is None else {**columns, "episode": columns["episode"] or None}
+    options = {} if columns is None else {**columns, "trial": columns["trial"] or None}
     if "counted_as" in counted:
         options["unfinished"] = float(counted["counted_as"])
     with warnings.catch_warnings():

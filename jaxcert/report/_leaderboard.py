@@ -15,10 +15,10 @@ from jaxcert.questions._asked import usual_questions
 from jaxcert.report._compared_numbers import differing, told
 from jaxcert.report._document import certificate_document
 from jaxcert.report._protocol_check import equal
-from jaxcert.report._readers import ReturnsFile
 from jaxcert.report._recompute import ask, precision, support_of
 from jaxcert.report._writers import certificate_record
-from jaxcert.returns import Returns, align_tasks
+from jaxcert.tables import Returns, align_tasks
+from jaxcert.tables._readers import ReturnsFile
 
 _ORDER = "at least as good as"
 

@@ -24,7 +24,7 @@ from jaxcert.questions._asked import checked_options, usual_questions
 _FORMAT_VERSION = 1
 _METHOD = "binomial"
 # What a protocol may leave open.
-_OPTIONAL = ("metric", "environment", "policy_sha256", "seed", "task_column", "value_column", "deterministic")
+_OPTIONAL = ("metric", "environment", "policy_sha256", "seed", "task", "value", "deterministic")
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 
@@ -51,8 +51,8 @@ class Protocol:
         environment: name of the environment, as `jaxcert rollout` takes it.
         policy_sha256: SHA-256 of the policy file.
         seed: of the tasks and rollouts.
-        task_column: which column of a table of returns holds the tasks; if it is open, the one that is read unnamed.
-        value_column: which column holds the returns; if it is open, the one that is read unnamed.
+        task: which column of a table of returns holds the tasks; if it is open, the one that is read unnamed.
+        value: which column holds the returns; if it is open, the one that is read unnamed.
         deterministic: whether the policy takes the mode of its distribution of actions, or samples them.
 
     Raises:
@@ -80,8 +80,8 @@ class Protocol:
     environment: str | None = None
     policy_sha256: str | None = None
     seed: int | None = None
-    task_column: str | None = None
-    value_column: str | None = None
+    task: str | None = None
+    value: str | None = None
     deterministic: bool | None = None
 
     def __post_init__(self) -> None:
@@ -175,7 +175,7 @@ class Protocol:
         refuse("thresholds", thresholds, thresholds <= high, f"at most {high:g}, which no performance exceeds")
 
     def _check_facts(self) -> None:
-        for name in ("metric", "environment", "task_column", "value_column"):
+        for name in ("metric", "environment", "task", "value"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, str) and value):
                 raise ValueError(f"{name} is {value!r}; expected text")

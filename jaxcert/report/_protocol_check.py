@@ -9,11 +9,11 @@ import numpy as np
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._compared_numbers import differing, told
 from jaxcert.report._protocol import Protocol
-from jaxcert.report._readers import ReturnsFile
 from jaxcert.report._recompute import by_protocol, fixed_of, precision, support_of
-from jaxcert.report._returns import returns_facts
 from jaxcert.report._writers import certificate_record
-from jaxcert.returns._columns import Columns
+from jaxcert.tables._columns import Columns
+from jaxcert.tables._readers import ReturnsFile
+from jaxcert.tables._written import returns_facts
 
 _ORIGIN = ("environment", "policy_sha256", "seed", "deterministic")
 # Units of rounding by which releases and machines may differ in the largest beta that costs nothing.
@@ -43,8 +43,8 @@ def of_origin(locked: Protocol, data: ReturnsFile) -> list[str]:
     rollouts that were made otherwise than by `jaxcert rollout`.
     """
     facts = returns_facts(data.path)
-    columns = {} if data.columns is None else {"task_column": data.columns.task, "value_column": data.columns.value}
-    found = {name: facts.get(name) for name in _ORIGIN} | dict.fromkeys(("task_column", "value_column")) | columns
+    columns = {} if data.columns is None else {"task": data.columns.task, "value": data.columns.value}
+    found = {name: facts.get(name) for name in _ORIGIN} | dict.fromkeys(("task", "value")) | columns
     unknown = [name for name in found if found[name] is None and getattr(locked, name) is not None]
     return [*locked.contradictions(found), *_of_open_columns(locked, columns, data.usual_columns)] + [
         f"{name} is not recorded in the file of returns, the protocol says {getattr(locked, name)}" for name in unknown
@@ -52,7 +52,7 @@ def of_origin(locked: Protocol, data: ReturnsFile) -> list[str]:
 
 
 def _of_open_columns(locked: Protocol, columns: Mapping[str, str], usual: Columns | None) -> Iterator[str]:
-    defaults = {"task_column": usual and usual.task, "value_column": usual and usual.value}
+    defaults = {"task": usual and usual.task, "value": usual and usual.value}
     for name, column in columns.items():
         if getattr(locked, name) is None and column != defaults[name]:
             expected = f"expected {defaults[name] or 'one that is read without being named'}, or {name} locked"

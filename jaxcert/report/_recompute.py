@@ -13,11 +13,12 @@ from jaxcert.certificates import certify_shift
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._protocol import Protocol
-from jaxcert.report._readers import ReturnsFile
-from jaxcert.returns import Returns, align_tasks, paired, weighted
+from jaxcert.returns import paired, weighted
 from jaxcert.returns._checks import check_returns
 from jaxcert.returns._prepared import split_support
 from jaxcert.returns.summaries import Summary
+from jaxcert.tables import Returns, align_tasks
+from jaxcert.tables._readers import ReturnsFile
 
 
 def recompute(record: Mapping[str, Any], data: Sequence[ReturnsFile]) -> Any:

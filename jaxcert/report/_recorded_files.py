@@ -7,10 +7,10 @@ from typing import Any
 
 from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
-from jaxcert.report._readers import ReturnsFile, read_returns
 from jaxcert.report._recompute import precision, support_of
-from jaxcert.report.folders import read_summary
-from jaxcert.returns._columns import Columns
+from jaxcert.tables._columns import Columns
+from jaxcert.tables._readers import ReturnsFile, read_returns
+from jaxcert.tables.folders import read_summary
 
 Paths = Sequence[str | PathLike[str]]
 
@@ -107,7 +107,7 @@ def _read(
     chosen = {name: column for name, column in given.items() if column is not None}
     held = [[record["data"] or {}, *record.get("others", [])] for record in records]
     named = [{**((each[place].get("columns") if place < len(each) else None) or {}), **chosen} for each in held]
-    columns = [each._replace(episode=each.episode or None) for each in (Columns(**names) for names in named)]
+    columns = [each._replace(trial=each.trial or None) for each in (Columns(**names) for names in named)]
     counted = [(each[place] if place < len(each) else {}).get("unfinished") or {} for each in held]
     wanted = [(each, one.get("counted_as")) for each, one in zip(columns, counted, strict=True)]
     with warnings.catch_warnings():

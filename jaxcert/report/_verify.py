@@ -56,7 +56,7 @@ def verify(
     others: Sequence[str | PathLike[str]] = (),
     protocol: str | PathLike[str] | None = None,
     task: str | None = None,
-    episode: str | None = None,
+    trial: str | None = None,
     value: str | None = None,
 ) -> Verification:
     """Compute a certificate file again from the returns, and say what differs.
@@ -76,7 +76,7 @@ def verify(
         protocol: the protocol file; by default the protocol is not checked.
         task: column of the tasks in a table, as in `read_returns`; by default the one that the certificate file
             records. Another column than that is a difference.
-        episode: column of the episodes, likewise; "" for none.
+        trial: column of the episodes, likewise; "" for none.
         value: column of the returns, likewise.
 
     Returns:
@@ -92,7 +92,8 @@ def verify(
         >>> import pathlib, tempfile
         >>> import numpy as np
         >>> import jaxcert
-        >>> from jaxcert.report import certificate_record, read_returns, write_certificates
+        >>> from jaxcert.report import certificate_record, write_certificates
+        >>> from jaxcert.tables import read_returns
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     file = pathlib.Path(folder) / "returns.npz"
         ...     np.savez(file, returns=np.full((50, 10), 0.75, np.float32))
@@ -111,7 +112,7 @@ def verify(
             f"{certificate}: of rollouts that stopped by themselves, which returns alone do not repeat{held}"
         )
     locked = None if protocol is None else Protocol.read(protocol)
-    columns = {"task": task, "episode": episode, "value": value}
+    columns = {"task": task, "trial": trial, "value": value}
     data = recorded_files(certificate, document, (returns, *others), columns)
     compared = [compare(record, read) for record, read in zip(records, data, strict=True)]
     differences = [*_of_document(document), *(() if locked is None else of_protocol(document, locked, data))]

@@ -14,7 +14,7 @@ from jaxcert.questions._answers import sampled
 from jaxcert.report import check_certificate
 from jaxcert.report._document import certificate_document, document_text
 from jaxcert.report._exact_check import exactly
-from jaxcert.report._readers import ReturnsFile
+from jaxcert.tables._readers import ReturnsFile
 
 
 def check_witnessed(question: Question) -> None:

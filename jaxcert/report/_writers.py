@@ -19,8 +19,8 @@ from jaxcert.planning import Advice
 from jaxcert.questions import question_of, rows_of
 from jaxcert.questions._answers import plain, sampled
 from jaxcert.report._document import REFERENCES, certificate_document, document_text
-from jaxcert.report._readers import ReturnsFile
 from jaxcert.report._witnesses import with_witnesses
+from jaxcert.tables._readers import ReturnsFile
 
 # Fields of an answer that describe it, where it has them.
 _DESCRIBED = ("bound", "method", "simultaneous")

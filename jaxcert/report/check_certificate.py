@@ -221,7 +221,7 @@ def _case(record: Any, read: Callable[[Any], tuple[list, str]], statements: dict
 
 def read_csv(content: bytes, columns: Any) -> tuple[list[list[Fraction]], str]:
     """The returns of each task, in the order in which tasks first appear, and the SHA-256 of the file."""
-    names, text = [columns["task"], columns["value"], *filter(None, [columns["episode"]])], content.decode("utf-8-sig")
+    names, text = [columns["task"], columns["value"], *filter(None, [columns["trial"]])], content.decode("utf-8-sig")
     tasks, mark, header, rows = {}, "", [], []
     for mark in ",;\t":
         header, *rows = [*filter(None, csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True))] or [[]]

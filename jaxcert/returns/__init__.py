@@ -1,28 +1,21 @@
-"""What a rollout is worth: from rewards, events, frames or lists; supports, summaries, and the samples shipped here."""
+"""What a rollout is worth: from rewards or events; supports, summaries, and the samples shipped here."""
 
 from jaxcert.returns import summaries
 from jaxcert.returns._example_data import sample_returns
-from jaxcert.returns._frames import align_tasks, from_frame, from_lists, from_xarray
 from jaxcert.returns._metrics import (
     discounted_return,
     truncated_return,
     undiscounted_return,
 )
 from jaxcert.returns._paired import Paired, paired
-from jaxcert.returns._rows import Returns
 from jaxcert.returns._steps import reach, reach_avoid
 from jaxcert.returns._support import return_support
 from jaxcert.returns._weighted import Weighted, weighted
 
 __all__ = [
     "Paired",
-    "Returns",
     "Weighted",
-    "align_tasks",
     "discounted_return",
-    "from_frame",
-    "from_lists",
-    "from_xarray",
     "paired",
     "reach",
     "reach_avoid",

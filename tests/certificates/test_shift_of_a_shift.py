@@ -10,7 +10,8 @@ import pytest
 
 from jaxcert import Status, certify, certify_lower_bounds, certify_shift
 from jaxcert.certificates._divergence import DIVERGENCES
-from jaxcert.report import certificate_record, read_returns, verify, write_certificates
+from jaxcert.report import certificate_record, verify, write_certificates
+from jaxcert.tables import read_returns
 
 LOWER = np.linspace(400, 900, 200)
 RADII = {"chi2": 0.04, "kl": 0.02, "ratio": 2.0, "total_variation": 0.02}

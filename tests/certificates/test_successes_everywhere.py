@@ -14,18 +14,11 @@ import jaxcert
 from jaxcert import certify, certify_safety_level
 from jaxcert.planning import advise
 from jaxcert.planning._advice import misses
-from jaxcert.report import (
-    Protocol,
-    certificate_record,
-    read_returns,
-    step_curve,
-    verify,
-    write_certificates,
-    write_report,
-)
+from jaxcert.report import Protocol, certificate_record, step_curve, verify, write_certificates, write_report
 from jaxcert.rollouts import Policy
 from jaxcert.sequential import certify_sequential
 from jaxcert.sweep import Grid
+from jaxcert.tables import read_returns
 from jaxcert.training import CertificationHook, CheckpointBudget
 
 RNG = np.random.default_rng(3)

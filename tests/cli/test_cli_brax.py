@@ -13,7 +13,7 @@ import pytest
 from cli_harness import command
 
 from jaxcert.cli import _rollout_command
-from jaxcert.report import read_returns
+from jaxcert.tables import read_returns
 from jaxcert.tasks.locomotion import _environments
 from jaxcert.training import find_policy, policy_facts, sample_policy
 

@@ -307,7 +307,7 @@ def test_columns_of_other_names_and_a_packed_table(tmp_path):
     (tmp_path / "r.csv.gz").write_bytes(gzip.compress("\n".join(["world;score", *rows, ""]).encode()))
     np.save(tmp_path / "r.npy", returns)
     settings = ("--support", 0, 1, "--delta", 0.1, "--threshold", 0.2)
-    columns = ("--task-column", "world", "--episode-column", "", "--value-column", "score")
+    columns = ("--task", "world", "--trial", "", "--value", "score")
     status, out, err = command("certify", tmp_path / "r.csv.gz", *settings, *columns)
     assert (status, err) == (0, "")
     assert out.splitlines()[1:] == command("certify", tmp_path / "r.npy", *settings).out.splitlines()[1:]

@@ -122,7 +122,7 @@ def test_three_policies_have_a_leaderboard(tmp_path):
         path.write_text(
             "world,run,ok\n" + "".join(f"{i % 20},{i // 20},{'yes' if i % 3 else 'no'}\n" for i in range(80))
         )
-    columns = ("--task-column", "world", "--episode-column", "run", "--value-column", "ok")
+    columns = ("--task", "world", "--trial", "run", "--value", "ok")
     found = _chosen(*paths, *columns)
     assert [(each["name"], each["listed"]) for each in found["questions"]] == [
         ("leaderboard", False),
@@ -181,7 +181,7 @@ def test_a_folder_is_answered_with_a_command_that_works(tmp_path, kind):
     folder.mkdir()
     returns = np.ones(80, kind) if kind == "bool" else np.linspace(0.6, 1, 80)
     parquet.write_table(arrow.table({"world": np.arange(80) // 4, "score": returns}), folder / "part-0.parquet")
-    message = refused("choose", folder, "--task-column", "world", "--value-column", "score")
+    message = refused("choose", folder, "--task", "world", "--value", "score")
     assert "is a folder of Parquet files, whose single rollouts are not kept" in message
     line = message.split("for example: ")[1].split(" (--mean or")[0]
     assert ("LOW" in line) == (kind == "float")

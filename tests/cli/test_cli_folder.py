@@ -14,7 +14,8 @@ from cli_harness import command, refused
 from conftest import x64_context
 
 import jaxcert
-from jaxcert.report import certificate_record, certificate_schema, read_summary, verify, write_certificates
+from jaxcert.report import certificate_record, certificate_schema, verify, write_certificates
+from jaxcert.tables import read_summary
 
 N, M = 40, 30
 SUITE = ("--suite", "--each-task", "--threshold", "300")
@@ -48,7 +49,7 @@ def test_a_folder_is_certified_and_verified(folder, returns, tmp_path):
     assert f"{folder}: {N} tasks, {M} rollouts each" in done.out
     record = json.loads(file.read_text())["certificates"][0]
     assert record["data"]["folder"] == {"num_files": 3, "num_bins": 1000, "across": ["day"]}
-    assert record["data"]["columns"] == {"task": "task_id", "episode": None, "value": "total_return"}
+    assert record["data"]["columns"] == {"task": "task_id", "trial": None, "value": "total_return"}
     expected = jaxcert.certify(returns, [300, 400], support=(0, 1000), delta=0.01)
     for row, safety in zip(record["rows"], expected.safety.tolist(), strict=True):
         assert safety - 0.1 < row["safety"] <= safety

@@ -5,7 +5,8 @@ import pytest
 from cli_harness import command, refused
 
 from jaxcert.cli._lock_command import write_locked
-from jaxcert.report import Protocol, returns_facts
+from jaxcert.report import Protocol
+from jaxcert.tables import returns_facts
 
 SIZES = ("--delta", 0.05, "--tasks", 40, "--rollouts", 20)
 LOCK = ("--support", 0, 1, *SIZES)
@@ -79,6 +80,6 @@ def test_a_column_is_not_chosen_after_a_look(tmp_path):
     (tmp_path / "two.csv").write_text("\n".join(["task_id,episode_id,total_return,best", *rows]) + "\n")
     assert command("lock", tmp_path / "p.toml", *LOCK, *HALF).status == 0
     certify = ("certify", tmp_path / "two.csv", "--protocol", tmp_path / "p.toml")
-    message = refused(*certify, "--value-column", "best")
-    assert "value_column is best, the protocol locks no value_column; expected total_return" in message
-    assert command(*certify, "--value-column", "total_return").status == 0
+    message = refused(*certify, "--value", "best")
+    assert "value is best, the protocol locks no value; expected total_return" in message
+    assert command(*certify, "--value", "total_return").status == 0

@@ -54,7 +54,7 @@ def test_a_learning_curve_is_refused_and_no_command_is_proposed(tmp_path, name):
     assert "for example" not in message
     assert followed(path, *ASKED) == []
     column = next(x for x in names if "tep" in x or "iter" in x)
-    chosen = ("--task-column", column, "--episode-column", "", "--value-column", names[-1])
+    chosen = ("--task", column, "--trial", "", "--value", names[-1])
     assert "moments of a training run are no tasks" in refused("certify", path, *ASKED, *chosen)
 
 
@@ -70,7 +70,7 @@ def test_conditions_in_one_table_are_not_taken_for_one_policy(tmp_path, name, sh
         for j in range(4)
     ]
     path = write(tmp_path / "t.csv", ["task", "trial", name, "success"], rows, rng if shuffled else None)
-    for more in ((), ("--strict",), ("--episode-column", ""), ("--episode-column", name)):
+    for more in ((), ("--strict",), ("--trial", ""), ("--trial", name)):
         message = refused("certify", path, *ASKED, *more)
         assert f"rows of the same task differ in column '{name}'" in message
         assert "axes" not in message
@@ -101,13 +101,13 @@ def test_lists_and_dictionaries_in_cells_are_no_error(tmp_path):
     for name in ("prompt", "model", "config", "category", "dataset"):
         frame = pandas.DataFrame({"task": np.repeat(np.arange(4), 2), "success": [1, 0] * 4})
         frame[name] = [cells[i // 2] for i in range(8)]
-        assert from_frame(frame, episode=None).returns.shape == (4, 2)
+        assert from_frame(frame, trial=None).returns.shape == (4, 2)
         frame[name] = [["a"], ["b"]] * 4
         frame.to_parquet(tmp_path / "t.parquet")
-        message = refused("certify", tmp_path / "t.parquet", *ASKED, "--episode-column", "")
+        message = refused("certify", tmp_path / "t.parquet", *ASKED, "--trial", "")
         assert f"rows of the same task differ in column '{name}'" in message
         with pytest.raises(ValueError, match="expected integers or text"):
-            from_frame(frame, task=name, episode=None, value="success")
+            from_frame(frame, task=name, trial=None, value="success")
 
 
 def test_json_lines_are_called_what_they_are(tmp_path):

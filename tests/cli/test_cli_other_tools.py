@@ -48,8 +48,8 @@ def test_what_was_read_is_told_on_one_line(tmp_path):
         (TAU, (), ["--method", "attained", "--delta", "0.05"]),
         (TAU, ("--delta", "0.2"), ["--method", "attained"]),
         (TAU, ("--delta", "0.2", "--beta", "0.1"), ["--support", "0", "1"]),
-        (LEROBOT, ("--value-column", "sum_rewards", "--delta", "0.2"), ["--support", "LOW", "HIGH"]),
-        (LEROBOT, ("--value-column", "reward", "--delta", "0.2"), ["--value-column", "successes"]),
+        (LEROBOT, ("--value", "sum_rewards", "--delta", "0.2"), ["--support", "LOW", "HIGH"]),
+        (LEROBOT, ("--value", "reward", "--delta", "0.2"), ["--value", "successes"]),
     ],
 )
 def test_what_is_missing_is_answered_with_a_command(tmp_path, document, given, expected):
@@ -83,9 +83,9 @@ def test_the_tasks_of_a_benchmark_are_a_list_unless_it_is_said_that_they_were_dr
 @pytest.mark.parametrize(
     ("header", "expected"),
     [
-        ("world,reward", ["--task-column", "world", "--episode-column", "", "--value-column", "reward"]),
-        ("task_id,result", ["--episode-column", "", "--value-column", "result"]),
-        ("task,score,success", ["--value-column", "score"]),
+        ("world,reward", ["--task", "world", "--trial", "", "--value", "reward"]),
+        ("task_id,result", ["--trial", "", "--value", "result"]),
+        ("task,score,success", ["--value", "score"]),
     ],
 )
 def test_columns_that_are_not_named_are_answered_with_a_command(tmp_path, header, expected):
@@ -143,12 +143,10 @@ def test_columns_that_tell_policies_apart_are_no_trials(tmp_path):
     rows = [f"{agent},{task},{'pass' if task % 4 else 'fail'}" for agent in "ab" for task in range(40)]
     path.write_text("\n".join(["agent,task,success", *rows, ""]))
     told = refused("certify", path, "--threshold", 0.5, "--delta", 0.05)
-    assert (
-        "'agent' would not be read: name what numbers the trials of a task by --episode-column, and make a file" in told
-    )
-    assert "--episode-column agent" not in told
+    assert "'agent' would not be read: name what numbers the trials of a task by --trial, and make a file" in told
+    assert "--trial agent" not in told
     for column in ("", "agent"):
-        asked = ("--threshold", 0.5, "--delta", 0.05, "--episode-column", column)
+        asked = ("--threshold", 0.5, "--delta", 0.05, "--trial", column)
         assert "rows of the same task differ in column 'agent'" in refused("certify", path, *asked)
     path.write_text("\n".join(["agent,task,success", *(row for row in rows if row[0] == "a"), ""]))
     assert "40 tasks, 1 rollout each" in worked("certify", path, "--mean", "--delta", 0.05)
@@ -159,11 +157,11 @@ def test_columns_that_tell_policies_apart_are_no_trials(tmp_path):
     [
         (
             "model,instance,resolved,seed",
-            ["--task-column", "instance", "--episode-column", "seed", "--value-column", "resolved"],
+            ["--task", "instance", "--trial", "seed", "--value", "resolved"],
         ),
         (
             "prompt,try,problem,outcome",
-            ["--task-column", "problem", "--episode-column", "try", "--value-column", "outcome"],
+            ["--task", "problem", "--trial", "try", "--value", "outcome"],
         ),
     ],
 )
@@ -182,7 +180,7 @@ def test_files_without_what_is_needed_are_told_so(tmp_path):
     (tmp_path / "notes.csv").write_text("task,seed,notes\na,0,x\na,1,y\n")
     told = refused("certify", tmp_path / "notes.csv", "--threshold", 0.5).strip()
     assert told.endswith(
-        "found 'task', 'seed', 'notes'; expected --episode-column and --value-column with the names of such columns, "
+        "found 'task', 'seed', 'notes'; expected --trial and --value with the names of such columns, "
         "of a table with one row per trial"
     )
     assert (
@@ -201,11 +199,11 @@ def test_a_table_with_a_column_for_each_trial_is_told_what_is_expected(tmp_path,
     count = names.count(",") + 1
     rows = "".join(f"t{i},{','.join('1' * count)}\n" for i in range(20))
     (tmp_path / "wide.csv").write_text(f"task,{names}\n{rows}")
-    for options in ((), ("--episode-column", "")):
+    for options in ((), ("--trial", "")):
         told = refused("certify", tmp_path / "wide.csv", "--threshold", 0.5, *options)
         assert "which look like a column for each trial; expected one row per trial, with columns such as" in told
         assert "for example" not in told
-        assert "--value-column" not in told
+        assert "--value" not in told
 
 
 @pytest.mark.parametrize(
@@ -219,7 +217,7 @@ def test_a_table_with_a_column_for_each_trial_is_told_what_is_expected(tmp_path,
 def test_returns_are_not_offered_as_episodes(tmp_path, text):
     (tmp_path / "r.csv").write_text(text)
     told = refused("certify", tmp_path / "r.csv", "--threshold", 0.5).strip()
-    assert told.endswith("--value-column with the names of such columns, of a table with one row per trial")
+    assert told.endswith("--value with the names of such columns, of a table with one row per trial")
     assert "first" not in told.partition("expected")[2]
 
 

@@ -10,7 +10,8 @@ import pytest
 from cli_harness import command
 
 import jaxcert
-from jaxcert.report import read_returns, write_report, write_returns
+from jaxcert.report import write_report
+from jaxcert.tables import read_returns, write_returns
 
 RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
 SETTINGS = ("--support", 0, 1, "--delta", 0.05, "--threshold", 0.5)
@@ -100,9 +101,9 @@ def test_the_command_shown_verifies(tmp_path, monkeypatch):
     """Beside the files, whatever their names and columns; without a certificate file there is no such command."""
     rows = [f"{i},{value}" for i, task in enumerate(RETURNS.tolist()) for value in task]
     (tmp_path / "-a b.csv").write_text("\n".join(["world,my return", *rows, ""]))
-    options = ("--task-column", "world", "--episode-column", "", "--value-column", "my return")
+    options = ("--task", "world", "--trial", "", "--value", "my return")
     monkeypatch.chdir(tmp_path)
-    columns = ("--task-column", "world", "--value-column", "my return")
+    columns = ("--task", "world", "--value", "my return")
     assert command("lock", "p.toml", *SETTINGS, "--tasks", 40, "--rollouts", 20, *columns).status == 0
     options += ("--protocol", "p.toml", "--json", "it's.json", "./-a b.csv")
     assert command("certify", *SETTINGS, *options, "--report", "c.html").status == 0

@@ -174,7 +174,7 @@ def test_a_narrow_terminal_cuts_nothing_off_a_plan():
 def test_a_pilot_with_columns_of_other_names(tmp_path):
     rows = [f"{task},{value}" for task, values in enumerate(PILOT) for value in values]
     (tmp_path / "pilot.csv").write_text("\n".join(["world,score", *rows, ""]))
-    columns = ("--task-column", "world", "--episode-column", "", "--value-column", "score")
+    columns = ("--task", "world", "--trial", "", "--value", "score")
     wish = ("--delta", 0.05, "--safety", 0.8, "--budget", 300, "--max-rollouts", 8)
     status, out, err = command("plan", tmp_path / "pilot.csv", *SUPPORT, *wish, *columns)
     assert (status, err) == (0, "")
@@ -189,7 +189,7 @@ def trials(tmp_path) -> tuple[object, ...]:
     passed = rng.random((60, 4)) < rng.beta(9, 1, (60, 1))
     rows = [f"{task},{trial},{int(ok)}" for (task, trial), ok in np.ndenumerate(passed)]
     (tmp_path / "trials.csv").write_text("\n".join(["task,trial,success", *rows, ""]))
-    columns = ("--task-column", "task", "--episode-column", "trial", "--value-column", "success")
+    columns = ("--task", "task", "--trial", "trial", "--value", "success")
     return tmp_path / "trials.csv", *SUPPORT, "--delta", 0.05, "--threshold", 0.5, *columns
 
 

@@ -30,7 +30,7 @@ def test_a_column_that_its_name_explains_is_proposed(tmp_path):
     (tmp_path / "t.csv").write_text("problem,seed,solved\na,0,1\na,1,0\nb,0,1\nb,1,1\n")
     outcome = command("certify", tmp_path / "t.csv", "--mean", "--delta", 0.05)
     assert outcome.status == 2
-    assert "--task-column problem --episode-column seed --value-column solved" in " ".join(outcome.err.split())
+    assert "--task problem --trial seed --value solved" in " ".join(outcome.err.split())
 
 
 def test_a_task_in_two_spellings_is_refused(tmp_path):

@@ -138,17 +138,17 @@ def test_returns_that_do_not_say_where_they_come_from_are_refused(tmp_path, file
 def test_a_protocol_settles_the_column_of_returns(tmp_path):
     rows = [f"{i},{j},{RETURNS[i, j]},{1 - RETURNS[i, j]}" for i in range(40) for j in range(20)]
     (tmp_path / "r.csv").write_text("\n".join(["task_id,episode_id,total_return,score", *rows]) + "\n")
-    lock = ("lock", tmp_path / "p.toml", *LOCK, "--threshold", 0.5, "--value-column", "score")
-    assert command(*lock, "--task-column", "task_id").status == 0
+    lock = ("lock", tmp_path / "p.toml", *LOCK, "--threshold", 0.5, "--value", "score")
+    assert command(*lock, "--task", "task_id").status == 0
     certify = ("certify", tmp_path / "r.csv", "--protocol", tmp_path / "p.toml")
-    message = refused(*certify, "--value-column", "total_return")
-    assert "value_column is total_return, the protocol says score" in message
+    message = refused(*certify, "--value", "total_return")
+    assert "value is total_return, the protocol says score" in message
     assert command(*certify, "--json", tmp_path / "c.json").status == 0
     columns = json.loads((tmp_path / "c.json").read_text())["certificates"][0]["data"]["columns"]
-    assert columns == {"task": "task_id", "episode": "episode_id", "value": "score"}
+    assert columns == {"task": "task_id", "trial": "episode_id", "value": "score"}
     verify = ("verify", tmp_path / "c.json", tmp_path / "r.csv", "--protocol", tmp_path / "p.toml")
     assert command(*verify).status == 0
-    assert command(*verify, "--value-column", "total_return").status == 1
+    assert command(*verify, "--value", "total_return").status == 1
 
 
 def test_a_gate_needs_thresholds_in_the_protocol(tmp_path, file):
@@ -215,11 +215,11 @@ def test_rollouts_take_no_other_settings_than_those_of_the_protocol(tmp_path, lo
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--value-column", "score"), "value_column is total_return, the protocol says score"),
-        (("--task-column", "mass"), "task_column is task_id, the protocol says mass"),
+        (("--value", "score"), "value is total_return, the protocol says score"),
+        (("--task", "mass"), "task is task_id, the protocol says mass"),
         (
-            ("--value-column", "total_return"),
-            "r.npz: has no columns, the protocol locks value_column; expected a .parquet",
+            ("--value", "total_return"),
+            "r.npz: has no columns, the protocol locks value; expected a .parquet",
         ),
     ],
 )

@@ -71,7 +71,7 @@ def test_the_whole_way_from_a_protocol_to_a_page(trials, tmp_path):
     assert "Why not more at threshold 0.5: " in written.out
     record = json.loads(document.read_text())["certificates"][0]
     assert record["data"]["dtype"] == "bool"
-    assert record["data"]["columns"] == {"task": "task", "episode": "trial", "value": "success"}
+    assert record["data"]["columns"] == {"task": "task", "trial": "trial", "value": "success"}
     assert record["rows"][0]["sentence"].startswith(SENTENCE)
     assert command("verify", document, trials, "--protocol", protocol).out == "verified: 1 certificate, 1 statement\n"
     text = page.read_text()
@@ -132,8 +132,8 @@ def test_a_protocol_that_leaves_columns_open_is_kept_by_the_one_that_can_be_mean
     two = tmp_path / "two.csv"
     header, *rows = trials.read_text().splitlines()
     two.write_text("\n".join([f"{header},passed", *(f"{row},pass" for row in rows), ""]))
-    message = refused("certify", two, "--protocol", protocol, "--value-column", "passed")
-    assert "value_column is passed, the protocol locks no value_column; expected one that is read without" in message
+    message = refused("certify", two, "--protocol", protocol, "--value", "passed")
+    assert "value is passed, the protocol locks no value; expected one that is read without" in message
 
 
 def test_a_safety_that_is_missed_with_unequal_numbers_of_trials_is_not_passed_over(trials, tmp_path):

@@ -15,8 +15,8 @@ from jaxcert.cli import (
     _rollout_command,
     _sweep_command,
 )
-from jaxcert.report import read_returns
 from jaxcert.rollouts import load_adaptive
+from jaxcert.tables import read_returns
 from jaxcert.tasks._registry import ENVIRONMENTS
 
 RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)

@@ -9,7 +9,7 @@ from cli_harness import command, refused
 
 from jaxcert.cli import _rollout_command
 from jaxcert.cli._unfinished import Parts, parts_of
-from jaxcert.report import read_returns
+from jaxcert.tables import read_returns
 
 ROLLOUT = ("rollout", "simple_grid", "--tasks", 6, "--rollouts", 2, "--seed", 5, "--out")
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from jaxcert.questions import QUESTIONS
-from jaxcert.report import certificate_record, read_returns, verify, write_certificates
+from jaxcert.report import certificate_record, verify, write_certificates
+from jaxcert.tables import read_returns
 
 ROOT = Path(__file__).parents[2]
 RNG = np.random.default_rng(0)

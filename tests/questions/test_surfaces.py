@@ -29,13 +29,13 @@ from jaxcert.report import (
     certificate_record,
     plot_certificates,
     read_certificate,
-    read_returns,
     step_curve,
     verify,
     write_certificates,
     write_report,
 )
 from jaxcert.report._recompute import ask as ask_of_files
+from jaxcert.tables import read_returns
 
 
 @pytest.fixture(scope="module")

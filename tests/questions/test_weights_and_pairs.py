@@ -7,7 +7,8 @@ from cli_harness import command, refused
 
 import jaxcert
 from jaxcert.questions import QUESTIONS
-from jaxcert.report import certificate_record, read_certificate, read_returns, verify, write_certificates, write_report
+from jaxcert.report import certificate_record, read_certificate, verify, write_certificates, write_report
+from jaxcert.tables import read_returns
 
 
 @pytest.fixture(scope="module")

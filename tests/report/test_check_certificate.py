@@ -29,11 +29,11 @@ from jaxcert.report import (
     check_exactly,
     document_digest,
     document_text,
-    read_returns,
     write_certificates,
 )
 from jaxcert.report._document import FORMAT, FORMAT_VERSION
 from jaxcert.report.check_certificate import read_csv
+from jaxcert.tables import read_returns
 
 FILE = Path(check_certificate.__file__)
 FRACTIONS = st.fractions(0, 1, max_denominator=50)
@@ -396,7 +396,7 @@ def test_a_file_that_says_a_thing_twice_or_is_no_certificate_is_refused(cases, t
 
 # --- tables -------------------------------------------------------------------------------------------------------
 
-USUAL = {"task": "task_id", "episode": "episode_id", "value": "total_return"}
+USUAL = {"task": "task_id", "trial": "episode_id", "value": "total_return"}
 
 
 @pytest.mark.parametrize(
@@ -422,7 +422,7 @@ def test_labels_that_differ_in_blanks_alone_are_refused(other):
 
 
 def test_tables_without_episodes_may_repeat_a_return():
-    columns = {**USUAL, "episode": None}
+    columns = {**USUAL, "trial": None}
     assert read_csv(b"task_id,total_return\na,1\na,1\n", columns)[0] == [[1, 1]]
 
 

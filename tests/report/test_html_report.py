@@ -20,8 +20,9 @@ from jaxcert.certificates import certify_lower_bounds_band
 from jaxcert.certificates._figures import level_figures
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import advise
-from jaxcert.report import read_returns, step_curve, write_report
+from jaxcert.report import step_curve, write_report
 from jaxcert.report.html import _report_tables
+from jaxcert.tables import read_returns
 
 RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
 LONG = "a_name_without_any_blank_" * 12

@@ -8,8 +8,8 @@ import pytest
 from browser import printed_pages
 
 import jaxcert
-from jaxcert.report import read_returns, write_report
-from jaxcert.returns import Returns
+from jaxcert.report import write_report
+from jaxcert.tables import Returns, read_returns
 
 RETURNS = np.random.default_rng(0).beta(5, np.random.default_rng(1).uniform(1, 4, (40, 1)), (40, 20)).astype(np.float32)
 SETTINGS = {"support": (0.0, 1.0), "delta": 0.05}

@@ -132,7 +132,7 @@ def test_what_is_no_protocol(tmp_path, text, words):
         ({"safeties": ""}, "safeties is ''; expected a list of numbers"),
         ({"safeties": {}}, "safeties is {}; expected a list of numbers"),
         ({"environment": ""}, "environment is ''; expected text"),
-        ({"value_column": ""}, "value_column is ''; expected text"),
+        ({"value": ""}, "value is ''; expected text"),
     ],
 )
 def test_no_number_is_text_and_no_name_is_empty(entry, words):

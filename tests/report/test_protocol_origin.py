@@ -7,7 +7,8 @@ import pytest
 from test_verify import LEVELS, LOCKED, RETURNS, SETTINGS, altered
 
 import jaxcert
-from jaxcert.report import certificate_record, read_returns, verify, write_certificates, write_returns
+from jaxcert.report import certificate_record, verify, write_certificates
+from jaxcert.tables import read_returns, write_returns
 
 ORIGIN = {"environment": "arm", "policy_sha256": "a" * 64, "seed": 7, "deterministic": False}
 FIXED = dataclasses.replace(LOCKED, **ORIGIN)
@@ -67,7 +68,7 @@ def two_columns(folder):
 
 def test_the_column_of_returns_is_recorded_and_read_again(tmp_path):
     two_columns(tmp_path)
-    assert kept(tmp_path, dataclasses.replace(LOCKED, value_column="score"), suffix="csv", value="score").ok
+    assert kept(tmp_path, dataclasses.replace(LOCKED, value="score"), suffix="csv", value="score").ok
     columns = read_returns(tmp_path / "returns.csv", value="score").columns
     assert columns == ("task_id", "episode_id", "score")
     other = verify(tmp_path / "c.json", tmp_path / "returns.csv", value="total_return")
@@ -78,21 +79,21 @@ def test_the_column_of_returns_is_recorded_and_read_again(tmp_path):
 
 def test_the_locked_column_of_returns_is_the_one_that_was_read(tmp_path):
     two_columns(tmp_path)
-    locked = dataclasses.replace(LOCKED, value_column="total_return", task_column="task_id")
+    locked = dataclasses.replace(LOCKED, value="total_return", task="task_id")
     found = kept(tmp_path, locked, suffix="csv", value="score")
-    assert found.differences == ("certificate 1: value_column is score, the protocol says total_return",)
+    assert found.differences == ("certificate 1: value is score, the protocol says total_return",)
     assert kept(tmp_path, locked, suffix="csv").ok
     unknown = kept(tmp_path, locked, suffix="npz")
-    assert "value_column is not recorded in the file of returns, the protocol says total_return" in str(unknown)
+    assert "value is not recorded in the file of returns, the protocol says total_return" in str(unknown)
 
 
 def test_a_column_of_returns_that_is_not_locked_is_the_default_one(tmp_path):
     two_columns(tmp_path)
     found = kept(tmp_path, LOCKED, suffix="csv", value="score")
-    expected = "the protocol locks no value_column; expected total_return, or value_column locked"
-    assert found.differences == (f"certificate 1: value_column is score, {expected}",)
+    expected = "the protocol locks no value; expected total_return, or value locked"
+    assert found.differences == (f"certificate 1: value is score, {expected}",)
     other = kept(tmp_path, LOCKED, suffix="csv", task="name")
-    assert "task_column is name, the protocol locks no task_column; expected task_id" in str(other)
+    assert "task is name, the protocol locks no task; expected task_id" in str(other)
     assert kept(tmp_path, LOCKED, suffix="csv").ok
 
 
@@ -101,11 +102,11 @@ def test_one_column_is_locked_and_the_others_are_as_usual(tmp_path):
     two_columns(tmp_path)
     file = tmp_path / "returns.csv"
     file.write_text(file.read_text().replace("task_id,episode_id,total_return,score", "task,trial,success,score"))
-    assert kept(tmp_path, dataclasses.replace(LOCKED, value_column="success"), suffix="csv", value="success").ok
+    assert kept(tmp_path, dataclasses.replace(LOCKED, value="success"), suffix="csv", value="success").ok
     (tmp_path / "p.toml").unlink()
     left_open = kept(tmp_path, LOCKED, suffix="csv", value="success").differences
-    expected = "expected one that is read without being named, or value_column locked"
-    assert left_open == (f"certificate 1: value_column is success, the protocol locks no value_column; {expected}",)
+    expected = "expected one that is read without being named, or value locked"
+    assert left_open == (f"certificate 1: value is success, the protocol locks no value; {expected}",)
 
 
 def test_an_invented_protocol_is_told(tmp_path):

@@ -19,10 +19,10 @@ from jaxcert.report import (
     document_digest,
     document_text,
     read_certificate,
-    read_returns,
     verify,
     write_certificates,
 )
+from jaxcert.tables import read_returns
 
 RNG = np.random.default_rng(0)
 RETURNS = RNG.beta(5, RNG.uniform(1, 4, (40, 1)), (40, 20))

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import jaxcert
-from jaxcert.report import Protocol, certificate_record, read_returns, verify, write_certificates
+from jaxcert.report import Protocol, certificate_record, verify, write_certificates
+from jaxcert.tables import read_returns
 
 RETURNS = np.random.default_rng(0).beta(5, 2, (40, 20)).astype(np.float32)
 SETTINGS = {"support": (0.0, 1.0), "delta": 0.1}
@@ -121,12 +122,12 @@ def test_a_difference_about_which_nothing_is_said_is_no_mean(files):
 def test_what_cannot_be_read_is_told_what_the_certificate_is_made_from(tmp_path):
     rows = [f"{task},{trial},0.5" for task in range(5) for trial in range(4)]
     (tmp_path / "r.csv").write_text("\n".join(["world,seed,score", *rows, ""]))
-    columns = {"task": "world", "episode": "seed", "value": "score"}
+    columns = {"task": "world", "trial": "seed", "value": "score"}
     data = read_returns(tmp_path / "r.csv", **columns)
     record = certificate_record(jaxcert.certify_mean(data.returns, **SETTINGS), data=data, **QUESTION)
     write_certificates(tmp_path / "c.json", [record])
     (tmp_path / "folder").mkdir()
-    made = "c.json is made from the file r.csv (task from 'world', episode from 'seed', value from 'score')"
+    made = "c.json is made from the file r.csv (task from 'world', trial from 'seed', value from 'score')"
     for given, wrong in (("r.csv", {"task": "maze"}), ("folder", {})):
         with pytest.raises(ValueError, match=re.escape(made)):
             verify(tmp_path / "c.json", tmp_path / given, **wrong)

@@ -7,7 +7,8 @@ from conftest import x64_context
 from test_verify import KINDS, LEVELS, RETURNS, SETTINGS, saved, shifted
 
 import jaxcert
-from jaxcert.report import certificate_record, read_returns, verify, write_certificates
+from jaxcert.report import certificate_record, verify, write_certificates
+from jaxcert.tables import read_returns
 
 SHIFTS = [
     None,

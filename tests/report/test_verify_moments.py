@@ -12,8 +12,9 @@ import jaxcert
 from jaxcert.certificates import _certify_anytime
 from jaxcert.certificates._anytime_counts import counted_as_stated
 from jaxcert.certificates._certify_anytime import certify_in_order
-from jaxcert.report import certificate_record, read_returns, step_curve, verify, write_certificates
+from jaxcert.report import certificate_record, step_curve, verify, write_certificates
 from jaxcert.returns._sample import sample_of_numbers
+from jaxcert.tables import read_returns
 
 ROUNDING = 32 * 2.0**-24
 SURE = np.isin(np.arange(9), [2, 6])

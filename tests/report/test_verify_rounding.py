@@ -11,8 +11,9 @@ from test_verify import LEVELS, RETURNS, SETTINGS, altered, recorded
 import jaxcert
 from jaxcert.certificates import floor_figures
 from jaxcert.questions import QUESTIONS
-from jaxcert.report import certificate_record, read_returns, step_curve, verify, write_certificates
+from jaxcert.report import certificate_record, step_curve, verify, write_certificates
 from jaxcert.report._recompute import ask
+from jaxcert.tables import read_returns
 
 U = 2.0**-24
 

@@ -19,10 +19,10 @@ from jaxcert.report import (
     certificate_schema,
     check_certificate,
     check_exactly,
-    read_returns,
     verify,
     write_certificates,
 )
+from jaxcert.tables import read_returns
 
 RNG = np.random.default_rng(0)
 RETURNS = RNG.beta(9, 2, (30, 20)).astype(np.float32)

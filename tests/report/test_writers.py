@@ -13,7 +13,8 @@ from handmade import make_certificate
 
 import jaxcert
 from jaxcert._files import check_output
-from jaxcert.report import certificate_record, read_returns, write_certificates
+from jaxcert.report import certificate_record, write_certificates
+from jaxcert.tables import read_returns
 
 
 def parsed(path: Path) -> dict:

@@ -11,8 +11,8 @@ from coins import COINS, answer
 from conftest import x64_context
 
 from jaxcert import sequential
-from jaxcert.report import read_returns
 from jaxcert.rollouts import AdaptiveCertificate, Policy, adaptive_facts, certify_adaptive, load_adaptive, save_adaptive
+from jaxcert.tables import read_returns
 
 run = functools.partial(
     certify_adaptive,

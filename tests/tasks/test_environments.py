@@ -11,8 +11,8 @@ from cli_harness import command, refused
 
 from jaxcert import certify_policy
 from jaxcert.cli import _policies
-from jaxcert.report import read_returns
 from jaxcert.rollouts import Policy, collect
+from jaxcert.tables import read_returns
 from jaxcert.tasks._registry import ENVIRONMENTS
 from jaxcert.training import policy_facts
 

@@ -9,9 +9,9 @@ from jaxcert._version import __version__
 from jaxcert.certificates import ceil_figures, confidence
 from jaxcert.report._document import assumptions_of
 from jaxcert.report._leaderboard import Leaderboard
-from jaxcert.report._readers import ReturnsFile
 from jaxcert.report.html._report_tables import facts_table, rollouts_of
 from jaxcert.report.html._templates import template
+from jaxcert.tables._readers import ReturnsFile
 
 # Policies that have a headline; the table has all.
 _MOST_CLAIMS = 3

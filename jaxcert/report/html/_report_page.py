@@ -16,7 +16,6 @@ from jaxcert.certificates._question import Question
 from jaxcert.diagnostics import Finding
 from jaxcert.questions import question_of, rows_of
 from jaxcert.report._document import assumptions_of
-from jaxcert.report._readers import ReturnsFile
 from jaxcert.report.html._report_sample import Sample, check_policies, names_of, sample_of
 from jaxcert.report.html._report_tables import (
     TOGETHER,
@@ -32,7 +31,8 @@ from jaxcert.report.html._report_tables import (
 )
 from jaxcert.report.html._report_words import headlines_of, misses_of, reasons_of
 from jaxcert.report.html._templates import template
-from jaxcert.returns import Returns
+from jaxcert.tables import Returns
+from jaxcert.tables._readers import ReturnsFile
 
 _MOST_SENTENCES = 5
 

@@ -10,9 +10,10 @@ from jaxcert.certificates._certificate import is_difference
 from jaxcert.certificates._headline import REWEIGHTED, SAMPLED
 from jaxcert.certificates._question import Question
 from jaxcert.questions._answers import sampled
-from jaxcert.report._readers import ReturnsFile
-from jaxcert.returns import Returns, paired
+from jaxcert.returns import paired
 from jaxcert.returns._prepared import Support
+from jaxcert.tables import Returns
+from jaxcert.tables._readers import ReturnsFile
 
 _NOT_TWO = "certificate is about one policy; against is given, the returns of a second one"
 _NOT_ONE = "certificate is about two policies; expected the returns of policy B (against=)"

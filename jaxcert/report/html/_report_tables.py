@@ -17,12 +17,12 @@ from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import COUNTING, METHODS, counts_bounds
 from jaxcert.questions._answers import texts_of
 from jaxcert.report._curve import step_curve, thinned
-from jaxcert.report._readers import ReturnsFile
-from jaxcert.report._returns import returns_facts
 from jaxcert.report.html._report_sample import Sample
 from jaxcert.report.plots import plot_bounds, plot_certificates
 from jaxcert.report.plots._axes import COLOURS, GREY, GRID, place_legend
-from jaxcert.returns import Returns
+from jaxcert.tables import Returns
+from jaxcert.tables._readers import ReturnsFile
+from jaxcert.tables._written import returns_facts
 
 # Small, so that text is of the size of the page's on a phone, and beside another figure on paper.
 _SIZE = (4.6, 3.1)

@@ -1,0 +1,22 @@
+"""From what people have to labelled returns: files, folders and frames of any origin, by the roles of their columns."""
+
+from jaxcert.tables._frames import align_tasks, from_frame, from_lists, from_xarray
+from jaxcert.tables._readers import ReturnsFile, read_returns
+from jaxcert.tables._returns import Returns
+from jaxcert.tables._written import check_returns_path, returns_facts, write_returns
+from jaxcert.tables.folders import ReturnsFolder, read_summary
+
+__all__ = [
+    "Returns",
+    "ReturnsFile",
+    "ReturnsFolder",
+    "align_tasks",
+    "check_returns_path",
+    "from_frame",
+    "from_lists",
+    "from_xarray",
+    "read_returns",
+    "read_summary",
+    "returns_facts",
+    "write_returns",
+]

@@ -1,0 +1,213 @@
+"""The columns of a table with one row per rollout: their names, and what their entries mean."""
+
+import decimal
+import functools
+import numbers
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+# float() also accepts nan, inf, +5 and 1_000; here only decimal and exponent notation is accepted.
+_NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+
+# Success and failure in words: a column uses one pair. An entry of 0 or 1 is a number.
+_PAIRS = ("true", "false"), ("yes", "no"), ("pass", "fail"), ("passed", "failed"), ("success", "failure"), (True, False)
+_WORDS: list[dict[Any, bool]] = [{success: True, failure: False} for success, failure in _PAIRS]
+_OR_WORDS = ", or in all rows true or false, yes or no, pass or fail, passed or failed, success or failure"
+
+
+class NotNamedError(ValueError):
+    """What to read was not named.
+
+    Attributes:
+        expected: names it as the arguments of ``read_returns`` do, as an example.
+        unread: columns that the example would not read, where they may tell apart what has to be told apart.
+    """
+
+    def __init__(self, message: str, expected: dict[str, str | None], unread: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.expected = expected
+        self.unread = unread
+
+
+class Columns(NamedTuple):
+    """Names of the columns of a table with one row per rollout; the column of episodes may be absent."""
+
+    task: str = "task_id"
+    trial: str | None = "episode_id"
+    value: str = "total_return"
+
+    def in_table(self, names: list[Any]) -> "Columns":
+        """These columns of a table, where another name may stand for a usual one that it lacks.
+
+        Raises:
+            ValueError: several others could be meant.
+        """
+        return Columns(*map(functools.partial(_in_table, names), Columns._fields, self, Columns(), _OTHER_NAMES))
+
+    @staticmethod
+    def unnamed_in(names: list[Any]) -> "Columns":
+        """The columns of a table that are read if none is named; "" in the place of one that several could be."""
+        found = map(functools.partial(_meant, names), Columns(), _OTHER_NAMES)
+        return Columns(*("" if len(each) > 1 else each[0] for each in found))
+
+
+# Read in place of the usual names, in upper or lower case. There are few, since what is read unnamed must be meant.
+_OTHER_NAMES = ("task",), ("episode", "trial", "rollout", "attempt"), ("return", "score", "success", "passed")
+
+
+# Words in the names of columns, by what such a column may be, where the usual names are missing.
+_WORDS_OF = {
+    "task": "task problem question instance env environment scenario case maze map world level item puzzle goal",
+    "trial": "episode trial rollout attempt run seed try repeat repetition rep sample",
+    "value": "return score success successes passed pass reward solved resolved correct result outcome performance",
+}
+_LIKE = {part: frozenset(words.split()) for part, words in _WORDS_OF.items()}
+# Words of what is worse if it is more, is no single return, is said of another policy, or is a moment of training.
+_BAD_WORDS = """
+    not no non un fail fails failed failure failures unsuccessful unsolved error errors crash crashed crashes collision
+    collisions unsafe timeout death deaths loss losses regret cost costs penalty std stdev sd stderr sem se var variance
+    min max median ci low lower high upper control baseline base reference old
+    step steps frame frames iter iteration iterations epoch epochs update updates generation time date
+"""
+_UNLIKE = frozenset(_BAD_WORDS.split())
+
+
+def _words(name: Any) -> set[str]:
+    return set(re.findall("[a-z]+", str(name).lower()))
+
+
+def guessed(names: Sequence[Any], columns: Columns, is_other: Callable[[Any], bool]) -> dict[str, str | None]:
+    """For each missing column the one of the table that its name says it is; None if none does, or several do.
+
+    ``is_other``: which columns are none of these, by their names.
+    """
+    left = [str(name) for name in names if name not in columns and not is_other(name)]
+    parts = [part for part, name in columns._asdict().items() if name is not None and name not in names]
+    found: dict[str, str | None] = dict.fromkeys(parts)
+    for part in parts:
+        fitting = [name for name in left if _words(name) & _LIKE[part]]
+        if len(fitting) == 1 and not _words(fitting[0]) & _UNLIKE:
+            found[part] = fitting[0]
+        left = [name for name in left if name not in fitting]
+    return found
+
+
+def _in_table(names: list[Any], part: str, wanted: Any, usual: str | None, others: tuple[str, ...]) -> Any:
+    if wanted != usual:
+        return wanted
+    found = _meant(names, usual, others)
+    if len(found) > 1:
+        listed = " and ".join(map(repr, found))
+        raise NotNamedError(f"has no column {usual}, and {listed}; expected one of these by name", {part: found[0]})
+    return found[0]
+
+
+def _meant(names: list[Any], usual: str | None, others: tuple[str, ...]) -> list[Any]:
+    """The columns that a usual name may mean: the column of that name, or if the table lacks it, others that fit."""
+    found = [name for name in names if str(name).strip().lower() in others]
+    return [usual] if usual in names or not found else found
+
+
+def codes(column: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """The index of each entry in order of first appearance, int64 [rows], and the entries in that order."""
+    if column.dtype == object:
+        return _codes_of_objects(column, name)
+    empty = np.isnan(column) if column.dtype.kind in "fc" else np.isnat(column) if column.dtype.kind in "mM" else None
+    _check_rows(np.zeros(len(column), bool) if empty is None else empty, name, column, "an entry")
+    values, first, inverse = np.unique(column, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return place[inverse.reshape(-1)], values[order]
+
+
+def _codes_of_objects(column: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
+    entries = column.tolist()
+    seen: dict[Any, int] = {}
+    try:
+        found = np.fromiter((seen.setdefault(entry, len(seen)) for entry in entries), np.int64, len(entries))
+    except TypeError as error:
+        raise ValueError(f"column {name} holds {entries[0]!r:.40}, expected integers or text") from error
+    empty = np.fromiter(map(_is_empty, seen), bool, len(seen))
+    _check_rows(empty[found], name, column, "an entry")
+    return found, np.fromiter(seen, object, len(seen))
+
+
+def _is_empty(entry: Any) -> bool:
+    return entry is None or (isinstance(entry, str) and not entry) or (isinstance(entry, float) and np.isnan(entry))
+
+
+def as_totals(column: np.ndarray, name: str) -> np.ndarray:
+    """The returns [rows]: bool if they are successes, the first one of them in words or bool; else finite float64."""
+    if column.dtype.kind in "mM":  # NumPy would give the number of its units, such as nanoseconds
+        kind = "durations" if column.dtype.kind == "m" else "dates"
+        raise ValueError(f"column {name} holds {kind} ({column.dtype}), expected numbers, such as seconds")
+    if column.dtype.kind in "biuf":
+        values = in_double(column)
+    elif len(column) and (words := words_like(column[0])) is not None:
+        return _successes(column, name, words)
+    else:
+        values = np.fromiter(map(number_of, column.tolist()), np.float64, len(column))
+    wrong = ~np.isfinite(values)
+    spelled = (
+        wrong.any() and isinstance(column[np.argmax(wrong)], str) and column[np.argmax(wrong)].strip()[:1].isalpha()
+    )
+    _check_rows(wrong, name, column, f"a finite number{_OR_WORDS if spelled else ''}")
+    return values
+
+
+def _successes(column: np.ndarray, name: str, words: dict[Any, bool]) -> np.ndarray:
+    found = [words.get(spelled(entry)) for entry in column.tolist()]
+    expected = f"{' or '.join(str(word).lower() for word in words)}, as in row 1"
+    _check_rows(np.asarray([each is None for each in found]), name, column, expected)
+    return np.asarray(found, bool)
+
+
+def in_double(values: np.ndarray) -> np.ndarray:
+    """Numbers as float64; successes, of type bool, as they are."""
+    return values if values.dtype == bool else values.astype(np.float64)
+
+
+def words_like(entry: Any) -> dict[Any, bool] | None:
+    """What stands for success and failure in a column that begins with this entry; None for numbers."""
+    return next((words for words in _WORDS if spelled(entry) in words), None)
+
+
+def spelled(entry: Any) -> Any:
+    """A word in lower case, a bool as itself; anything else is no word."""
+    if isinstance(entry, str):
+        return entry.strip().lower()
+    return bool(entry) if isinstance(entry, bool | np.bool_) else None
+
+
+def number_of(entry: Any) -> float:
+    """The entry as a number, NaN if it is none."""
+    if isinstance(entry, str):
+        text = entry.strip()
+        return float(text) if _NUMBER.fullmatch(text) else np.nan
+    if not isinstance(entry, numbers.Real | decimal.Decimal | np.bool_):
+        return np.nan
+    try:
+        return float(entry)
+    except (OverflowError, ValueError):  # an integer or fraction beyond float64, a signalling NaN
+        return np.nan
+
+
+def _check_rows(wrong: np.ndarray, name: str, column: np.ndarray, expected: str) -> None:
+    """Name the first row where `wrong` holds; the first row, after a header, is row 1."""
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        value = column[row].item() if isinstance(column[row], np.generic) else column[row]
+        raise ValueError(f"row {row + 1}: {name} is {_shown(value)}, expected {expected}")
+
+
+def _shown(value: Any) -> str:
+    if value is None or (isinstance(value, str) and not value):
+        return "empty"
+    try:
+        return repr(value)[:40]
+    except ValueError:  # Python writes no integer of thousands of digits
+        return f"a number of type {type(value).__name__} with thousands of digits"

@@ -1,0 +1,311 @@
+"""Returns from lists of lists, and from data frames with a row per rollout."""
+
+import dataclasses
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxcert.returns._paired import refuse_summary
+from jaxcert.tables._columns import Columns, NotNamedError, guessed, in_double
+from jaxcert.tables._pooled import check_no_curve, check_one_policy, is_looked_at, strictly
+from jaxcert.tables._returns import Returns, arrange, check_missing, padded
+
+_DIGITS = re.compile("[0-9]+")
+
+
+def from_lists(returns: Mapping[Any, Sequence[float]] | Sequence[Sequence[float]], *, strict: bool = False) -> Returns:
+    """Returns from a list of numbers per task, of equal lengths or not.
+
+    Args:
+        returns: a list of lists, or a dictionary of lists with the label of each task; or arrays. They hold numbers
+            or, for successes, bool.
+        strict: refuse lists of which some are shorter than others.
+
+    Returns:
+        A ``Returns``, whose ``returns`` [n, m] and ``where`` go into ``jaxcert.certify``.
+
+    Raises:
+        ValueError: there is no task; one has no rollout, or something else than finite numbers, or successes where
+            another has numbers; with ``strict``, rollouts are missing.
+
+    Warns:
+        UserWarning: without ``strict``, some tasks have fewer rollouts than others.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     data = from_lists({"push": [1.0, 0.5], "pull": [0.25]})
+        >>> data.returns
+        array([[1.  , 0.5 ],
+               [0.25,  nan]])
+        >>> data.where
+        array([[ True,  True],
+               [ True, False]])
+    """
+    rows = {label: _checked_row(label, row) for label, row in _labelled(returns)}
+    if not rows:
+        raise ValueError("there is no task; expected a list of returns of each")
+    _check_alike(rows)
+    tasks = np.repeat(np.arange(len(rows)), [len(row) for row in rows.values()])
+    labels = np.fromiter(rows, object, len(rows)) if isinstance(returns, Mapping) else np.arange(len(rows))
+    found = padded(tasks, np.concatenate(list(rows.values())), labels)
+    check_missing(found, strict=strict)
+    return found
+
+
+def _labelled(returns: Any) -> Iterable[tuple[Any, Any]]:
+    if isinstance(returns, Mapping):
+        return returns.items()
+    if isinstance(returns, str | bytes) or (not isinstance(returns, Sequence) and not np.ndim(returns)):
+        raise ValueError(f"returns are {returns!r:.40}; expected a list or dictionary of lists of numbers")
+    # Reading an array of JAX row by row would take as many transfers.
+    return enumerate(returns if isinstance(returns, Sequence) else np.asarray(returns))
+
+
+def _checked_row(label: Any, row: Any) -> np.ndarray:
+    """The returns of a task, finite float64 [m]."""
+    try:
+        values = np.asarray(row)
+    except ValueError:  # lists of unequal lengths within
+        values = np.asarray(None)
+    if (values.dtype.kind not in "biuf" and values.size) or values.ndim != 1:
+        raise ValueError(f"task {label!r} has {row!r:.40}; expected a list of numbers")
+    if not values.size:
+        raise ValueError(f"task {label!r} has no rollout; expected at least one")
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        raise ValueError(f"task {label!r}, rollout {bad[0]} is {values[bad[0]]}; expected a finite number")
+    return in_double(values)
+
+
+def _check_alike(rows: dict[Any, np.ndarray]) -> None:
+    """Refuse successes of some tasks beside numbers of others."""
+    kinds = {values.dtype == bool: label for label, values in rows.items()}
+    if len(kinds) > 1:
+        raise ValueError(
+            f"task {kinds[True]!r} has successes, of type bool, task {kinds[False]!r} numbers; expected one kind"
+        )
+
+
+def align_tasks(*policies: Returns) -> tuple[Returns, ...]:
+    """The returns of each policy with rows in the order of the first one's tasks, by their labels.
+
+    Tasks are numbered as they first appear in a table or file. If two tables list them in another order, row i is not
+    the same task in both, and a comparison of the policies (`certify_improvement`, for example) would be wrong.
+
+    Args:
+        policies: a `Returns` for each policy, of `from_frame`, `from_lists`, `from_xarray` or `read_returns`.
+
+    Returns:
+        As many ``Returns``, in the order of the arguments.
+
+    Raises:
+        ValueError: there is none, a task occurs twice, the policies have different tasks, or one is a summary.
+
+    Example:
+        >>> import jaxcert
+        >>> a = jaxcert.from_lists({"push": [1.0, 2.0], "pull": [3.0, 4.0]})
+        >>> b = jaxcert.from_lists({"pull": [5.0, 6.0], "push": [7.0, 8.0]})
+        >>> jaxcert.align_tasks(a, b)[1].returns
+        array([[7., 8.],
+               [5., 6.]])
+    """
+    if not policies:
+        raise ValueError("there is no policy; expected the returns of each")
+    for number, each in enumerate(policies):
+        refuse_summary(f"returns of policy {number}", each.returns)
+    places = [{label: i for i, label in enumerate(each.tasks.tolist())} for each in policies]
+    names = [each._name or f"policies[{number}]" for number, each in enumerate(policies)]
+    for name, each, rows in zip(names, policies, places, strict=True):
+        if len(rows) < len(each.tasks):
+            raise ValueError(f"{name} has a task twice; expected a label of its own for each")
+        if different := rows.keys() ^ places[0].keys():
+            label = next(iter(different))
+            having, lacking = (name, names[0]) if label in rows else (names[0], name)
+            raise ValueError(
+                f"{having} has the task {label!r:.40}, {lacking} has not (tasks that one of them lacks: "
+                f"{len(different)}); expected both on the same tasks"
+            )
+    orders = [np.asarray([rows[label] for label in places[0]], int) for rows in places]
+    return tuple(_reordered(each, order) for each, order in zip(policies, orders, strict=True))
+
+
+def _reordered(found: Returns, order: np.ndarray) -> Returns:
+    where = None if found.where is None else found.where[order]
+    rows = None if found.rows is None else found.rows[order]
+    return dataclasses.replace(found, returns=found.returns[order], where=where, tasks=found.tasks[order], rows=rows)
+
+
+def from_frame(
+    frame: Any,
+    *,
+    task: str = "task_id",
+    trial: str | None = "episode_id",
+    value: str = "total_return",
+    strict: bool = False,
+) -> Returns:
+    """Returns from a frame with one row per rollout, of pandas, Polars or pyarrow.
+
+    Rows may stand in any order and tasks may have different numbers of rollouts. Tasks are numbered in the order in
+    which they first appear, and a task's rollouts in the order of their rows. Other columns are ignored. A crashed
+    episode must not be left out: see ``jaxcert.tables.read_returns`` on missing rollouts.
+
+    Args:
+        frame: the table; a pandas or Polars DataFrame, or a pyarrow Table.
+        task: the column of tasks, of integers, text or anything else that tells them apart. If a frame lacks one of the
+            usual columns, here ``task_id``, another name is read, here ``task``; ``read_returns`` lists these names.
+        trial: the column of episodes, each once per task, so that rows read twice are noticed; None if there is none.
+        value: the column of returns: numbers, or numbers as text; durations have to be made numbers before. It may hold
+            successes instead: booleans, or words as in ``read_returns``.
+        strict: refuse a frame in which some tasks have fewer rollouts than others.
+
+    Returns:
+        A ``Returns``, whose ``returns`` [n, m] and ``where`` go into ``jaxcert.certify``.
+
+    Raises:
+        ValueError: a column is missing or occurs twice, or several could be meant; there are no rows; an entry is
+            empty, not a number or not finite, or no word like the first one; a pair of task and trial occurs twice;
+            the columns are those of a learning curve; rows of the same task differ in a column that tells policies or
+            conditions apart by its name. With ``strict`` for what is warned of.
+
+    Warns:
+        UserWarning: without ``strict``, some tasks have fewer rollouts than others, or each task has every word of a
+            column equally often, as those of policies or conditions that are pooled.
+
+    Example:
+        >>> import pandas
+        >>> frame = pandas.DataFrame({"env": ["a", "a", "b", "b"], "success": [True, False, True, True]})
+        >>> from_frame(frame, task="env", trial=None).returns
+        array([[ True, False],
+               [ True,  True]])
+    """
+    with strictly(strict):
+        found = arrange_table(frame, Columns(task, trial, value))
+    check_missing(found, strict=strict)
+    return found
+
+
+def arrange_table(table: Any, wanted: Columns) -> Returns:
+    """The returns of the rows of a table of pandas, Polars or pyarrow."""
+    names = _check_table(table, wanted)
+    task, episode, value = (None if name is None else _column(table[name]) for name in names)
+    assert task is not None
+    assert value is not None
+    every = getattr(table, "column_names", table.columns)
+    check_one_policy(names, every, task, lambda name: _column(table[name]))
+    return arrange(names, task, episode, value)
+
+
+def _column(series: Any) -> np.ndarray:
+    """The entries as an array; of objects if some are empty, which are None then."""
+    empty = np.asarray(series.isna() if hasattr(series, "isna") else series.is_null(), bool)
+    if empty.all():  # pyarrow makes no array of categories without any
+        return np.full(empty.shape, None, object)
+    values = series.to_numpy()
+    if empty.any():
+        values = values.astype(object)
+        values[empty] = None
+    return values
+
+
+def _check_table(table: Any, wanted: Columns) -> Columns:
+    """The columns to read, each of which is there once."""
+    if hasattr(table, "collect"):
+        raise ValueError("the frame is lazy; expected one with values: call collect()")
+    if not hasattr(table, "columns"):
+        raise ValueError(f"has type {type(table).__name__}, expected a frame of pandas, Polars or pyarrow")
+    index = getattr(getattr(table, "index", None), "names", ())
+    indexed = [name for name in wanted if name is not None and name in index]
+    hint = f"; {', '.join(indexed)} is in the index: call reset_index()" if indexed else ""
+    return check_names(list(getattr(table, "column_names", table.columns)), wanted, hint)
+
+
+def check_names(names: list[Any], columns: Columns, hint: str = "") -> Columns:
+    """The columns of a table with these names that are meant, each of which occurs once."""
+    columns = columns.in_table(names)
+    wanted = [name for name in columns if name is not None]
+    missing = [name for name in wanted if name not in names]
+    twice = [name for name in wanted if names.count(name) > 1]
+    found = ", ".join(repr(name)[:42] for name in names[:12]) + (", ..." if len(names) > 12 else "")
+    check_no_curve(names, columns, missing)
+    if missing and _is_wide(names, columns):
+        raise ValueError(
+            f"has no column {', '.join(missing)}; found {found}, which look like a column for each trial; "
+            "expected one row per trial, with columns such as task, trial and score (melt makes rows of such a table, "
+            "in pandas, Polars and R)"
+        )
+    if missing:
+        message = f"has no column {', '.join(missing)}; found {found or 'none'}{hint}"
+        example = guessed(names, columns, is_looked_at)
+        meant = {*columns, *example.values()}
+        unread = [str(name) for name in names if str(name) not in meant] if example.get("trial", "") is None else []
+        raise NotNamedError(message, example, unread)
+    if twice:
+        raise ValueError(f"has more than one column {', '.join(twice)}; found {found}")
+    return columns
+
+
+def _is_wide(names: list[Any], columns: Columns) -> bool:
+    """Whether names that differ in a number alone, as s0 and s1, stand where returns and episodes are missing."""
+    if columns.value in names or columns.trial in names:
+        return False
+    stems = Counter(_DIGITS.sub("#", str(name)) for name in names if name != columns.task)
+    return any("#" in stem and count > 1 for stem, count in stems.items())
+
+
+def from_xarray(array: Any, *, task: str = "task", trial: str = "trial", strict: bool = False) -> Returns:
+    """Returns from an xarray DataArray with a dimension of tasks and one of trials; NaN is a missing rollout.
+
+    NaN as the return of an episode that was run, but diverged or crashed, is no missing rollout: put the lower end of
+    the support in its place before.
+
+    Args:
+        array: the DataArray; select one value along any other dimension before.
+        task: the dimension of tasks; its coordinate, if there is one, labels them.
+        trial: the dimension of trials.
+        strict: refuse an array in which some tasks have fewer rollouts than others.
+
+    Returns:
+        A ``Returns``, whose ``returns`` [n, m] and ``where`` go into ``jaxcert.certify``.
+
+    Raises:
+        ValueError: it is no DataArray of numbers with these two dimensions; a return is infinite; a task has no
+            rollout; with ``strict``, rollouts are missing.
+
+    Warns:
+        UserWarning: without ``strict``, some tasks have fewer rollouts than others.
+
+    Example:
+        >>> import xarray
+        >>> array = xarray.DataArray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dims=("seed", "world"))
+        >>> from_xarray(array, task="world", trial="seed").returns.shape
+        (3, 2)
+    """
+    values = _checked_values(array, task, trial)
+    labels = np.asarray(array.coords[task].values) if task in array.coords else np.arange(len(values))
+    tasks, episodes = np.nonzero(~np.isnan(values))
+    without = np.setdiff1d(np.arange(len(values)), tasks)
+    if without.size:
+        raise ValueError(f"{task} {labels[without[0]]} has no rollout; expected at least one")
+    found = padded(tasks, in_double(values[tasks, episodes]), labels)
+    check_missing(found, strict=strict)
+    return found
+
+
+def _checked_values(array: Any, task: str, trial: str) -> np.ndarray:
+    """The array [n, m], finite or NaN."""
+    if not hasattr(array, "values") or not hasattr(array, "transpose") or callable(array.values):
+        raise ValueError(f"has type {type(array).__name__}, expected an xarray DataArray")
+    if sorted(map(str, array.dims)) != sorted([task, trial]):
+        found = ", ".join(map(str, array.dims))
+        raise ValueError(f"has the dimensions {found or 'none'}; expected {task} and {trial}")
+    values = np.asarray(array.transpose(task, trial).values)
+    if values.dtype.kind not in "biuf" or values.size == 0:
+        raise ValueError(f"has dtype {values.dtype} and shape {values.shape}, expected numbers of tasks and trials")
+    if np.isinf(values).any():
+        row, column = np.argwhere(np.isinf(values))[0]
+        raise ValueError(f"{task} {row}, {trial} {column} is {values[row, column]}, expected a finite number")
+    return values

@@ -1,0 +1,145 @@
+"""Tables that are no evaluation of one policy: learning curves, and several policies or conditions in one table.
+
+Their rows look like tasks and trials, and a certificate of them would be false: moments of a training run are no tasks,
+and the pooled trials of two policies are trials of neither.
+"""
+
+import contextlib
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxcert.tables._columns import Columns, codes, number_of
+
+# Moments of a training run, by the names that trainers and their logs give them.
+_MOMENT = re.compile(
+    r"(.*_)?(step|timestep|timesteps|iteration|iter|update|updates)"
+    r"|(total|num|n|env|environment|agent|training|train|global|gradient|grad|sampled)_(env_)?(time)?steps?(_.*)?"
+    r"|(timesteps|episodes|steps|time)_(total|this_iter).*|.*__(min|max)"
+)
+# Rows of the same task that differ in it are of several policies or conditions, or of tasks of the same names.
+_APART = frozenset(
+    ("agent", "model", "policy", "method", "algorithm", "algo", "checkpoint", "baseline", "variant", "config", "prompt")
+    + ("arm", "condition", "treatment", "control", "perturbation", "perturbed", "corruption", "ablation", "setting")
+    + ("suite", "group", "split", "domain", "category", "benchmark", "dataset")
+)
+# What is measured of a trial, as the number of tokens of a prompt.
+_MEASURED = frozenset(
+    ("count", "tokens", "time", "sec", "seconds", "ms", "length", "cost")
+    + ("reward", "return", "score", "success", "error")
+)
+# Also the length of an episode, or what numbers trials.
+_MAY_BE_MOMENTS = frozenset(("steps", "epoch", "round"))
+_MOST_CONDITIONS = 10
+
+
+def is_moment(name: Any) -> bool:
+    """Whether a column of that name holds moments of a training run."""
+    return bool(_MOMENT.fullmatch(re.sub(r"[^a-z0-9]", "_", str(name).strip().lower())))
+
+
+def tells_apart(name: Any) -> bool:
+    """Whether a column of that name may tell policies, conditions or groups of tasks apart."""
+    words = set(re.findall("[a-z]+", str(name).lower()))
+    return bool(words & _APART) and not words & _MEASURED
+
+
+def is_looked_at(name: Any) -> bool:
+    """Whether a column of that name says more than its table, if it is no task, trial or value."""
+    return is_moment(name) or tells_apart(name) or str(name).strip().lower() in _MAY_BE_MOMENTS
+
+
+@contextlib.contextmanager
+def strictly(strict: bool) -> Iterator[None]:
+    """With ``strict``, what would be warned of is an error."""
+    if not strict:
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        try:
+            yield
+        except UserWarning as warning:
+            raise ValueError(str(warning)) from None
+
+
+def check_no_curve(names: Sequence[Any], columns: Columns, missing: Sequence[str]) -> None:
+    """Raise ValueError where tasks or trials would be moments of training, by the names of columns alone."""
+    chosen = [name for name in (columns.task, columns.trial) if name in names and is_moment(name)]
+    if missing or chosen:
+        found = chosen or [name for name in names if is_moment(name)]
+        if found:
+            raise ValueError(
+                f"has the column {found[0]!r:.42}, as a learning curve has: moments of a training run are no tasks and "
+                "no trials, and its policy was not fixed; expected the episodes of an evaluation, each with its task"
+            )
+
+
+def check_one_policy(columns: Columns, names: Iterable[Any], task: np.ndarray, column: Callable[[Any], Any]) -> None:
+    """Raise ValueError for rows of the same task that are of several policies, conditions or moments.
+
+    ``column`` gives the entries of a column by its name. A column that no name explains is warned of, if each task has
+    all of its few words equally often.
+    """
+    tasks, _ = codes(task, columns.task)
+    for name in names:
+        if name in (columns.task, columns.value):
+            continue
+        if is_looked_at(name):
+            entries = _coded(column(name))
+            if _differs_within(tasks, entries) and (tells_apart(name) or _same_for_all(tasks, entries)):
+                raise ValueError(
+                    f"rows of the same task differ in column {str(name)!r:.42}: if it tells policies, conditions, "
+                    "groups of tasks or moments of training apart, they are no trials of one policy; expected a table "
+                    "of each, or one without this column"
+                )
+        elif name != columns.trial and (few := _words(column(name))) is not None and _balanced(tasks, few):
+            warnings.warn(
+                f"each task has every word of column {str(name)!r:.42} equally often: if these are policies or "
+                "conditions, all of them are taken for one policy here; expected a table of each",
+                UserWarning,
+                stacklevel=5,
+            )
+
+
+def _coded(entries: np.ndarray) -> np.ndarray:
+    """The index of each entry among those that differ; lists and dictionaries differ as they are printed."""
+    plain = np.asarray([repr(entry) for entry in entries.tolist()]) if entries.dtype == object else entries
+    return np.unique(plain, return_inverse=True)[1].reshape(-1)
+
+
+def _differs_within(tasks: np.ndarray, entries: np.ndarray) -> bool:
+    """Whether some task has rows with several entries."""
+    return len(np.unique(np.stack([tasks, entries]), axis=1).T) > len(np.unique(tasks))
+
+
+def _same_for_all(tasks: np.ndarray, entries: np.ndarray) -> bool:
+    """Whether all tasks have the same set of entries, as moments that are evaluated in turn."""
+    pairs = len(np.unique(np.stack([tasks, entries]), axis=1).T)
+    return pairs == len(np.unique(tasks)) * len(np.unique(entries)) and len(np.unique(tasks)) > 1
+
+
+def _words(entries: np.ndarray) -> np.ndarray | None:
+    """The codes of a column of few different words; None for another one."""
+    if entries.dtype.kind not in "OUSb":
+        return None
+    different = {repr(entry) for entry in entries[: 4 * _MOST_CONDITIONS].tolist()}
+    if len(different) > _MOST_CONDITIONS or not all(_is_word(entry) for entry in entries[:1].tolist()):
+        return None
+    found = _coded(entries)
+    return found if 1 < len(np.unique(found)) <= _MOST_CONDITIONS else None
+
+
+def _is_word(entry: Any) -> bool:
+    return isinstance(entry, bool | np.bool_) or (isinstance(entry, str) and np.isnan(number_of(entry)))
+
+
+def _balanced(tasks: np.ndarray, entries: np.ndarray) -> bool:
+    """Whether each of some tasks has every entry, all equally often."""
+    if tasks.max() < 2:
+        return False
+    counts = np.bincount(tasks * (entries.max() + 1) + entries, minlength=(tasks.max() + 1) * (entries.max() + 1))
+    return bool(counts.min() > 0 and counts.min() == counts.max())

@@ -1,0 +1,218 @@
+"""Returns from a file, whose content is checked here, once, with plain error messages."""
+
+import dataclasses
+import hashlib
+import warnings
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxcert._files import check_suffix, content_of, in_file
+from jaxcert.tables._columns import Columns
+from jaxcert.tables._episodes import read_csv, read_npy, read_npz, read_parquet, unpacked
+from jaxcert.tables._pooled import strictly
+from jaxcert.tables._returns import Returns, check_missing
+from jaxcert.tables.formats import FORMATS, Read, read_content, read_folder
+
+_ARRAYS = {".npz": read_npz, ".npy": read_npy}
+_TABLES = {".parquet": read_parquet, ".csv": read_csv, ".csv.gz": read_csv}
+_MAYBE_CUT = "its last line has no line ending: if the file was cut short, its last number may be, too"
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class ReturnsFile(Returns):
+    """The returns that a file holds, and which file it was.
+
+    Attributes:
+        path: the file.
+        sha256: the SHA-256 of its content, in hexadecimal digits; of a folder, of the list of the files read,
+            as `sha256sum` writes it in the order of their paths.
+        columns: which columns of a table were read; None for a file of arrays.
+        usual_columns: which columns of a table are read if none is named; "" in place of one where several could be
+            meant.
+        told: what to tell the reader of a result about a file that another tool wrote; "" for a file of jaxcert's.
+        fixed_list: whether the tasks are known to be a list that somebody made, such as a benchmark, and no random
+            sample; False if that is not known.
+        known_support: the smallest and the largest return possible, if the tool fixes them.
+        unfinished: the return that rollouts without an outcome of their own count as; None if there are none.
+        num_unfinished: how many these are.
+    """
+
+    path: Path
+    sha256: str
+    columns: Columns | None
+    usual_columns: Columns | None
+    told: str = ""
+    fixed_list: bool = False
+    known_support: tuple[float, float] | None = None
+    unfinished: float | None = None
+    num_unfinished: int = 0
+
+    def place_of(self, index: Sequence[int]) -> str:
+        """Which return it is, with the file."""
+        return f"{self.path}: {super().place_of(index)}"
+
+    @property
+    def _name(self) -> str:
+        return str(self.path)
+
+    @property
+    def like(self) -> np.ndarray:
+        """Nothing, of the type of the returns: bool for successes."""
+        return np.empty(0, self.returns.dtype)
+
+    @property
+    def has_rollouts(self) -> bool:
+        """Whether single rollouts are known, and not their summary alone."""
+        return True
+
+    @property
+    def how_read(self) -> dict[str, Any]:
+        """What a record says besides, so that the returns can be read again."""
+        return {}
+
+
+def read_returns(
+    path: str | PathLike[str],
+    *,
+    strict: bool = False,
+    task: str = "task_id",
+    trial: str | None = "episode_id",
+    value: str = "total_return",
+    unfinished: float | None = None,
+) -> ReturnsFile:
+    """Read the returns of a set of tasks; by the file's suffix, or by its content if another tool wrote it.
+
+    `.npz`: an array `returns` [n, m] and, optionally, a boolean array `where` [n, m] that is False where a
+    rollout is missing; other arrays are ignored. `.npy`: the array of returns. Nothing is ever unpickled.
+
+    `.parquet`, `.csv`, `.csv.gz`: one row per rollout, with a column of tasks, one of episodes, and one of returns;
+    other columns are ignored. In a table that lacks a column of the usual name, another one is read, if there is one
+    only, in upper or lower case: `task`; `episode`, `trial`, `rollout` or `attempt`; `return`, `score`, `success` or
+    `passed`. Rows may stand in any order and tasks may have different numbers of rollouts. Tasks are
+    numbered in the order in which they first appear, and a task's rollouts in the order of their rows. A CSV file has
+    commas, or semicolons or tabs and then decimal points or decimal commas; it may begin with a byte order mark, and
+    blanks around an entry do not count; labels of tasks that differ in blanks alone are refused. No entry goes over
+    several lines: a lost quote would make rows part of it. Without a line ending at its end, a last number that was
+    cut short would go unnoticed: a warning says so.
+
+    Successes and failures are arrays or columns of booleans, or columns of words, in upper or lower case: true and
+    false, yes and no, pass and fail, passed and failed, or success and failure, the same two in every row. They are
+    read as bool, and need no support. A 0 or 1 is a number, and may be a return like any other: `method="attained"` in
+    `jaxcert.certify` takes it as a success, as does `.astype(bool)` where none is missing.
+
+    Logs of Inspect, evaluations of LeRobot, results of tau-bench, tau2-bench and EvalPlus are recognised by what they
+    hold. Their tasks and rollouts have the tool's own names, and `value` names a score if there are several. A rollout
+    that ended by an error or at a limit, was never run, or has no score is refused, or counts as `unfinished`.
+    `data.told` says what was read. A file that its tool writes otherwise by now is refused, with the field's name.
+
+    A folder of monitors (`monitor.csv`) or of evaluations (`evaluations.npz`) of Stable-Baselines3, one or several for
+    each task: `task` is then the pattern of their paths within the folder, with `{task}` once where the task's label
+    stands, such as `"{task}/monitor.csv"` or `"{task}/seed_*/monitor.csv"`. Of evaluations, the last one is read.
+
+    Missing rollouts are harmless only if whether a rollout is missing does not depend on its outcome. A policy whose
+    worst episodes crash, run out of time or are not recorded looks better than it is: count such an episode as the
+    worst return, the lower end of the support. For this reason the number of missing rollouts is reported. A task
+    without any row cannot be detected.
+
+    Whether the values lie in the declared support is checked by `jaxcert.certify`, which knows it.
+
+    Args:
+        path: the file, or the folder.
+        strict: refuse a file in which some tasks have fewer rollouts than others, or that may be cut short.
+        task: the column of tasks; of a folder, the pattern of its files' paths.
+        trial: the column of episodes, each once per task; None if there is none.
+        value: the column of returns, or of successes; in files of other tools, the name of the score.
+        unfinished: the return to count for each rollout that its file marks as unfinished: the worst one possible, and
+            0 among successes. Certificates are then about returns that count such rollouts in this way. By default, a
+            file with such rollouts is refused.
+
+    Returns:
+        The returns, the mask of missing rollouts, the labels of the tasks, and the file's digest.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is not a regular file, has another suffix, is empty or cut short, or its type does not match its
+            suffix; `returns` is missing, not numeric or not [n, m]; columns are missing or occur twice, several could
+            be meant, or they are named for a file of arrays; there are no rows; an entry is empty, not a number or not
+            finite, or no word like the first one; a pair of task and trial occurs twice; two labels differ in blanks
+            alone; with `strict`, rollouts are missing or the file may be cut short; rollouts are unfinished, or
+            `unfinished` is larger than another return or for a file that marks none; a file holds one task. Each
+            message names the file, the place and what was expected.
+        ImportError: a `.parquet`, `.csv`, `.csv.gz` or `.eval` file without pyarrow (extra `io`).
+
+    Warns:
+        UserWarning: without `strict`, some tasks have fewer rollouts than others, or a CSV file may be cut short.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> import numpy as np
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "returns.npz"
+        ...     np.savez(path, returns=np.ones((3, 2)))
+        ...     read_returns(path).returns.shape
+        (3, 2)
+    """
+    path, columns = Path(path), Columns(task, trial, value)
+    found = (_of_folder if path.is_dir() else _of_file)(path, columns, unfinished, strict)
+    check_missing(found, strict=strict, place=f"{path}: ")
+    return found
+
+
+def _of_folder(path: Path, columns: Columns, unfinished: float | None, _: bool) -> ReturnsFile:
+    read, digest = read_folder(path, columns, unfinished)
+    return _of_other_tool(path, digest, read, unfinished)
+
+
+def _of_file(path: Path, columns: Columns, unfinished: float | None, strict: bool) -> ReturnsFile:
+    content = content_of(path, "returns")  # once, so that the digest belongs to what is parsed
+    digest = hashlib.sha256(content).hexdigest()
+    has_own_suffix = path.name.lower().endswith((*_ARRAYS, *_TABLES))
+    with in_file(path):
+        other = read_content(path, content, columns, unfinished, own=has_own_suffix)
+    if other is not None:
+        return _of_other_tool(path, digest, other, unfinished)
+    kind = _own_kind(path)
+    with in_file(path):
+        if unfinished is not None:
+            raise ValueError(
+                f"unfinished is {unfinished}; expected None: arrays and tables mark no rollout as unfinished"
+            )
+        text = unpacked(content) if kind == ".csv.gz" else content
+        with strictly(strict):
+            found, names = _read(kind, text, columns)
+    if kind.startswith(".csv") and not text.endswith((b"\n", b"\r")):
+        if strict:
+            raise ValueError(f"{path}: {_MAYBE_CUT}; expected a line ending")
+        warnings.warn(f"{path}: {_MAYBE_CUT}", UserWarning, stacklevel=3)
+    read, usual = (None, None) if names is None else (columns.in_table(names), Columns.unnamed_in(names))
+    return ReturnsFile(found.returns, found.where, found.tasks, path, digest, read, usual, rows=found.rows)
+
+
+def _of_other_tool(path: Path, digest: str, read: Read, unfinished: float | None) -> ReturnsFile:
+    counted = {"unfinished": unfinished, "num_unfinished": read.num_unfinished} if read.num_unfinished else {}
+    told = {"told": read.told, "fixed_list": read.fixed_list, "known_support": read.support}
+    found = read.returns
+    return ReturnsFile(
+        found.returns, found.where, found.tasks, path, digest, read.columns, read.usual_columns, **told, **counted
+    )
+
+
+def _own_kind(path: Path) -> str:
+    """The type by the suffix, which another tool's file need not have."""
+    try:
+        return check_suffix(path, [*_ARRAYS, *_TABLES])
+    except ValueError as error:
+        raise ValueError(f"{error}; nor is it {', '.join(each.name for each in FORMATS)}") from None
+
+
+def _read(kind: str, content: bytes, columns: Columns) -> tuple[Returns, list[str] | None]:
+    """The returns and, of a table, the names of all of its columns."""
+    if kind in _TABLES:
+        return _TABLES[kind](content, columns)
+    if columns != Columns():
+        raise ValueError(f"has arrays and no columns {', '.join(map(str, columns))}; expected a table for these")
+    return _ARRAYS[kind](content), None

@@ -1,0 +1,278 @@
+"""A folder of Parquet files as a summary, in memory that does not grow with the number of rollouts."""
+
+import concurrent.futures
+import dataclasses
+import multiprocessing
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from jax.typing import DTypeLike
+
+from jaxcert._extras import import_extra
+from jaxcert._validation import check_count
+from jaxcert.returns._prepared import Support
+from jaxcert.returns.summaries import Histogram, Moments
+from jaxcert.returns.summaries._tally import Tally, tallies_for
+from jaxcert.tables._readers import ReturnsFile
+from jaxcert.tables._returns import check_missing
+from jaxcert.tables.folders._part_rows import Layout, Wanted, layout_of, rows_of
+from jaxcert.tables.folders._parts import Part, folder_digest, parts_of
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ReturnsFolder(ReturnsFile):
+    """The summary of the returns in a folder, and which folder it was.
+
+    Attributes:
+        returns: a `Histogram` or `Moments`, which stands in place of returns in `jaxcert.certify`; ``where`` is None.
+        tasks: the label of each task, [n], in the order in which they first appear.
+        path: the folder.
+        sha256: the SHA-256 of the lines that `sha256sum` prints of its files, in the order of their names.
+        columns: which columns were read, or partitions; there is none of episodes.
+        across: partitions that do not tell tasks apart.
+        num_files: how many files were read.
+        successes: whether the returns are booleans.
+    """
+
+    returns: Any
+    across: tuple[str, ...]
+    num_files: int
+    successes: bool
+
+    @property
+    def num_rollouts(self) -> np.ndarray:
+        """The number of rollouts of each task, int [n]."""
+        return np.asarray(self.returns.num_rollouts).astype(np.int64)
+
+    @property
+    def most_rollouts(self) -> int:
+        """The number of rollouts of the task that has the most."""
+        return int(self.num_rollouts.max())
+
+    @property
+    def like(self) -> np.ndarray:
+        """Nothing, of the type of the returns: bool for successes, float64 for numbers."""
+        return np.empty(0, bool if self.successes else np.float64)
+
+    @property
+    def has_rollouts(self) -> bool:
+        """Whether single rollouts are known: no."""
+        return False
+
+    @property
+    def how_read(self) -> dict[str, Any]:
+        """What a record says of the folder, so that it can be read again."""
+        bins = len(self.returns.values) - 1 if isinstance(self.returns, Histogram) else None
+        return {"folder": {"num_files": self.num_files, "num_bins": bins, "across": list(self.across)}}
+
+
+def read_summary(
+    folder: str | PathLike[str],
+    *,
+    support: Support | None = None,
+    num_bins: int | None = 100,
+    task: str = "task_id",
+    value: str = "total_return",
+    across: Sequence[str] = (),
+    dtype: DTypeLike | None = None,
+    processes: int = 1,
+    strict: bool = False,
+) -> ReturnsFolder:
+    r"""Read a folder of Parquet files, one row per rollout, as a summary of each task.
+
+    The rows are read a million at a time and counted, so that memory does not grow with their number: it is that of
+    the counts, 4 (num_bins + 1) bytes per task, once in each process and twice more where they are merged.
+
+    Counts depend neither on the order of rows and files nor on the number of processes: they are those of
+    ``Histogram.update`` with all returns at once, and ``certify(data.returns, ...)`` says the same. Each return is
+    rounded down to one of num_bins + 1 values, which leaves every bound valid; with "betting", "dkw" and "hoeffding" it
+    is no higher than from the returns themselves, and at most one bin lower.
+
+    Files may lie in partitions, folders with names such as ``task=push``, whose name is then a column of text. All
+    other partitions have to be named in ``across``, which says that a task of the same label in two of them is the
+    same task. A task may have rows in several files. Booleans are successes, and are counted exactly.
+
+    Episodes are not read: that no rollout occurs twice is not checked, except that two files of the same task or tasks
+    with the same content, byte for byte, are refused. Rollouts that are missing are dangerous, as in `read_returns`.
+
+    Args:
+        folder: the folder, with files `.parquet` and nothing else, but for names that begin with `_` or `.`.
+        support: (a, b), declared before the data are seen, both ends finite; for booleans it may be left out.
+        num_bins: bins of the histogram of each task, 1 for returns of 0 and 1; None for ``Moments``, which take 17
+            bytes per task (while reading 72), for "hoeffding" and "empirical_bernstein". Booleans are always counted.
+        task: the column or partition of tasks, of integers or text. If there is none of the usual name, another is
+            read, as in `read_returns`.
+        value: the column of returns, of numbers or booleans.
+        across: partitions that do not tell tasks apart, such as a date.
+        dtype: type of the summary, float32 or float64; by default JAX's default float.
+        processes: how many processes read. They are started anew, so that a script that asks for several has to do so
+            below ``if __name__ == "__main__":``.
+        strict: refuse a folder in which some tasks have fewer rollouts than others.
+
+    Returns:
+        The summary, the labels of the tasks, and the digest of the folder.
+
+    Raises:
+        FileNotFoundError: there is no such folder.
+        ValueError: it holds something else than Parquet files and partitions, or no rows; a file is damaged, cut short,
+            has other columns than the first one, or changed while it was read; an entry is missing, or outside the
+            support; a partition is not named; two files are the same; a task has more than 2**31 - 1 rollouts; an
+            argument is invalid; with ``strict``, rollouts are missing. The message names file, row group and row.
+        RuntimeError: a process ended before it was done.
+        ImportError: without pyarrow (extra `io`).
+
+    Warns:
+        UserWarning: without ``strict``, some tasks have fewer rollouts than others.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> import jaxcert, numpy, pandas
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     for part in range(3):
+        ...         rows = {"task": numpy.arange(5000) % 50, "score": numpy.linspace(0.7, 0.9, 5000), "part": part}
+        ...         pandas.DataFrame(rows).to_parquet(pathlib.Path(folder) / f"{part}.parquet")
+        ...     data = read_summary(folder, support=(0, 1))
+        >>> data
+        ReturnsFolder(50 tasks, 300 rollouts each)
+        >>> print(f"{jaxcert.certify(data.returns, 0.7, delta=0.01).safety[0]:.4f}")
+        0.9074
+
+    Reference: the theory page, section 5, on histograms and moments.
+    """
+    folder, across = Path(folder), (across,) if isinstance(across, str) else tuple(across)
+    check_count("processes", processes)
+    import_extra("pyarrow.parquet", "io")
+    parts = parts_of(folder)
+    layout = layout_of(parts[0], task, value, across)
+    successes = layout.values == "booleans"
+    empty = _empty(folder, support, num_bins, dtype, successes)
+    wanted = Wanted(task, value, across, (float(empty.low), float(empty.high)))
+    found = _in_processes(parts, wanted, layout, empty, processes)
+    if [part.name for part in parts_of(folder)] != [part.name for part in parts]:
+        raise ValueError(f"{folder}: files were added or removed while it was read")
+    if found.labels is None:
+        raise ValueError(f"{folder}: has no rows, expected one per rollout")
+    _check_copies(parts, found.digests, layout.columns.task)
+    digest = folder_digest([(part.name, found.digests[part.name]) for part in parts])
+    labels = found.labels.to_numpy(zero_copy_only=False)
+    data = ReturnsFolder(
+        returns=found.tally.summary(),
+        where=None,
+        tasks=labels,
+        path=folder,
+        sha256=digest,
+        columns=layout.columns,
+        usual_columns=layout.usual,
+        across=across,
+        num_files=len(parts),
+        successes=successes,
+    )
+    check_missing(data, strict=strict, place=f"{folder}: ")
+    return data
+
+
+def type_in_folder(folder: Path, *, task: str, value: str, across: Sequence[str]) -> type:
+    """The type of the returns, bool or float, by the first file alone, before all of them are read."""
+    import_extra("pyarrow.parquet", "io")
+    return bool if layout_of(parts_of(folder)[0], task, value, across).values == "booleans" else float
+
+
+class _Found(NamedTuple):
+    """What some of the files hold.
+
+    Attributes:
+        labels: of the tasks, an array of pyarrow; None if there are no rows.
+        tally: their numbers.
+        digests: of the files, by name.
+    """
+
+    labels: Any
+    tally: Tally
+    digests: dict[str, str]
+
+
+def _empty(folder: Path, support: Any, num_bins: int | None, dtype: Any, successes: bool) -> Histogram | Moments:
+    """A summary of one task, which says what support and values are."""
+    if successes:
+        if support is not None and tuple(map(float, support)) != (0.0, 1.0):
+            raise ValueError(f"{folder}: holds booleans; support is {support}, expected (0, 1) or none")
+        return Histogram.empty(1, support=(0, 1), num_bins=1, dtype=dtype)
+    if support is None:
+        raise ValueError(f"{folder}: holds numbers; support is not given, expected (a, b)")
+    if num_bins is None:
+        return Moments.empty(1, support=support, dtype=dtype)
+    return Histogram.empty(1, support=support, num_bins=num_bins, dtype=dtype)
+
+
+def _in_processes(parts: list[Part], wanted: Wanted, layout: Layout, empty: Any, processes: int) -> _Found:
+    """What all files hold, by so many processes, with the tasks in the order in which they first appear."""
+    make, shares = tallies_for(empty), shares_of(parts, processes)
+    if len(shares) == 1:
+        return _read(parts, wanted, layout, make)
+    labels, tally, digests = _Labels(), make(), {}
+    # JAX does not survive a fork; a new process reads with NumPy alone and starts no device.
+    context = multiprocessing.get_context("spawn")
+    try:
+        with concurrent.futures.ProcessPoolExecutor(len(shares), mp_context=context) as pool:
+            jobs = [pool.submit(_read, share, wanted, layout, make) for share in shares]
+            while jobs:
+                found = jobs.pop(0).result()
+                if found.labels is not None:
+                    tally.merge(found.tally, labels.places(found.labels))
+                digests |= found.digests
+    except concurrent.futures.BrokenExecutor as error:
+        raise RuntimeError(
+            "a reading process ended before it was done, for want of memory, or because the script that asks for "
+            'several processes does not do so below `if __name__ == "__main__":`'
+        ) from error
+    return _Found(labels.known, tally, digests)
+
+
+def shares_of(parts: list[Part], processes: int) -> list[list[Part]]:
+    """The files, in their order, in at most so many groups of about the same size."""
+    ends = np.cumsum([part.size for part in parts], dtype=np.int64)
+    group = (ends - 1) * processes // max(int(ends[-1]), 1)
+    groups = [[part for part, place in zip(parts, group.tolist(), strict=True) if place == i] for i in range(processes)]
+    return [each for each in groups if each]
+
+
+def _read(parts: list[Part], wanted: Wanted, layout: Layout, make: Callable[[], Tally]) -> _Found:
+    """What these files hold."""
+    labels, tally, digests = _Labels(), make(), {}
+    for part in parts:
+        for rows in rows_of(part, wanted, layout, digests):
+            tally.add(labels.places(rows.tasks), rows.values)
+    return _Found(labels.known, tally, digests)
+
+
+class _Labels:
+    """The labels of tasks in the order in which they first appear."""
+
+    def __init__(self) -> None:
+        self.known: Any = None
+
+    def places(self, labels: Any) -> np.ndarray:
+        """The index of each label, int64; labels that are new come after those that are known."""
+        pa, compute = import_extra("pyarrow", "io"), import_extra("pyarrow.compute", "io")
+        encoded = labels.dictionary_encode()
+        each = encoded.dictionary
+        if self.known is None:
+            self.known = each.slice(0, 0)
+        found = compute.index_in(each, value_set=self.known)
+        fresh = found.is_null().to_numpy(zero_copy_only=False)
+        places = found.fill_null(0).to_numpy().astype(np.int64)
+        places[fresh] = len(self.known) + np.arange(np.count_nonzero(fresh))
+        self.known = pa.concat_arrays([self.known, each.filter(pa.array(fresh))])
+        return places[encoded.indices.to_numpy()]
+
+
+def _check_copies(parts: list[Part], digests: dict[str, str], task: str) -> None:
+    """Refuse two files of the same tasks with the same content: rollouts would count twice."""
+    seen: dict[tuple[str, str | None], Part] = {}
+    for part in parts:
+        other = seen.setdefault((digests[part.name], dict(part.partitions).get(task)), part)
+        if other is not part:
+            raise ValueError(f"{part.path}: has the same content as {other.name}, byte for byte; expected no copies")

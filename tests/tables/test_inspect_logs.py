@@ -1,0 +1,321 @@
+"""Logs of Inspect: those that lie beside this file, and, where Inspect is installed, new ones of its release."""
+
+import functools
+import importlib.util
+import json
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+import zipfile
+import zlib
+
+import inspect_logs
+import numpy as np
+import pyarrow as pa
+import pytest
+from cli_harness import command
+from inspect_logs import LOGS, NUM_EPOCHS, NUM_SAMPLES, right
+
+import jaxcert
+from jaxcert.report import (
+    certificate_record,
+    document_digest,
+    document_text,
+    read_certificate,
+    verify,
+    write_certificates,
+)
+from jaxcert.tables import read_returns
+
+KEPT = pathlib.Path(__file__).parent / "logs"
+RIGHT = np.array([[right(i, epoch + 1) for epoch in range(NUM_EPOCHS)] for i in range(NUM_SAMPLES)])
+IDS = [f"q-{i}" for i in range(NUM_SAMPLES)]
+
+
+@functools.cache
+def of_this_release() -> pathlib.Path:
+    """A folder of logs that Inspect makes now, in a process of its own."""
+    if importlib.util.find_spec("inspect_ai") is None:
+        pytest.skip("needs inspect-ai, 300 MB: pip install '.[readers]'")
+    folder = tempfile.mkdtemp()
+    subprocess.run([sys.executable, inspect_logs.__file__, folder], check=True)
+    return pathlib.Path(folder)
+
+
+@pytest.fixture(params=["kept", pytest.param("new", marks=pytest.mark.slow)])
+def log(request):
+    """The place of a log by its name."""
+    folder = KEPT if request.param == "kept" else of_this_release()
+    return {name: folder / f"{name}.{form}" for name, (form, _) in LOGS.items()}.__getitem__
+
+
+def refused(path, *parts, **options):
+    with pytest.raises(ValueError, match=r"\A[^\n]*\Z") as error:
+        read_returns(path, **options)
+    assert str(error.value).startswith(f"{path}: ")
+    for part in parts:
+        assert part in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["letters", "letters_json"])
+def test_right_and_wrong_answers_are_successes(log, name):
+    data = read_returns(log(name))
+    np.testing.assert_array_equal(data.returns, RIGHT)
+    assert (data.returns.dtype, data.tasks.tolist(), data.where) == (bool, IDS, None)
+    assert data.told == "read as an Inspect log: 3 samples x 2 epochs, value match"
+    assert (data.fixed_list, data.known_support) == (True, None)
+    assert data.columns == data.usual_columns == ("id", "epoch", "match")
+
+
+def test_one_of_several_scores_is_read_by_name(log):
+    path = log("several")
+    refused(path, "has the values 'match' and 'graded' and 'length' and 'parts/short' and 'parts/epoch'; expected one")
+    np.testing.assert_array_equal(read_returns(path, value="match").returns, RIGHT)
+    graded = read_returns(path, value="graded")  # P, N and C
+    np.testing.assert_array_equal(graded.returns, np.repeat([[0.5], [0.0], [1.0]], 2, axis=1))
+    assert (graded.returns.dtype, graded.known_support, graded.usual_columns.value) == (np.float64, (0.0, 1.0), "")
+    np.testing.assert_array_equal(read_returns(path, value="parts/epoch").returns, [[1.0, 2.0]] * 3)
+    np.testing.assert_array_equal(read_returns(path, value="parts/short").returns, ~RIGHT)
+    refused(path, "has no value 'parts'; found 'match' and", value="parts")
+
+
+def test_a_sample_without_a_score_is_refused_or_counted(log):
+    refused(log("several"), "1 of 6 rollouts unfinished (without a score), the first of them 'q-2', 2", value="length")
+    data = read_returns(log("several"), value="length", unfinished=0)
+    np.testing.assert_array_equal(data.returns, [[2.0, 2.0], [2.0, 1.75], [1.75, 0.0]])
+    refused(log("several"), "expected the worst return that is possible, at most 1.75", value="length", unfinished=1.8)
+
+
+def test_what_counts_is_the_end_of_the_declared_support(log):
+    asked = ("certify", log("several"), "--sampled", "--mean", "--value", "length", "--delta", 0.5)
+    status, _, err = command(*asked, "--support", -1, 3, "--unfinished", 0)
+    assert status == 2
+    assert "counted as 0; expected -1, the worst return that is possible" in err
+    assert command(*asked, "--support", -1, 3, "--unfinished", -1)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "why", "stopped"),
+    [("errors", "ended by an error", ""), ("limits", "ended at a limit", ""), ("stopped", "", "its status is 'error'")],
+)
+def test_samples_that_did_not_end_by_themselves_are_refused_or_counted(log, name, why, stopped):
+    """Of the stopped log, also those that were never begun."""
+    refused(log(name), stopped, why, "rollouts unfinished", "(--unfinished)")
+    data = read_returns(log(name), unfinished=0)
+    np.testing.assert_array_equal(data.returns[1], [False, False])
+    assert data.returns.shape == (NUM_SAMPLES, NUM_EPOCHS)
+    assert not (data.returns & ~RIGHT[[IDS.index(task) for task in data.tasks]]).any()
+    assert stopped in data.told
+    if not stopped:
+        assert data.told.endswith(f"; 2 of 6 rollouts unfinished ({why}), counted as 0")
+        np.testing.assert_array_equal(data.returns[[0, 2]], RIGHT[[0, 2]])
+    refused(log(name), "unfinished is 1; expected 0", unfinished=1)
+    refused(log(name), "unfinished is -1; expected 0, the worst return that is possible", unfinished=-1)
+
+
+def test_a_score_that_was_edited_is_read_as_it_is_now(log):
+    changed = RIGHT.copy()
+    changed[0, 0] = False
+    np.testing.assert_array_equal(read_returns(log("edited")).returns, changed)
+
+
+def test_a_certificate_of_a_log_is_verified(tmp_path):
+    """With the rollouts counted as its record says."""
+    file, path = KEPT / "errors.eval", tmp_path / "certificate.json"
+    data = read_returns(file, unfinished=0)
+    found = jaxcert.certify(data.returns, 0.25, delta=0.1)
+    write_certificates(path, [certificate_record(found, support=(0, 1), data=data)])
+    record = json.loads(path.read_text())["certificates"][0]["data"]
+    assert record["unfinished"] == {"num_rollouts": 2, "counted_as": 0.0}
+    assert record["columns"] == {"task": "id", "trial": "epoch", "value": "match"}
+    assert verify(path, file).ok
+    record["unfinished"]["num_rollouts"] = 1
+    document = read_certificate(path)
+    document["certificates"][0]["data"] = record
+    path.write_text(document_text({**document, "digest": document_digest(document)}))
+    assert "certificate 1: data" in str(verify(path, file))
+
+
+# --- attacks --------------------------------------------------------------------------------------------------------
+
+
+def unpacked(path):
+    """The parts of a log in JSON."""
+    whole = json.loads(path.read_text())
+    samples = [
+        {name: sample.get(name) for name in ("id", "epoch", "scores", "error", "limit")} for sample in whole["samples"]
+    ]
+    return {name: whole[name] for name in ("version", "status", "eval", "invalidated")} | {"samples": samples}
+
+
+def archive(path, document, *, packing=zipfile.ZIP_DEFLATED, names=None):
+    """The same as an archive; `names` lists its entries, to damage it."""
+    head = {name: value for name, value in document.items() if name != "samples"}
+    entries = {"header.json": head, "summaries.json": document["samples"]}
+    entries |= {f"samples/{i}.json": each for i, each in enumerate(document["samples"])}
+    with zipfile.ZipFile(path, "w", packing) as file:
+        for name in names or entries:
+            file.writestr(name, json.dumps(entries[name]))
+    return path
+
+
+@pytest.fixture
+def document():
+    return unpacked(KEPT / "letters_json.json")
+
+
+def set_at(document, keys, value):
+    *path, last = keys
+    for key in path:
+        document = document[key]
+    document[last] = value
+
+
+CHANGED = [
+    (("version",), 3, "version is 3, expected 2"),
+    (("version",), "2", "version is '2', expected a whole number"),
+    (("status",), "cancelled", "its status is 'cancelled', expected 'success'"),
+    (("status",), None, "status is empty, expected a text"),
+    (("invalidated",), True, "invalidated is true"),
+    (("eval",), [], "eval is a list, expected an object"),
+    (("eval", "config", "epochs"), 3, "3 of 9 rollouts unfinished (not in the log), the first of them 'q-0', 3"),
+    (("eval", "config", "epochs"), 10**8, "asks for 3 x 100000000 rollouts; expected at most 10000000"),
+    (("eval", "config", "epochs"), 1, "holds sample 'q-0', epoch 2, which eval does not list"),
+    (("eval", "dataset", "sample_ids"), ["q-0", "q-1", "q-2", "q-3"], "2 of 8 rollouts unfinished (not in the log)"),
+    (("eval", "dataset", "sample_ids"), ["q-0", "q-1"], "holds sample 'q-2', epoch 1, which eval does not list"),
+    (("samples", 1, "id"), True, "[1].id is True, expected a whole number or a text"),
+    (("samples", 1, "id"), "q-0", "holds 2 rollouts of id 'q-0', epoch 1"),
+    (("samples", 1, "epoch"), 1.0, "[1].epoch is 1.0, expected a whole number"),
+    (("samples", 1, "scores"), [], "[1].scores is a list, expected an object"),
+    (("samples", 1, "scores"), None, "1 of 6 rollouts unfinished (without a score)"),
+    (("samples", 1, "scores", "match"), {"answer": "C"}, "[1].scores.match has no field 'value'; found 'answer'"),
+    (("samples", 1, "scores", "match", "value"), None, "1 of 6 rollouts unfinished (without a score)"),
+    (("samples", 1, "scores", "match", "value"), float("nan"), "1 of 6 rollouts unfinished (without a score)"),
+    (("samples", 1, "scores", "match", "value"), float("inf"), "scores.match.value is inf, expected a finite number"),
+    (("samples", 1, "scores", "match", "value"), [1], "scores.match.value is a list, expected a finite number"),
+    (("samples", 1, "scores", "match", "value"), 10**999, "is a number of more than forty digits"),
+    (
+        ("samples", 1, "scores", "match", "value"),
+        "A",
+        "score 'match' has 'A' beside letters; expected C, I, P, N alone",
+    ),
+    (("samples", 1, "scores", "match", "value"), 1, "score 'match' has 1.0 beside letters"),
+]
+
+
+@pytest.mark.parametrize("form", ["json", "eval"])
+@pytest.mark.parametrize(("keys", "value", "part"), CHANGED)
+def test_a_log_that_changed_is_refused_with_the_place(tmp_path, document, form, keys, value, part):
+    def written(name):
+        path = tmp_path / f"{name}.{form}"
+        return archive(path, document) if form == "eval" else path.write_text(json.dumps(document)) and path
+
+    np.testing.assert_array_equal(read_returns(written("good")).returns, RIGHT)
+    set_at(document, keys, value)
+    refused(written("changed"), part)
+
+
+def test_scores_in_other_words_and_numbers(tmp_path, document):
+    for words, expected in ((("yes", "no"), bool), ((True, False), bool), (("1", "0"), float), ((2.5, -1), float)):
+        for sample in document["samples"]:
+            sample["scores"]["match"]["value"] = words[not right(int(sample["id"][2:]), sample["epoch"])]
+        path = tmp_path / "log.json"
+        path.write_text(json.dumps(document))
+        data = read_returns(path)
+        assert data.returns.dtype == expected
+        np.testing.assert_array_equal(data.returns == data.returns.max(), RIGHT)
+    document["samples"][1]["scores"]["match"]["value"] = "better"
+    path.write_text(json.dumps(document))
+    refused(path, "row 2: match is 'better', expected a finite number")
+
+
+def test_a_log_that_does_not_list_its_samples(tmp_path, document):
+    """An older one: what is there is read if the run was complete, and only then."""
+    document["eval"]["dataset"]["sample_ids"] = None
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(document))
+    np.testing.assert_array_equal(read_returns(path).returns, RIGHT)
+    document["status"] = "cancelled"
+    path.write_text(json.dumps(document))
+    for options in ({}, {"unfinished": 0}):
+        refused(path, "its status is 'cancelled', and it does not list its samples", **options)
+
+
+def test_a_run_that_was_cancelled_after_its_last_sample_is_refused_all_the_same(tmp_path, document):
+    document["status"] = "cancelled"
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(document))
+    refused(path, "its status is 'cancelled', expected 'success'; without them")
+    assert "its status is 'cancelled'" in read_returns(path, unfinished=0).told
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
+def test_other_packings_of_an_archive(tmp_path, document, packing):
+    path = archive(tmp_path / "log.eval", document, packing=packing)
+    np.testing.assert_array_equal(read_returns(path).returns, RIGHT)
+
+
+def test_an_archive_without_its_end_or_its_parts(tmp_path, document):
+    whole = (KEPT / "letters.eval").read_bytes()
+    path = tmp_path / "log.eval"
+    for length in (4, 100, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        refused(path, "cannot be read as a zip archive, damaged or cut short")
+    refused(archive(path, document, names=["header.json"]), "has no entry 'summaries.json'")
+    refused(archive(path, document, names=["header.json", "summaries.json"]), "holds 0 samples and the summaries of 6")
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        archive(path, document, names=["header.json", "header.json", "summaries.json"])
+    refused(path, "holds 2 entries 'header.json'; expected each name once")
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("_journal/start.json", "{}")
+    refused(path, "has no entry 'header.json', unfinished or cut short")
+
+
+def test_no_changed_byte_of_what_is_read_goes_unnoticed(tmp_path):
+    """Of the head and the summaries, packed with Zstandard: the archive's checksum holds, or the file is refused."""
+    whole = bytearray((KEPT / "letters.eval").read_bytes())
+    wanted = read_returns(KEPT / "letters.eval").returns
+    with zipfile.ZipFile(KEPT / "letters.eval") as file:
+        entries = [file.getinfo(name) for name in ("header.json", "summaries.json")]
+    rng, path = np.random.default_rng(0), tmp_path / "log.eval"
+    for entry in entries:
+        for place in rng.integers(entry.header_offset, entry.header_offset + 30 + entry.compress_size, 40):
+            changed = bytearray(whole)
+            changed[place] ^= 1 << int(rng.integers(8))
+            path.write_bytes(changed)
+            try:
+                found = read_returns(path)
+            except ValueError:
+                continue
+            np.testing.assert_array_equal(found.returns, wanted)
+
+
+def stored_zstandard(path, data, *, size, checksum):
+    """An archive whose head is packed with Zstandard, and claims this size and checksum."""
+    packed, name = pa.compress(data, "zstd", asbytes=True), b"header.json"
+    fields = (93, 0, 0, checksum, len(packed), size, len(name), 0)
+    local = struct.pack("<4sHHHHHIIIHH", b"PK\3\4", 63, 0, *fields) + name + packed
+    entry = struct.pack("<4sHHHHHHIIIHHHHHII", b"PK\1\2", 63, 63, 0, *fields, 0, 0, 0, 0, 0) + name
+    end = struct.pack("<4sHHHHIIH", b"PK\5\6", 0, 0, 1, 1, len(entry), len(local), 0)
+    path.write_bytes(local + entry + end)
+
+
+def test_archives_that_unpack_to_more_than_they_say_or_than_is_read(tmp_path):
+    path, zeros = tmp_path / "bomb.eval", bytes(2**24)
+    stored_zstandard(path, zeros, size=100, checksum=zlib.crc32(zeros))
+    refused(path, "entry 'header.json': cannot be unpacked, damaged or cut short (not the content whose checksum")
+    stored_zstandard(path, zeros, size=2**31, checksum=zlib.crc32(zeros))
+    refused(path, f"entry 'header.json': unpacks to {2**31} bytes; expected at most {2**30}")
+    stored_zstandard(path, b"{}", size=2, checksum=1)
+    refused(path, "not the content whose checksum is given")
+    stored_zstandard(path, b"{}", size=2, checksum=zlib.crc32(b"{}"))
+    refused(path, "the file has no field 'version'; found none")
+
+
+def test_an_archive_in_an_archive_is_none(tmp_path):
+    path = tmp_path / "outer.eval"
+    with zipfile.ZipFile(path, "w") as file:
+        file.write(KEPT / "letters.eval", "letters.eval")
+    refused(path, "suffix '.eval', expected one of .npz", "nor is it an Inspect log")

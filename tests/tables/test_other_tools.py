@@ -1,0 +1,314 @@
+"""Files of LeRobot, tau-bench, tau2-bench and EvalPlus, written by their published fields."""
+
+import copy
+import json
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tool_files import EVALPLUS, FILES, LEROBOT, TAU, TAU2, edited, written
+
+from jaxcert.tables import read_returns
+
+
+def refused(path, *parts, **options):
+    with pytest.raises(ValueError, match=r"\A[^\n]*\Z") as error:
+        read_returns(path, **options)
+    assert str(error.value).startswith(f"{path}: ")
+    for part in parts:
+        assert part in str(error.value)
+
+
+def test_lerobot(tmp_path):
+    data = read_returns(written(tmp_path, LEROBOT))
+    np.testing.assert_array_equal(data.returns, [[True, False], [True, True]])
+    assert (data.returns.dtype, data.tasks.tolist()) == (bool, ["spatial/0", "spatial/1"])
+    assert (data.fixed_list, data.known_support, data.unfinished) == (True, None, None)
+    assert data.told == "read as a LeRobot evaluation: 2 tasks, 4 episodes, value successes"
+    assert data.columns == data.usual_columns == ("task", "episode", "successes")
+    np.testing.assert_array_equal(read_returns(data.path, value="sum_rewards").returns, [[0.0, 2.5], [1.0, 2.5]])
+    np.testing.assert_array_equal(read_returns(data.path, value="max_rewards").returns, [[1.0, 0.5], [1.0, 0.5]])
+
+
+def test_tasks_with_other_numbers_of_episodes_are_told(tmp_path):
+    fewer = {name: each[:1] for name, each in LEROBOT["per_task"][0]["metrics"].items()}
+    few = edited(LEROBOT, "per_task", 0, "metrics", value=fewer)
+    refused(written(tmp_path, few), "overall.n_episodes is 4, per_task has 3 episodes; expected as many")
+    path = written(tmp_path, edited(few, "overall", "n_episodes", value=3))
+    with pytest.warns(UserWarning, match="1 of 2 tasks have fewer than 2 rollouts"):
+        data = read_returns(path)
+    np.testing.assert_array_equal(data.where, [[True, False], [True, True]])
+    refused(path, "1 of 2 tasks have fewer than 2 rollouts", strict=True)
+
+
+def test_tau_bench(tmp_path):
+    data = read_returns(written(tmp_path, TAU))
+    np.testing.assert_array_equal(data.returns, [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    assert (data.returns.dtype, data.tasks.tolist(), data.known_support) == (np.float64, [0, 1, 2], (0.0, 1.0))
+    assert data.told == "read as tau-bench results: 6 runs, value reward"
+    failed = edited(TAU, 1, "info", value={"error": "no connection", "traceback": ""})
+    told = "6 runs, value reward; 1 ended by an error, with the reward 0"
+    assert read_returns(written(tmp_path, failed)).told == f"read as tau-bench results: {told}"
+    won = edited(failed, 1, "reward", value=1.0)
+    refused(written(tmp_path, won), "results[1].reward is 1, ended by an error; expected 0")
+
+
+def test_tau2_bench(tmp_path):
+    data = read_returns(written(tmp_path, TAU2))
+    np.testing.assert_array_equal(data.returns, [[0.0, 1.0], [0.0, 1.0]])
+    assert data.tasks.tolist() == ["0", "[mobile]on"]
+    told = "4 simulations, value reward; 2 ended early, max_steps (2)"
+    assert (data.told, data.known_support) == (f"read as tau2-bench results: {told}", (0.0, 1.0))
+    for place, value, words in (
+        (("simulations", 0, "reward_info", "reward"), 1.0, "reward is 1, of a simulation that ended early; expected 0"),
+        (("tasks", 1, "id"), "0", "tasks lists a task twice"),
+        (("info", "num_trials"), -2, "info.num_trials is -2; expected at least 1"),
+        (("info", "num_trials"), 1, "info.num_trials is 1, from 0 on"),
+    ):
+        refused(written(tmp_path, edited(TAU2, *place, value=value)), words)
+
+
+def test_a_solution_stands_under_its_own_problem(tmp_path):
+    other = edited(EVALPLUS, "eval", "HumanEval/0", 1, "task_id", value="HumanEval/1")
+    refused(written(tmp_path, other), "task_id is 'HumanEval/1', in the solutions of 'HumanEval/0'; expected the same")
+
+
+def test_simulations_that_were_lost_are_refused_or_count_as_the_worst(tmp_path):
+    lost = edited(TAU2, "simulations", 3, "termination_reason", value="infrastructure_error")
+    path = written(tmp_path, edited(lost, "simulations", 3, "reward_info", value=None))
+    refused(path, "1 of 4 rollouts unfinished (lost to the infrastructure), the first of them '[mobile]on', 1")
+    data = read_returns(path, unfinished=0)
+    np.testing.assert_array_equal(data.returns, [[0.0, 1.0], [0.0, 0.0]])
+    assert (data.unfinished, data.num_unfinished) == (0, 1)
+    assert "1 of 4 rollouts unfinished (lost to the infrastructure), counted as 0; 2 ended early" in data.told
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_simulations_that_are_not_there_are_noticed(tmp_path, place):
+    """Not even one of a task that has none: the file lists its tasks."""
+    path = written(tmp_path, edited(TAU2, "simulations", place, drop=True))
+    refused(path, "1 of 4 rollouts unfinished (not in the file)")
+    data = read_returns(path, unfinished=0)
+    assert (data.returns.shape, data.where, data.num_unfinished) == ((2, 2), None, 1)
+    alone = edited(TAU2, "simulations", value=TAU2["simulations"][::2])
+    assert read_returns(written(tmp_path, alone), unfinished=0).returns.tolist() == [[0.0, 1.0], [0.0, 0.0]]
+
+
+def test_evalplus(tmp_path):
+    """By its definition a solution passes the plus tests only if it passes the base tests, too."""
+    data = read_returns(written(tmp_path, EVALPLUS))
+    np.testing.assert_array_equal(data.returns, [[True, False], [False, False]])
+    assert (data.columns.value, data.tasks.tolist()) == ("plus", ["HumanEval/0", "HumanEval/1"])
+    assert data.told == "read as EvalPlus results: 2 problems, 4 solutions, value plus"
+    np.testing.assert_array_equal(read_returns(data.path, value="base").returns, [[True, False], [True, False]])
+    for problem in EVALPLUS["eval"]:
+        assert all(solution["plus_status"] is not None for solution in EVALPLUS["eval"][problem])
+
+
+def test_evalplus_of_base_tests_alone(tmp_path):
+    document = copy.deepcopy(EVALPLUS)
+    for solution in (each for problem in document["eval"].values() for each in problem):
+        solution["plus_status"] = None
+    path = written(tmp_path, document)
+    assert read_returns(path).columns.value == "base"
+    refused(path, "has no value 'plus'; found 'base'", value="plus")
+    mixed = edited(document, "eval", "HumanEval/1", 1, "plus_status", value="pass")
+    refused(written(tmp_path, mixed), "eval.HumanEval/0[0].plus_status is empty, expected a text")
+
+
+CHANGED = {
+    "lerobot": [
+        (("per_task",), {"drop": True}, "nor is it an Inspect log, a LeRobot evaluation"),
+        (("per_task", 1, "task_group"), {"drop": True}, "per_task[1] has no field 'task_group'"),
+        (("per_task", 1, "task_group"), {"value": 3}, "per_task[1].task_group is 3, expected a text"),
+        (("per_task", 1, "task_id"), {"value": True}, "per_task[1].task_id is True, expected a whole number or a text"),
+        (("per_task", 1, "task_id"), {"value": 0}, "per_task has 'spatial/0' twice"),
+        (("per_task", 1, "metrics", "successes"), {"drop": True}, "per_task[1].metrics has no field 'successes'"),
+        (("per_task", 1, "metrics", "successes", 0), {"value": 1}, "successes[0] is 1, expected true or false"),
+        (("per_task", 1, "metrics", "successes"), {"value": [True]}, "per_task[1].metrics has 1 successes, 2 sum_rewa"),
+        (
+            ("per_task", 0, "metrics", "sum_rewards", 1),
+            {"value": float("nan")},
+            "sum_rewards[1] is nan, expected a fin",
+        ),
+        (("per_task", 0, "metrics", "sum_rewards", 1), {"value": 10**400}, "is a number of more than forty digits"),
+        (("per_task", 0, "metrics", "max_rewards"), {"value": "1"}, "max_rewards is '1', expected a list"),
+        (("per_task",), {"value": {}}, "per_task is an object, expected a list"),
+        (("per_task",), {"value": []}, "has no rows"),
+    ],
+    "tau": [
+        ((2, "reward"), {"drop": True}, "results[2] has no field 'reward'; found 'task_id', 'trial'"),
+        ((2, "reward"), {"value": None}, "results[2].reward is empty, expected a finite number"),
+        ((2, "reward"), {"value": True}, "results[2].reward is True, expected a finite number"),
+        ((2, "reward"), {"value": 1.5}, "results[2].reward is 1.5, expected a number from 0 to 1"),
+        ((2, "reward"), {"value": float("nan")}, "results[2].reward is nan, expected a finite number"),
+        ((2, "trial"), {"value": 1}, "holds 2 rollouts of task_id 2, trial 1; expected each pair once"),
+        ((2, "trial"), {"value": "1"}, "results[2].trial is '1', expected a whole number"),
+        ((2, "task_id"), {"value": None}, "results[2].task_id is empty, expected a whole number or a text"),
+        ((2, "task_id"), {"value": [2]}, "results[2].task_id is a list, expected a whole number or a text"),
+        ((2, "info"), {"drop": True}, "results[2] has no field 'info'"),
+    ],
+    "tau2": [
+        (("info", "num_trials"), {"drop": True}, "info has no field 'num_trials'"),
+        (("info", "num_trials"), {"value": 10**9}, "asks for 2 x 1000000000 rollouts; expected at most 10000000"),
+        (("info", "num_trials"), {"value": 10**30}, "asks for"),
+        (("tasks", 0, "id"), {"value": "1"}, "holds a simulation of the task '0', which tasks does not list"),
+        (("simulations", 1, "trial"), {"value": None}, "simulations[1].trial is empty, expected a whole number"),
+        (("simulations", 1, "trial"), {"value": 1}, "holds 2 rollouts of task_id '[mobile]on', trial 1"),
+        (("simulations", 1, "termination_reason"), {"drop": True}, "has no field 'termination_reason'"),
+        (("simulations", 1, "reward_info"), {"value": 0.5}, "simulations[1].reward_info is 0.5, expected an object"),
+        (("simulations", 1, "reward_info", "reward"), {"value": "1"}, "reward_info.reward is '1', expected a finite"),
+        (("simulations",), {"drop": True}, "the file has no field 'simulations'; found 'timestamp', 'info', 'tasks'"),
+    ],
+    "evalplus": [
+        (("eval", "HumanEval/1"), {"value": {"nfiles": 1, "base": [], "plus": []}}, "is an object, expected a list"),
+        (("eval", "HumanEval/1"), {"value": []}, "eval.HumanEval/1 has no solution"),
+        (
+            ("eval", "HumanEval/1", 0, "base_status"),
+            {"value": "crash"},
+            "base_status is 'crash', expected pass or fail",
+        ),
+        (("eval", "HumanEval/1", 0, "base_status"), {"value": True}, "base_status is True, expected a text"),
+        (("eval", "HumanEval/1", 0, "plus_status"), {"drop": True}, "has no field 'plus_status'"),
+        (("eval",), {"value": {}}, "has no rows"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "keys", "edit", "part"), [(name, *each) for name, cases in CHANGED.items() for each in cases]
+)
+def test_a_file_that_changed_is_refused_with_the_place(tmp_path, name, keys, edit, part):
+    """The unchanged file is read, so that each refusal is of the change."""
+    read_returns(written(tmp_path, FILES[name], "good.json"))
+    refused(written(tmp_path, edited(FILES[name], *keys, **edit)), part)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_was_cut_is_refused(tmp_path, name):
+    text = json.dumps(FILES[name])
+    for length in (1, len(text) // 3, len(text) - 1):
+        path = tmp_path / "cut.json"
+        path.write_text(text[:length])
+        refused(path, "cannot be read as JSON, damaged or cut short")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_content_decides_and_not_the_name(tmp_path, name):
+    wanted = read_returns(written(tmp_path, FILES[name]))
+    for other in ("results", "results.txt", "results.csv", "results.npz"):
+        np.testing.assert_array_equal(read_returns(written(tmp_path, FILES[name], other)).returns, wanted.returns)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_names_are_those_of_the_tool(tmp_path, name):
+    path = written(tmp_path, FILES[name])
+    data = read_returns(path)
+    again = read_returns(path, **data.columns._asdict())
+    np.testing.assert_array_equal(again.returns, data.returns)
+    refused(path, f"has each task under {data.columns.task!r}; expected no other name, 'world'", task="world")
+    refused(path, f"has each trial under {data.columns.trial!r}; expected no other name, None", trial=None)
+    refused(path, "has no value 'points'; found", value="points")
+
+
+def test_what_unfinished_rollouts_count_as_is_the_worst_return(tmp_path):
+    """Whatever the finished ones returned: here all of them succeeded."""
+    path = written(tmp_path, edited(TAU2, "simulations", 0, drop=True))
+    won = edited(TAU2, "simulations", value=[x for x in TAU2["simulations"] if x["reward_info"]["reward"] == 1])
+    for wrong in (1.0, 0.5, -1.0, float("nan"), float("inf")):
+        message = f"unfinished is {wrong:g}; expected 0, the worst return that is possible"
+        refused(path, message, unfinished=wrong)
+        refused(written(tmp_path, won, "won.json"), message, unfinished=wrong)
+    np.savez(tmp_path / "own.npz", returns=np.ones((2, 2)))
+    refused(tmp_path / "own.npz", "unfinished is 0; expected None", unfinished=0)
+
+
+UNKNOWN = {
+    "null": "null",
+    "number": "3",
+    "text": '"eval"',
+    "empty object": "{}",
+    "empty list": "[]",
+    "other object": '{"eval": 1}',
+    "other list": "[1, 2]",
+    "twice": '{"eval": 1, "eval": 2}',
+    "deep": "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_json_of_no_known_tool_is_refused(tmp_path, name):
+    path = tmp_path / "file.json"
+    path.write_text(UNKNOWN[name])
+    refused(path)
+
+
+@pytest.mark.parametrize("content", [b'{"per_task": "\xff"}', b"\xff\xfe{", b'{"per_task": [' + b"9" * 5000 + b"]}"])
+def test_bytes_that_are_no_text_are_refused(tmp_path, content):
+    path = tmp_path / "file.json"
+    path.write_bytes(content)
+    refused(path)
+
+
+def test_a_byte_order_mark_and_blanks_do_not_count(tmp_path):
+    path = tmp_path / "file.json"
+    path.write_bytes(b"\xef\xbb\xbf\n  " + json.dumps(TAU).encode())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_returns(path).returns.shape == (3, 2)
+
+
+ROWS = st.dictionaries(
+    st.tuples(st.one_of(st.integers(-5, 5), st.sampled_from("abc")), st.integers(0, 3)),
+    st.floats(0, 1, allow_subnormal=False),
+    min_size=1,
+)
+
+
+@pytest.mark.filterwarnings("ignore:.*tasks have fewer than:UserWarning")
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=ROWS, rng=st.randoms())
+def test_each_rollout_is_found_under_its_task(tmp_path, rows, rng):
+    """Whatever the order of the rows is: a label that is a number is another one than its digits."""
+    pairs = list(rows)
+    rng.shuffle(pairs)
+    runs = [{"task_id": task, "trial": trial, "reward": rows[task, trial], "info": {}} for task, trial in pairs]
+    data = read_returns(written(tmp_path, runs))
+    tasks = list(dict.fromkeys(task for task, _ in pairs))
+    assert data.tasks.tolist() == tasks
+    for row, task in enumerate(tasks):
+        expected = [rows[pair] for pair in pairs if pair[0] == task]
+        kept = data.returns[row] if data.where is None else data.returns[row][data.where[row]]
+        assert kept.tolist() == expected
+
+
+def places(document, at=()):
+    """The keys of every value in a document."""
+    inner = (
+        document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
+    )
+    for key, value in inner:
+        yield (*at, key)
+        yield from places(value, (*at, key))
+
+
+JUNK = [None, True, -1, 0.5, float("nan"), 1e400, 10**400, "", "x", [], [[]], {}, {"a": 1}]
+
+
+@pytest.mark.filterwarnings("ignore:.*tasks have fewer than:UserWarning")
+@pytest.mark.parametrize("name", FILES)
+def test_junk_anywhere_is_refused_in_words_or_changes_no_task(tmp_path, name):
+    wanted = read_returns(written(tmp_path, FILES[name]))
+    kept = set(wanted.tasks.tolist())
+    changes = [(keys, {"value": junk}) for keys in places(FILES[name]) for junk in JUNK]
+    changes += [(keys, {"drop": True}) for keys in places(FILES[name])]
+    for keys, change in changes:
+        path = written(tmp_path, edited(FILES[name], *keys, **change))
+        try:
+            found = read_returns(path)
+        except ValueError:
+            continue
+        if not {"task_id", "task_group"} & {*map(str, keys)}:  # another name of a task is no damage
+            assert set(found.tasks.tolist()) <= kept

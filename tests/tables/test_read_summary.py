@@ -1,0 +1,350 @@
+"""Folders of Parquet files: the summary of what all of them hold, and what is refused with which message."""
+
+import hashlib
+import itertools
+import os
+import re
+import shutil
+import subprocess
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import jaxcert
+from jaxcert.returns.summaries import Histogram, Moments
+from jaxcert.tables import read_summary
+from jaxcert.tables.folders import _part_rows
+from jaxcert.tables.folders._parts import parts_of
+from jaxcert.tables.folders._read_summary import shares_of
+
+N, M, BINS = 6, 40, 10
+
+
+def rows(seed: int = 0, *, labels: str = "integers") -> pa.Table:
+    """N tasks with M rollouts each, in random order."""
+    rng = np.random.default_rng(seed)
+    tasks = rng.permutation(np.repeat(np.arange(N), M))
+    names = tasks if labels == "integers" else np.char.add("t", tasks.astype(str))
+    return pa.table({"task_id": names, "seed": np.arange(N * M), "total_return": rng.beta(4, 2, N * M)})
+
+
+def saved(folder: Path, name: str, table: pa.Table | dict, **options) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table if isinstance(table, pa.Table) else pa.table(table), path, **options)
+    return path
+
+
+def split(folder: Path, table: pa.Table, cuts: list[int], **options) -> Path:
+    edges = [0, *cuts, len(table)]
+    for i, (start, stop) in enumerate(itertools.pairwise(edges)):
+        saved(folder, f"part-{i}.parquet", table.slice(start, stop - start), **options)
+    return folder
+
+
+def at_once(table: pa.Table, kind: str = "histogram"):
+    """The summary of all rows as one array, and its tasks, by `from_frame`."""
+    data = jaxcert.from_frame(table, trial=None)
+    empty = (
+        Histogram.empty(N, support=(0, 1), num_bins=BINS) if kind == "histogram" else Moments.empty(N, support=(0, 1))
+    )
+    return empty.update(np.nan_to_num(data.returns, nan=0.0), where=data.where), data.tasks
+
+
+def refused(folder: Path, *words: str, **options) -> None:
+    """A ValueError of one line that holds the words."""
+    with pytest.raises(ValueError, match=re.escape(str(folder))) as caught:
+        read_summary(folder, **{"support": (0, 1), **options})
+    message = str(caught.value)
+    assert "\n" not in message
+    assert [word for word in words if word not in message] == []
+
+
+@pytest.mark.parametrize("labels", ["integers", "text"])
+def test_the_summary_is_that_of_all_returns_at_once(tmp_path, precision, labels):
+    table = rows(labels=labels)
+    folder = split(tmp_path / "d", table, [7, 100, 101], row_group_size=50)
+    data, (expected, tasks) = read_summary(folder, support=(0, 1), num_bins=BINS), at_once(table)
+    assert data.tasks.tolist() == tasks.tolist()
+    np.testing.assert_array_equal(data.returns.counts, expected.counts)
+    found = jaxcert.certify(data.returns, [0.3, 0.5], delta=0.1)
+    again = jaxcert.certify(expected, [0.3, 0.5], delta=0.1)
+    np.testing.assert_array_equal(found.lower_bounds, again.lower_bounds)
+    assert found.lower_bounds.dtype == precision
+    assert repr(data) == "ReturnsFolder(6 tasks, 40 rollouts each)"
+
+
+def test_moments_are_those_of_all_returns_at_once(tmp_path, precision):
+    table = rows(1)
+    data = read_summary(split(tmp_path / "d", table, [50]), support=(0, 1), num_bins=None)
+    expected, _ = at_once(table, None)
+    u = np.finfo(precision).eps
+    np.testing.assert_allclose(data.returns.mean_down(), expected.mean_down(), rtol=20 * u)
+    spread = data.returns.standard_deviation_up()
+    np.testing.assert_allclose(spread, expected.standard_deviation_up(), rtol=200 * u)
+    assert jaxcert.certify(data.returns, 0.3, delta=0.1, bound="empirical_bernstein").num_tasks == N
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 99), st.lists(st.integers(0, N * M), max_size=4), st.integers(1, 300), st.integers(1, 300))
+def test_neither_files_nor_groups_nor_batches_nor_order_matter(tmp_path, seed, cuts, group, batch):
+    folder = tmp_path / "d"
+    shutil.rmtree(folder, ignore_errors=True)
+    table = rows(2)
+    mixed = table.take(pa.array(np.random.default_rng(seed).permutation(len(table))))
+    split(folder, mixed, sorted(cuts), row_group_size=group)
+    with pytest.MonkeyPatch.context() as patched, warnings.catch_warnings():
+        patched.setattr(_part_rows, "_ROWS", batch)
+        data = read_summary(folder, support=(0, 1), num_bins=BINS)
+    expected, tasks = at_once(table)
+    order = [tasks.tolist().index(label) for label in data.tasks]
+    np.testing.assert_array_equal(data.returns.counts, np.asarray(expected.counts)[order])
+    assert data.tasks.tolist() == list(dict.fromkeys(mixed["task_id"].to_pylist()))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [BINS, None])
+def test_processes_give_the_same_to_the_last_bit(tmp_path, kind):
+    folder = split(tmp_path / "d", rows(3, labels="text"), [50, 90, 170])
+    one, two = (read_summary(folder, support=(0, 1), num_bins=kind, processes=i) for i in (1, 2))
+    assert one.tasks.tolist() == two.tasks.tolist()
+    assert one.sha256 == two.sha256
+    for name, value in vars(one.returns).items():
+        np.testing.assert_array_equal(getattr(two.returns, name), value)
+
+
+@pytest.mark.slow
+def test_what_a_process_refuses_is_said(tmp_path):
+    folder = split(tmp_path / "d", rows(), [100])
+    saved(folder, "part-9.parquet", {"task_id": [1], "seed": [0], "total_return": [2.0]})
+    refused(folder, "part-9.parquet: row group 0, row 0: total_return is 2", processes=3)
+
+
+@pytest.mark.parametrize("processes", range(1, 7))
+def test_every_file_has_one_process(tmp_path, processes):
+    folder = split(tmp_path / "d", rows(), [1, 2, 230])
+    parts = parts_of(folder)
+    shares = shares_of(parts, processes)
+    assert [part for share in shares for part in share] == parts
+    assert 1 <= len(shares) <= processes
+    assert all(shares)
+
+
+def successes(folder: Path) -> np.ndarray:
+    success = np.random.default_rng(0).random((N, M)) < 0.8
+    table = {"task": np.repeat(np.arange(N), M), "trial": np.tile(np.arange(M), N), "success": success.ravel()}
+    split(folder, pa.table(table), [100])
+    return success
+
+
+def test_booleans_are_counted_exactly_and_need_no_support(tmp_path):
+    success = successes(tmp_path / "d")
+    data = read_summary(tmp_path / "d")
+    np.testing.assert_array_equal(data.returns.counts[:, 1], success.sum(axis=1))
+    assert data.like.dtype.name == "bool"
+    refused(tmp_path / "d", "holds booleans; support is (0, 2), expected (0, 1) or none", support=(0, 2))
+
+
+@pytest.mark.slow
+def test_booleans_are_certified_as_in_an_array(tmp_path):
+    success = successes(tmp_path / "d")
+    found = jaxcert.certify(read_summary(tmp_path / "d").returns, 0.5, delta=0.1, method="attained")
+    np.testing.assert_allclose(found.safety, jaxcert.certify(success, 0.5, delta=0.1).safety, rtol=1e-6)
+
+
+def test_partitions_are_labels(tmp_path):
+    for i, name in enumerate(["task=pull/day=1", "task=push%20it/day=1", "task=pull/day=2"]):
+        saved(tmp_path, f"{name}/a.parquet", {"score": [0.25 * i, 1.0]})
+    with pytest.warns(UserWarning, match="1 of 2 tasks have fewer than 4 rollouts, 2 of 8 are missing"):
+        data = read_summary(tmp_path, support=(0, 1), num_bins=4, across=["day"])
+    assert data.tasks.tolist() == ["pull", "push it"]
+    np.testing.assert_array_equal(data.returns.counts, [[1, 0, 1, 0, 2], [0, 1, 0, 0, 1]])
+    assert data.columns == ("task", None, "score")
+    refused(tmp_path, "1 of 2 tasks have fewer", across=["day"], strict=True)
+    refused(tmp_path, "lies in partitions day, which may tell tasks apart; expected the partition of tasks as task")
+    refused(tmp_path, "lies in no partition dya, which across names", across=["day", "dya"])
+    refused(tmp_path, "has no column scores", value="scores", across=["day"])
+    refused(tmp_path, "has no column world", task="world", across=["day"])
+    refused(tmp_path, "task is a partition, expected a column of returns", task="score", value="task", across=["day"])
+    saved(tmp_path, "task=pull/day=1/a.parquet", {"task": ["pull"], "score": [0.5]})
+    refused(tmp_path, "has more than one column task", task="task", across=["day"])
+
+
+def test_the_digest_is_that_of_sha256sum(tmp_path):
+    for name in ("task=a/x.parquet", "task=B/x.parquet", "task=a b/x.parquet"):
+        saved(tmp_path, name, {"score": [0.5], "note": [name]})
+    (tmp_path / "_SUCCESS").touch()
+    lines = "".join(
+        f"{hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()}  {name}\n"
+        for name in ("task=B/x.parquet", "task=a b/x.parquet", "task=a/x.parquet")
+    )
+    found = read_summary(tmp_path, support=(0, 1)).sha256
+    assert found == hashlib.sha256(lines.encode()).hexdigest()
+    if shutil.which("sha256sum"):
+        command = "find * -name '*.parquet' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum"
+        done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert done.stdout.split()[0] == found
+
+
+def test_what_is_no_part_of_a_folder_is_refused(tmp_path):
+    folder = split(tmp_path / "d", rows(), [100])
+    for name, words in {
+        "notes.txt": "expected Parquet files alone in this folder",
+        ".part-3.parquet": "expected Parquet files alone",
+        "sub/x.txt": "expected a partition, a folder with a name such as task=push",
+        "task=/x.txt": "expected a partition",
+        "task=__HIVE_DEFAULT_PARTITION__/x.txt": "expected a partition",
+        "a=1/a=2/x.txt": "is a partition a within another one",
+        "a=%ff/x.txt": "its percent-encoding is not UTF-8",
+    }.items():
+        extra = folder / name
+        extra.parent.mkdir(parents=True, exist_ok=True)
+        extra.write_text("x")
+        refused(folder, name.split("/x")[0], words)
+        shutil.rmtree(folder / Path(name).parts[0]) if "/" in name else extra.unlink()
+    (folder / "task=x").symlink_to(tmp_path)
+    refused(folder, "task=x: is a link to a folder")
+    (folder / "task=x").unlink()
+    (folder / "part-8.parquet").symlink_to(tmp_path / "nothing")
+    refused(folder, "part-8.parquet: is a link to nothing, expected a Parquet file")
+    (folder / "part-8.parquet").unlink()
+    os.mkfifo(folder / "part-8.parquet")
+    refused(folder, "part-8.parquet: is not a regular file")
+
+
+def test_no_folder_and_an_empty_one(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nothing: no such folder"):
+        read_summary(tmp_path / "nothing", support=(0, 1))
+    refused(tmp_path, "holds no Parquet file, expected at least one")
+    path = saved(tmp_path, "a.parquet", rows().slice(0, 0))
+    refused(tmp_path, "has no rows, expected one per rollout")
+    with pytest.raises(ValueError, match="is a file, expected a folder of Parquet files"):
+        read_summary(path, support=(0, 1))
+
+
+def test_links_to_files_are_followed_but_no_file_counts_twice(tmp_path):
+    folder = split(tmp_path / "d", rows(), [])
+    elsewhere = (folder / "part-0.parquet").rename(tmp_path / "elsewhere.parquet")
+    (folder / "part-0.parquet").symlink_to(elsewhere)
+    assert read_summary(folder, support=(0, 1)).num_rollouts.sum() == N * M
+    shutil.copy(elsewhere, folder / "part-1.parquet")
+    refused(folder, "part-1.parquet: has the same content as part-0.parquet, byte for byte; expected no copies")
+
+
+def test_equal_files_of_different_tasks_are_no_copies(tmp_path):
+    for task in "ab":
+        saved(tmp_path, f"task={task}/x.parquet", {"success": [True, True]})
+    np.testing.assert_array_equal(read_summary(tmp_path).returns.counts, [[0, 2], [0, 2]])
+
+
+BAD = [
+    ("task_id", [0, 0, None, 0, 0], "row 2: task_id is empty, expected an entry; 1 of the 5 rows from 0 on are"),
+    ("total_return", [0, 0, 0, None, 1], "row 3: total_return is empty, expected an entry; 1 of the 5"),
+    ("total_return", [0, np.nan, 0, 0, 1], "row 1: total_return is nan, expected a number in the support (0, 1); 1 of"),
+    ("total_return", [0, 1.5, 0, -1, 1], "row 1: total_return is 1.5, expected a number in the support (0, 1); 2 of"),
+    ("total_return", [0, 0.5, 0, 1, np.inf], "row 4: total_return is inf"),
+]
+
+
+@pytest.mark.parametrize(("name", "entries", "words"), BAD)
+def test_an_entry_that_is_no_return_or_task_is_refused(tmp_path, name, entries, words):
+    columns = {"task_id": pa.array([1] * 10), "total_return": pa.array([0.5] * 10)}
+    columns[name] = pa.array([*columns[name].to_pylist()[:5], *entries], columns[name].type)
+    saved(tmp_path, "a.parquet", {"task_id": [1], "total_return": [0.5]})
+    path = saved(tmp_path, "b.parquet", columns, row_group_size=5)
+    refused(tmp_path, f"{path}: row group 1, {words}")
+
+
+def test_a_missing_category_is_no_task(tmp_path):
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), pa.array(["a", None]))
+    assert column.null_count == 0
+    with pytest.raises(ValueError, match="row group 3, row 8: task is empty, expected an entry; 1 of the 3 rows"):
+        _part_rows._tasks(column, "task", "text", "row group 3", 7)
+
+
+def test_text_without_letters_is_no_task(tmp_path):
+    saved(tmp_path, "a.parquet", {"task": ["a", "", "b"], "score": [0.5] * 3})
+    refused(tmp_path, "row group 0, row 1: task is empty, expected an entry")
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ({"task_id": ["a"], "total_return": [0.5]}, "has numbers in total_return, text in task_id, in no partition;"),
+        ({"task_id": [1], "total_return": [True]}, "has booleans in total_return, integers in task_id"),
+        ({"task_id": [1], "score": [0.5]}, "expected, as in the first file, numbers in total_return"),
+        ({"task_id": [1.5], "total_return": [0.5]}, "column task_id holds double, expected integers or text"),
+        ({"task_id": [1], "total_return": ["yes"]}, "column total_return holds string, expected booleans or numbers"),
+        ({"task_id": [1], "reward": [0.5]}, "has no column total_return; found 'task_id', 'reward'"),
+        ({"task_id": [1], "total_return": [2**60 + 1]}, "holds integers that float64 cannot hold"),
+        ({"task_id": np.array([2**63], np.uint64), "total_return": [0.5]}, "holds integers beyond 64 bits"),
+    ],
+)
+def test_files_of_another_layout_are_refused(tmp_path, other, words):
+    saved(tmp_path, "a.parquet", {"task_id": [1], "total_return": [0.5]})
+    path = saved(tmp_path, "b.parquet", other)
+    refused(tmp_path, str(path), words)
+
+
+def test_widths_of_numbers_and_categories_do_not_matter(tmp_path):
+    saved(tmp_path, "a.parquet", {"task": np.array([7, 8], np.int16), "score": np.array([0.5, 1], np.float16)})
+    saved(tmp_path, "b.parquet", {"task": np.array([8, 7], np.uint64), "score": np.array([0, 1], np.int8)})
+    data = read_summary(tmp_path, support=(0, 1), num_bins=2)
+    assert data.tasks.tolist() == [7, 8]
+    np.testing.assert_array_equal(data.returns.counts, [[0, 1, 1], [1, 0, 1]])
+    saved(tmp_path / "text", "a.parquet", {"task": pa.array(["x", "y", "x"]).dictionary_encode(), "score": [0.5] * 3})
+    saved(tmp_path / "text", "b.parquet", {"task": pa.array(["y"], pa.large_string()), "score": [0.25]})
+    data = read_summary(tmp_path / "text", support=(0, 1), num_bins=4)
+    assert data.tasks.tolist() == ["x", "y"]
+    assert data.num_rollouts.tolist() == [2, 2]
+
+
+def test_a_cut_or_damaged_file_is_refused(tmp_path):
+    folder = split(tmp_path / "d", rows(), [100], compression="none", use_dictionary=False, write_page_checksum=True)
+    path = folder / "part-1.parquet"
+    whole = path.read_bytes()
+    place = pq.ParquetFile(path).metadata.row_group(0).column(2).data_page_offset + 100
+    damaged = whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :]
+    unread = "cannot be read as Parquet, damaged or cut short"
+    for content, words in {b"": "is empty (0 bytes)", whole[:-20]: unread, damaged: f"row group 0: {unread}"}.items():
+        path.write_bytes(content)
+        refused(folder, f"{path}: ", words)
+
+
+@pytest.mark.parametrize("change", ["append", "replace", "another"])
+def test_what_changes_while_it_is_read_is_refused(tmp_path, monkeypatch, change):
+    folder = split(tmp_path / "d", rows(), [100])
+    path, values = folder / "part-0.parquet", _part_rows._values
+
+    def changed(*arguments):
+        if change == "append":
+            path.write_bytes(path.read_bytes() + b"x")
+        elif change == "replace":
+            saved(folder, "new", rows(4)).replace(path)
+        else:
+            saved(folder, "new.parquet", rows(4))
+        return values(*arguments)
+
+    monkeypatch.setattr(_part_rows, "_values", changed)
+    refused(
+        folder, "files were added or removed" if change == "another" else "part-0.parquet: changed while it was read"
+    )
+
+
+def test_arguments_are_checked(tmp_path):
+    folder = split(tmp_path / "d", rows(), [])
+    refused(folder, "holds numbers; support is not given, expected (a, b)", support=None)
+    for options, words in {
+        "processes is 0; expected a whole number of at least 1": {"processes": 0},
+        "num_bins is 0; expected a whole number from 1 to 2**20": {"num_bins": 0},
+        "support is (0, inf); a summary needs a finite upper end": {"support": (0, np.inf)},
+        "dtype is float16; expected float32": {"dtype": np.float16},
+    }.items():
+        with pytest.raises(ValueError, match=re.escape(options)):
+            read_summary(folder, **{"support": (0, 1), **words})

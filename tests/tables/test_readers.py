@@ -1,0 +1,235 @@
+"""Files of returns: values and types are kept in every format, whatever the columns are called."""
+
+import csv
+import gzip
+import hashlib
+import io
+import re
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from saved_files import HEADER, SIX_ROWS, SOME_ARE_MISSING, archive, parquet, refused, saved, single
+
+from jaxcert import align_tasks
+from jaxcert.tables import read_returns
+
+
+def test_other_names_between_semicolons_are_named(tmp_path):
+    (tmp_path / "a.csv").write_text("Welt;Lauf;Punkte\n0;0;44,71\n0;1;40,5\n")
+    with pytest.raises(ValueError, match=r"has no column task_id.*found 'Welt', 'Lauf', 'Punkte'"):
+        read_returns(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [("float32", "float32"), ("float16", "float32"), ("float64", "float64"), ("int64", "float64"), ("bool", "bool")],
+)
+def test_npz_keeps_values_and_type(tmp_path, dtype, expected):
+    returns = np.array([[0, 1, 1], [1, 0, 1]], dtype=dtype)
+    data = read_returns(saved(tmp_path, "r.npz", archive(returns=returns, seed=3)))
+    assert data.returns.dtype == expected
+    np.testing.assert_array_equal(data.returns, returns)
+    assert data.where is None
+    np.testing.assert_array_equal(data.num_rollouts, [3, 3])
+
+
+def test_npz_with_where_and_digest(tmp_path):
+    where = np.array([[True, False], [True, True]])
+    content = archive(returns=np.ones((2, 2)), where=where)
+    with pytest.warns(
+        UserWarning, match="1 of 2 tasks have fewer than 2 rollouts, 1 of 4 are missing: certificates hold"
+    ):
+        data = read_returns(saved(tmp_path, "r.NPZ", content))
+    np.testing.assert_array_equal(data.where, where)
+    np.testing.assert_array_equal(data.num_rollouts, [1, 2])
+    assert data.sha256 == hashlib.sha256(content).hexdigest()
+
+
+@pytest.mark.parametrize("kind", ["npz", "csv", "parquet"])
+def test_missing_rollouts_are_counted_and_refused_if_strict(tmp_path, kind):
+    rows = [("a", 0, 1.0), ("b", 0, 1.0), ("b", 1, 2.0), ("b", 2, 3.0), ("c", 0, 1.0), ("c", 1, 1.0), ("c", 2, 1.0)]
+    where = np.array([[True, False, False], [True] * 3, [True] * 3])
+    content = archive(returns=np.ones((3, 3)), where=where) if kind == "npz" else encoded(rows, kind)
+    path = saved(tmp_path, f"r.{kind}", content)
+    words = "1 of 3 tasks have fewer than 3 rollouts, 2 of 9 are missing"
+    with pytest.warns(UserWarning, match=re.escape(f"{path}: {words}: certificates hold only if")):
+        assert read_returns(path).missing == words
+    with pytest.raises(ValueError, match=re.escape(f"{path}: {words}; expected as many of every task")):
+        read_returns(path, strict=True)
+
+
+def test_strict_takes_a_file_in_which_none_is_missing(tmp_path):
+    full = archive(returns=np.ones((2, 2)), where=np.ones((2, 2), bool))
+    assert read_returns(saved(tmp_path, "r.npz", full), strict=True).missing == ""
+
+
+@SOME_ARE_MISSING
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@settings(max_examples=40, deadline=None)
+@given(counts=st.lists(st.integers(1, 5), min_size=1, max_size=6), seed=st.integers(0, 2**32 - 1))
+def test_rows_in_any_order_give_each_tasks_rollouts(tmp_path_factory, kind, counts, seed):
+    """Against dictionaries filled row by row."""
+    random = np.random.default_rng(seed)
+    rows = [(f"t{task}", episode, random.normal()) for task, count in enumerate(counts) for episode in range(count)]
+    random.shuffle(rows)
+    rows = [(str(task), int(episode), float(value)) for task, episode, value in rows]
+    expected: dict[str, list[float]] = {}
+    for task, _, value in rows:
+        expected.setdefault(task, []).append(value)
+
+    data = read_returns(saved(tmp_path_factory.mktemp("rows"), f"r.{kind}", encoded(rows, kind)))
+
+    assert data.returns.shape == (len(expected), max(counts))
+    assert (data.where is None) == (len(set(counts)) == 1)
+    where = np.ones(data.returns.shape, bool) if data.where is None else data.where
+    for row, mask, values in zip(data.returns, where, expected.values(), strict=True):
+        assert row[mask].tolist() == values
+        assert np.isnan(row[~mask]).all()
+
+
+def encoded(rows: list[tuple], kind: str) -> bytes:
+    """The rows with the columns in another order and one more column."""
+    names = ["total_return", "note", "task_id", "episode_id"]
+    table = [(value, "x", task, episode) for task, episode, value in rows]
+    if kind == "parquet":
+        return parquet(dict(zip(names, map(list, zip(*table, strict=True)), strict=True)))
+    text = io.StringIO()
+    csv.writer(text).writerows([names, *table])
+    return text.getvalue().encode()
+
+
+def test_same_returns_from_every_format(tmp_path):
+    returns = np.random.default_rng(0).normal(size=(7, 4))
+    rows = [(task, episode, float(returns[task, episode])) for task in range(7) for episode in range(4)]
+    text = encoded(rows, "csv")
+    files = {
+        "r.csv": text,
+        "r.csv.gz": gzip.compress(text),
+        "r.parquet": encoded(rows, "parquet"),
+        "r.npz": archive(returns=returns),
+        "r.npy": single(returns),
+    }
+    for name, content in files.items():
+        data = read_returns(saved(tmp_path, name, content))
+        np.testing.assert_array_equal(data.returns, returns)
+        np.testing.assert_array_equal(data.tasks.astype(int), np.arange(7))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "task_id;episode_id;total_return\na;1;0,5\na;2;-1,25e1\n",
+        "\ufefftask_id;episode_id;total_return\r\na;1;0.5\r\na;2;-12.5\r\n",
+        'note;task_id;episode_id;total_return\n"1,2,3";a;1;,5\n"";a;2;-12,5\n',
+        "task_id\tepisode_id\ttotal_return\na\t1\t0,5\na\t2\t-12,5\n",
+    ],
+)
+def test_semicolons_tabs_and_decimal_commas(tmp_path, text):
+    np.testing.assert_array_equal(read_returns(saved(tmp_path, "r.csv", text)).returns, [[0.5, -12.5]])
+
+
+def test_decimal_commas_are_not_guessed(tmp_path):
+    header = HEADER.replace(",", ";")
+    refused(saved(tmp_path, "a.csv", header + "a;1;0,5\na;2;0.5\n"), "decimal points and commas")
+    refused(saved(tmp_path, "b.csv", header + "a;1;1.234,5\n"), "decimal points and commas")
+    refused(saved(tmp_path, "c.csv", HEADER + 'a,1,"0,5"\n'), "row 1", "'0,5'")
+
+
+def test_a_csv_without_a_line_ending_is_read_with_a_warning(tmp_path):
+    path = saved(tmp_path, "r.csv", SIX_ROWS.rstrip())
+    with pytest.warns(UserWarning, match="if the file was cut short, its last number may be, too"):
+        np.testing.assert_array_equal(read_returns(path).returns[:, 1], [0.5, 0.75, 0.5])
+    with pytest.raises(ValueError, match=r"its last line has no line ending.*expected a line ending"):
+        read_returns(path, strict=True)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_columns_of_other_names(tmp_path, kind):
+    rows = {"env": ["a", "a", "b", "b"], "try": [0, 1, 0, 1], "reward": [1.0, 2.0, 3.0, 4.0]}
+    text = "env,try,reward\na,0,1\na,1,2\nb,0,3\nb,1,4\n"
+    path = saved(tmp_path, f"r.{kind}", text if kind == "csv" else parquet(rows))
+    for episode in ("try", None):
+        data = read_returns(path, task="env", trial=episode, value="reward")
+        np.testing.assert_array_equal(data.returns, [[1, 2], [3, 4]])
+        assert data.tasks.tolist() == ["a", "b"]
+    with pytest.raises(ValueError, match="has no column episode_id; found 'env', 'try', 'reward'"):
+        read_returns(path, task="env", value="reward")
+    arrays = saved(tmp_path, "r.npz", archive(returns=np.ones((2, 2))))
+    with pytest.raises(ValueError, match="has arrays and no columns env, episode_id, total_return"):
+        read_returns(arrays, task="env")
+
+
+@SOME_ARE_MISSING
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"task_id": pa.array(["b", "a", "b"]).dictionary_encode(), "total_return": [1.0, 0.0, 1.0]},
+        {"task_id": pa.array(["b", "a", "b"], pa.large_string()), "total_return": pa.array([1, 0, 1], pa.int8())},
+        {"task_id": [7, 3, 7], "total_return": pa.array(["1", " 0.0 ", "1e0"], pa.large_string())},
+        {"task_id": [7, 3, 7], "total_return": pa.array([1, 0, 1]).cast(pa.decimal128(21, 2))},
+    ],
+)
+def test_parquet_column_types(tmp_path, columns):
+    path = saved(tmp_path, "r.parquet", parquet({**columns, "episode_id": [0, 0, 1]}))
+    np.testing.assert_array_equal(read_returns(path).returns, [[1, 1], [0, np.nan]])
+
+
+def test_parquet_from_pandas_categories_numbers_tasks_by_first_row(tmp_path):
+    """The categories are sorted; the tasks must not be."""
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"task_id": ["z", "a"], "episode_id": [0, 0], "total_return": [1.0, 2.0]})
+    path = tmp_path / "r.parquet"
+    frame.astype({"task_id": "category"}).to_parquet(path)
+    np.testing.assert_array_equal(read_returns(path).returns, [[1.0], [2.0]])
+
+
+def test_csv_with_byte_order_mark_quotes_and_crlf(tmp_path):
+    text = '﻿task_id,episode_id,total_return\r\n"a, b",1,"2.5"\r\n\r\n"a, b",2,3\r\n'
+    np.testing.assert_array_equal(read_returns(saved(tmp_path, "r.csv", text)).returns, [[2.5, 3.0]])
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_blanks_around_labels_make_no_other_tasks(tmp_path, mark):
+    text = (HEADER + " 1,1,1\n 1, 2, 2\n2 ,1,3\n2 ,2 ,4\n").replace(",", mark)
+    data = read_returns(saved(tmp_path, "r.csv", text))
+    np.testing.assert_array_equal(data.returns, [[1, 2], [3, 4]])
+    assert data.tasks.tolist() == ["1", "2"]
+    refused(saved(tmp_path, "t.csv", (HEADER + "1,1,1\n1, 1,2\n").replace(",", mark)), "rows 1 and 2", "once")
+    refused(saved(tmp_path, "e.csv", (HEADER + "1,1,1\n  ,2,2\n").replace(",", mark)), "row 2", "task_id is empty")
+
+
+@pytest.mark.parametrize("other", ["t0 ", " t0", '"t0 "', '"t0\u00a0"', "t0\u3000", "t0\t"])
+def test_labels_that_differ_in_blanks_alone_are_refused(tmp_path, other):
+    text = f"{HEADER}t0,0,1\nt1,0,1\n{other},1,1\nt1,1,1\n"
+    refused(saved(tmp_path, "r.csv", text), "rows 1 and 3: task_id is 't0' and ", "differ in blanks", "one spelling")
+    assert read_returns(saved(tmp_path, "s.csv", text.replace("\nt0,", f"\n{other},"))).tasks.tolist() == ["t0", "t1"]
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.parquet"])
+def test_missing_pyarrow_is_named_with_its_extra(tmp_path, monkeypatch, name):
+    path = saved(tmp_path, name, SIX_ROWS)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"pyarrow.*pip install '.\[io\]'"):
+        read_returns(path)
+
+
+def test_files_of_different_tasks_are_named(tmp_path):
+    files = [tmp_path / "new.csv", tmp_path / "old.csv"]
+    for file, labels in zip(files, ("ab", "abc"), strict=True):
+        file.write_text("task_id,total_return\n" + "".join(f"{label},0.5\n" for label in labels))
+    data = [read_returns(file, trial=None) for file in files]
+    with pytest.raises(ValueError, match=r"old.csv has the task 'c', .*new.csv has not"):
+        align_tasks(*data)
+
+
+def test_an_array_of_several_policies_is_told_the_way_on(tmp_path):
+    """Stacked as tasks or as rollouts, they would be taken for one policy."""
+    np.savez(tmp_path / "r.npz", returns=np.ones((5, 12, 30)))
+    np.save(tmp_path / "r.npy", np.ones((5, 12, 30)))
+    for name in ("r.npz", "r.npy"):
+        with pytest.raises(ValueError, match=r"of 5 policies or seeds.* write each, returns\[i\], .* at delta / 5"):
+            read_returns(tmp_path / name)

@@ -1,0 +1,255 @@
+"""Folders with a file per task: monitors and evaluations of Stable-Baselines3, by their published fields."""
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tool_files import evaluations, monitor
+
+import jaxcert
+from jaxcert.report import certificate_record, verify, write_certificates
+from jaxcert.tables import read_returns, returns_facts
+
+MONITORS = "{task}/monitor.csv"
+EVALUATIONS = "{task}/evaluations.npz"
+
+
+def refused(path, *parts, at=None, **options):
+    with pytest.raises(ValueError, match=r"\A[^\n]*\Z") as error:
+        read_returns(path, **options)
+    assert str(error.value).startswith(f"{at or path}: ")
+    for part in parts:
+        assert part in str(error.value)
+
+
+@pytest.fixture
+def runs(tmp_path):
+    folder = tmp_path / "runs"
+    for task, returns in {"b": [1.5, 2.5], "a": [-3.25, 1e-3], "c d": [0, 7]}.items():
+        monitor(folder / task / "monitor.csv", returns)
+    return folder
+
+
+def test_the_label_of_a_task_stands_in_the_path(runs):
+    data = read_returns(runs, task=MONITORS)
+    np.testing.assert_array_equal(data.returns, [[-3.25, 1e-3], [1.5, 2.5], [0, 7]])
+    assert (data.tasks.tolist(), data.where) == (["a", "b", "c d"], None)
+    assert data.told.startswith(
+        "read as monitors of Stable-Baselines3: 3 files of 3 tasks, value r; a monitor of train"
+    )
+    assert (data.fixed_list, data.known_support) == (False, None)
+    assert data.columns == data.usual_columns == (MONITORS, None, "r")
+    np.testing.assert_array_equal(read_returns(runs, **data.columns._asdict()).returns, data.returns)
+
+
+def test_the_digest_is_of_the_list_that_sha256sum_writes(runs):
+    names = ["a/monitor.csv", "b/monitor.csv", "c d/monitor.csv"]
+    lines = [f"{hashlib.sha256((runs / name).read_bytes()).hexdigest()}  {name}\n" for name in names]
+    digest = read_returns(runs, task=MONITORS).sha256
+    assert digest == hashlib.sha256("".join(lines).encode()).hexdigest()
+    (runs / "b").rename(runs / "bb")
+    assert read_returns(runs, task=MONITORS).sha256 != digest
+
+
+def test_several_files_of_a_task_are_its_rollouts(tmp_path):
+    for seed in range(3):
+        for task in range(2):
+            monitor(tmp_path / f"env {task}" / f"seed_{seed}" / f"{seed}.monitor.csv", [seed + 10 * task])
+    data = read_returns(tmp_path, task="env {task}/seed_*/*.monitor.csv")
+    np.testing.assert_array_equal(data.returns, [[0, 1, 2], [10, 11, 12]])
+    assert data.tasks.tolist() == ["0", "1"]
+    (tmp_path / "env 1/seed_2/2.monitor.csv").unlink()
+    with pytest.warns(UserWarning, match="1 of 2 tasks have fewer than 3 rollouts"):
+        data = read_returns(tmp_path, task="env {task}/seed_*/*.monitor.csv")
+    np.testing.assert_array_equal(data.where, [[True, True, True], [True, True, False]])
+
+
+def test_what_begins_with_a_wildcard_fits_no_hidden_file_and_no_other_folder(runs):
+    monitor(runs / ".trash" / "monitor.csv", [9])
+    monitor(runs / "a" / "old" / "monitor.csv", [9])
+    monitor(runs / "monitor.csv", [9])
+    assert read_returns(runs, task=MONITORS).tasks.tolist() == ["a", "b", "c d"]
+    assert read_returns(runs, task=".{task}/monitor.csv").tasks.tolist() == ["trash"]
+
+
+def test_signs_of_patterns_and_expressions_are_themselves(tmp_path):
+    """A bracket, a question mark and a dot are no wildcards."""
+    monitor(tmp_path / "[ab]?x" / "monitor.csv", [1, 2])
+    monitor(tmp_path / "a?x" / "monitor.csv", [3, 4])
+    monitor(tmp_path / "ab.x" / "monitor.csv", [5, 6])
+    assert read_returns(tmp_path, task="[ab]?{task}/monitor.csv").returns.tolist() == [[1, 2]]
+    assert read_returns(tmp_path, task="{task}.x/monitor.csv").returns.tolist() == [[5, 6]]
+
+
+@pytest.mark.parametrize(
+    "wrong", ["a/monitor.csv", "{task}/{task}.csv", "/{task}.csv", "../{task}/m.csv", "{task}/**/m"]
+)
+def test_a_pattern_that_is_none_is_refused(runs, wrong):
+    refused(runs, f"the pattern of its files is {wrong!r}; expected a path within it with {{task}} once", task=wrong)
+
+
+@pytest.mark.parametrize("column", ["task", "world", "monitor.csv"])
+def test_a_folder_has_no_columns(runs, column):
+    words = (
+        f"is a directory, expected a file; or as task, which is {column!r}, a path within it with {{task}} for the task"
+    )
+    refused(runs, words, task=column)
+
+
+def test_a_folder_without_a_pattern_or_a_fitting_file(runs, tmp_path):
+    refused(runs, "is a directory, expected a file, or as task the pattern of its files, here '{task}/monitor.csv'")
+    refused(runs, "has no file '{task}/evaluations.npz'; expected one or several", task=EVALUATIONS)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    refused(empty, "is a directory, expected a file")
+
+
+def test_one_monitor_is_one_task(runs):
+    path = runs / "a" / "monitor.csv"
+    refused(path, "holds the episodes of one environment, which are one task, and no sample of tasks")
+    refused(path, f"read_returns({str(runs)!r}, task='{{task}}/monitor.csv')")
+    named = monitor(runs / "walk.monitor.csv", [1])
+    refused(named, f"{str(runs)!r} --task-from-path '{{task}}.monitor.csv'")
+
+
+def test_one_monitor_is_refused_from_its_own_folder(runs, monkeypatch):
+    """The folder that is named is the one that holds those of the tasks, from wherever it is read."""
+    monkeypatch.chdir(runs / "a")
+    refused(Path("monitor.csv"), "read_returns('..', task='{task}/monitor.csv')")
+    assert len(read_returns("..", task=MONITORS).returns) == len(read_returns(runs, task=MONITORS).returns)
+
+
+def test_an_entry_is_named_by_its_file_and_row(tmp_path):
+    for task, returns in {"a": [1, 2], "b": [3, "nan"]}.items():
+        monitor(tmp_path / task / "monitor.csv", returns)
+    refused(tmp_path, "row 2: r is 'nan'", at=tmp_path / "b" / "monitor.csv", task=MONITORS)
+
+
+def test_what_else_a_monitor_logs_is_read_by_name(tmp_path):
+    for task, solved in {"a": "True", "b": "False"}.items():
+        monitor(tmp_path / task / "monitor.csv", [1, 2], columns="r,l,t,is_success", more=f",{solved}")
+    data = read_returns(tmp_path, task=MONITORS, value="is_success")
+    assert (data.returns.dtype, data.returns.tolist()) == (bool, [[True, True], [False, False]])
+    refused(tmp_path, "has no value 'l'; found 'r' and 'is_success'", task=MONITORS, value="l")
+
+
+CHANGED = {
+    "cut": ({"end": ""}, "its last line has no line ending, damaged or cut short"),
+    "head": ({"head": '{"t_start": }'}, "Expecting value"),
+    "names": ({"columns": "reward,l,t"}, "has the columns reward, l, t; expected r, l, t first, each once"),
+    "twice": ({"columns": "r,l,t,r", "more": ",1"}, "has the columns r, l, t, r; expected"),
+    "entries": ({"more": ",1"}, "episode 0 has 4 entries, expected 3"),
+    "quote": ({"returns": ['"1', 2]}, "line 3: has a quote without another one"),
+    "none": ({"returns": []}, "has no episode; expected at least one"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_a_monitor_that_changed_is_refused_by_its_name(runs, name):
+    changed, part = CHANGED[name]
+    path = monitor(runs / "b" / "monitor.csv", **{"returns": [1, 2], **changed})
+    refused(runs, part, at=path, task=MONITORS)
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "", "1_0", "1,5"])
+def test_returns_that_are_no_number_are_refused(runs, value):
+    monitor(runs / "b" / "monitor.csv", [1, value])
+    with pytest.raises(ValueError, match=r"b/monitor.csv: (row 2: r is|episode 1 has 4 entries)"):
+        read_returns(runs, task=MONITORS)
+
+
+def test_bytes_that_are_no_text_and_other_files_are_refused(runs):
+    path = runs / "b" / "monitor.csv"
+    path.write_bytes(path.read_bytes().replace(b"100", b"\xff00"))
+    refused(runs, "holds bytes that are not UTF-8 text", at=path, task=MONITORS)
+    path.write_text("r,l,t\n1,2,3\n")
+    refused(runs, "holds none of monitors of Stable-Baselines3 and evaluations", at=path, task=MONITORS)
+    path.write_text("")
+    with pytest.raises(ValueError, match=r"b/monitor\.csv: is empty"):
+        read_returns(runs, task=MONITORS)
+
+
+# --- evaluations ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def evaluated(tmp_path):
+    for task in range(3):
+        evaluations(tmp_path / f"t{task}" / "evaluations.npz", [[0.0, 0.0, 0.0], [task, task + 1.0, 9.0]])
+    return tmp_path
+
+
+def test_of_evaluations_the_last_one_is_read(evaluated):
+    data = read_returns(evaluated, task=EVALUATIONS)
+    np.testing.assert_array_equal(data.returns, [[task, task + 1, 9] for task in range(3)])
+    assert data.told == "read as evaluations of Stable-Baselines3: 3 files of 3 tasks, value results"
+    path = evaluated / "t0" / "evaluations.npz"
+    refused(path, "its rows are checkpoints of one environment, not tasks; the last of them gives the mean of one task")
+    refused(path, f"{str(evaluated)!r} --task-from-path '{{task}}/evaluations.npz'")
+
+
+def test_successes_of_evaluations(evaluated):
+    for task in range(3):
+        solved = np.array([[False] * 3, [True, task == 1, False]])
+        evaluations(evaluated / f"t{task}" / "evaluations.npz", np.ones((2, 3)), successes=solved)
+    data = read_returns(evaluated, task=EVALUATIONS, value="successes")
+    np.testing.assert_array_equal(data.returns, [[True, task == 1, False] for task in range(3)])
+    assert data.returns.dtype == bool
+
+
+WRONG_ARRAYS = {
+    "results 1d": ({"results": np.ones(2)}, "array 'results' is float64 of shape (2,)"),
+    "results text": ({"results": np.full((2, 3), "1")}, "array 'results' is <U1 of shape (2, 3)"),
+    "results short": ({"results": np.ones((1, 3))}, "array 'results' is float64 of shape (1, 3)"),
+    "results empty": ({"results": np.ones((2, 0)), "ep_lengths": np.ones((2, 0), int)}, "has no episode"),
+    "lengths": ({"ep_lengths": np.ones((2, 2), int)}, "array 'ep_lengths' is int64 of shape (2, 2)"),
+    "no lengths": ({"ep_lengths": None}, "has no array 'ep_lengths', found 'timesteps', 'results'"),
+    "steps": ({"timesteps": np.array([2000, 1000])}, "array 'timesteps' does not increase"),
+    "steps 0d": ({"timesteps": np.array(7)}, "array 'timesteps' is int64 of shape (), expected integers [checkpoints]"),
+    "successes": ({"successes": np.ones((2, 3))}, "array 'successes' is float64 of shape (2, 3)"),
+    "objects": ({"results": np.full((2, 3), None)}, "holds pickled objects, which are never loaded"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_ARRAYS)
+def test_evaluations_that_changed_are_refused_by_their_name(evaluated, name):
+    changed, part = WRONG_ARRAYS[name]
+    path = evaluations(evaluated / "t1" / "evaluations.npz", np.ones((2, 3)), **changed)
+    refused(evaluated, part, at=path, task=EVALUATIONS)
+
+
+def test_files_that_do_not_belong_together_are_refused(evaluated):
+    path = evaluated / "t1" / "evaluations.npz"
+    evaluations(path, np.ones((2, 3)), steps=(1000, 3000))
+    part = "has its last evaluation at step 2000, t1/evaluations.npz has its last evaluation at step 3000"
+    refused(evaluated, part, task=EVALUATIONS)
+    evaluations(path, np.ones((2, 3)), successes=np.ones((2, 3), bool))
+    refused(evaluated, "has the values results, t1/evaluations.npz has the values results, successes", task=EVALUATIONS)
+    monitor(path, [1, 2])
+    refused(evaluated, "has evaluations of Stable-Baselines3, t1/evaluations.npz has monitors of", task=EVALUATIONS)
+
+
+def test_nan_and_cut_files_are_refused(evaluated):
+    path = evaluated / "t1" / "evaluations.npz"
+    evaluations(path, [[0, 0, 0], [1, np.nan, 2]])
+    refused(evaluated, "row 2: results is nan, expected a finite number", at=path, task=EVALUATIONS)
+    path.write_bytes(path.read_bytes()[:300])
+    refused(evaluated, "cannot be read as a zip archive, damaged or cut short", at=path, task=EVALUATIONS)
+
+
+def test_own_arrays_beside_those_of_evaluations_are_own(tmp_path):
+    path = tmp_path / "own.npz"
+    np.savez(path, returns=np.ones((3, 2)), timesteps=np.arange(2), results=np.zeros((2, 5)))
+    assert (read_returns(path).returns.shape, read_returns(path).told) == ((3, 2), "")
+
+
+def test_a_certificate_of_a_folder_is_verified(runs, tmp_path):
+    data = read_returns(runs, task=MONITORS)
+    assert returns_facts(runs) == {}
+    found = jaxcert.certify(data.returns, -3.0, support=(-4, 8), delta=0.5)
+    path = tmp_path / "certificate.json"
+    write_certificates(path, [certificate_record(found, support=(-4, 8), data=data)])
+    assert verify(path, runs).ok
+    monitor(runs / "b" / "monitor.csv", [1.5, 2.51])
+    assert "sha256" in str(verify(path, runs))

@@ -1,0 +1,243 @@
+"""Files of returns that are refused: bad, ambiguous, cut short or damaged, in one line that names them."""
+
+import gzip
+import pickle
+import re
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from saved_files import GOOD, HEADER, SIX_ROWS, SOME_ARE_MISSING, archive, parquet, refused, saved, single
+
+from jaxcert.tables import read_returns, returns_facts, write_returns
+
+
+def test_bad_npy(tmp_path):
+    refused(saved(tmp_path, "a.npy", single(np.ones(3))), "its array has shape (3,)", "[num_tasks, num_rollouts]")
+    refused(saved(tmp_path, "b.npy", single(np.ones((2, 2)) * 1j)), "dtype complex128")
+    refused(saved(tmp_path, "c.npy", SIX_ROWS), "not an .npy file")
+    refused(saved(tmp_path, "d.npy", single(np.ones((2, 2))) + b"x"), "goes on after its array")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a,b\n1,2\n", ["no column task_id, episode_id, total_return", "found 'a', 'b'"]),
+        ("task_id,episode_id,reward\n1,2,3\n", ["no column total_return", "'reward'"]),
+        ("task_id," + HEADER + "1,1,1,1\n", ["more than one column task_id"]),
+        (HEADER, ["no rows"]),
+        (HEADER + "a,1,1\nb,1,1\na,1,2\n", ["rows 1 and 3", "task_id a, episode_id 1", "once"]),
+        (HEADER + "a,1,1\nb,1,\n", ["row 2", "total_return is empty", "finite number"]),
+        (HEADER + "a,1,1\nb,1,nan\n", ["row 2", "'nan'", "finite number"]),
+        (HEADER + "a,1,-inf\n", ["row 1", "'-inf'"]),
+        (HEADER + "a,1,1e999\n", ["row 1", "'1e999'"]),
+        (HEADER + "a,1,ten\n", ["row 1", "'ten'"]),
+        (HEADER + "a,1,0x10\n", ["row 1", "'0x10'"]),
+        (HEADER + ",1,1\n", ["row 1", "task_id is empty"]),
+        (HEADER + "a,,1\n", ["row 1", "episode_id is empty"]),
+        (HEADER + "a,1,1\nb,1\n", ["cannot be read as CSV", "Expected 3 columns, got 2"]),
+        ("\n", ["cannot be read as CSV"]),
+    ],
+)
+def test_bad_csv(tmp_path, text, words):
+    refused(saved(tmp_path, "r.csv", text), *words)
+
+
+def test_csv_that_is_no_text(tmp_path):
+    refused(saved(tmp_path, "png.csv", b"\x89PNG\r\n\x1a\n\0\0\n"), "not a CSV file")
+    refused(saved(tmp_path, "latin.csv", HEADER.encode() + b"\xe9,1,1\n"), "cannot be read as CSV", "UTF8")
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"total_return": [1.0, None, 2.0]}, ["row 2", "total_return is empty"]),
+        ({"total_return": [1.0, 2.0, float("inf")]}, ["row 3", "inf"]),
+        ({"total_return": [float("nan"), 2.0, 3.0]}, ["row 1", "nan"]),
+        ({"total_return": ["1", "x", "2"]}, ["row 2", "'x'"]),
+        ({"total_return": [[1.0], [2.0], [3.0]]}, ["row 1", "total_return is ", "expected a finite number"]),
+        ({"task_id": [1, None, 2]}, ["row 2", "task_id is empty"]),
+        ({"task_id": [1.0, float("nan"), 2.0]}, ["row 2", "task_id is nan"]),
+        ({"task_id": [[1], [1], [2]]}, ["column task_id holds", "expected integers or text"]),
+        ({"episode_id": [0, 0, 0]}, ["rows 1 and 2", "task_id 1, episode_id 0"]),
+    ],
+)
+def test_bad_parquet(tmp_path, columns, words):
+    refused(saved(tmp_path, "r.parquet", parquet(GOOD | columns)), *words)
+
+
+def test_parquet_without_a_column_or_rows(tmp_path):
+    renamed = {"tasks": [1], "episode_id": [0], "total_return": [1.0]}
+    refused(saved(tmp_path, "a.parquet", parquet(renamed)), "no column task_id", "'tasks'")
+    refused(saved(tmp_path, "b.parquet", parquet({name: pa.array([], pa.int64()) for name in GOOD})), "no rows")
+    refused(saved(tmp_path, "c.parquet", SIX_ROWS), "not a Parquet file")
+    refused(saved(tmp_path, "d.parquet", b"PAR1" + b"x" * 40 + b"PAR1"), "cannot be read as Parquet")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "words"),
+    [
+        ({"rewards": np.ones((2, 2))}, ["no array 'returns'", "'rewards'"]),
+        ({"returns": np.ones(3)}, ["shape (3,)", "[num_tasks, num_rollouts]"]),
+        ({"returns": np.ones((2, 2, 2))}, ["shape (2, 2, 2)"]),
+        ({"returns": np.ones((0, 2))}, ["shape (0, 2)", "at least one task"]),
+        ({"returns": np.ones((2, 0))}, ["shape (2, 0)", "one rollout"]),
+        ({"returns": np.array([["1"]])}, ["dtype <U1", "real numbers"]),
+        ({"returns": np.ones((1, 1), complex)}, ["complex128"]),
+        ({"returns": np.ones((2, 2)), "where": np.ones((2, 2))}, ["'where'", "float64", "bool"]),
+        ({"returns": np.ones((2, 2)), "where": np.ones((2, 1), bool)}, ["'where'", "(2, 1)", "(2, 2)"]),
+    ],
+)
+def test_bad_npz(tmp_path, arrays, words):
+    refused(saved(tmp_path, "r.npz", archive(**arrays)), *words)
+
+
+def test_npz_whose_member_is_no_array(tmp_path):
+    with zipfile.ZipFile(tmp_path / "r.npz", "w") as file:
+        file.writestr("returns", "hello")
+    refused(tmp_path / "r.npz", "'returns' is no array")
+
+
+class _Trap:
+    """Says so if it is ever unpickled."""
+
+    opened = False
+
+    def __reduce__(self):
+        return (setattr, (_Trap, "opened", True))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_lost_quote_swallows_no_rollouts(tmp_path, end):
+    """In a column that is not even read; the second task would be part of the note on the first."""
+    text = HEADER.strip() + ',note\na,1,1.0,"slow\nb,1,0.0,"crashed\nc,1,1.0,\n'
+    path = saved(tmp_path, "r.csv", text.replace("\n", end))
+    with pytest.raises(ValueError, match=r"r\.csv: line 2: has a quote without another one, expected each rollout on"):
+        read_returns(path)
+    saved(
+        tmp_path, "r.csv", text.replace('"slow', '"slow, ""too"""').replace('"crashed', '"crashed"').replace("\n", end)
+    )
+    assert read_returns(path).returns.tolist() == [[1.0], [0.0], [1.0]]
+
+
+@pytest.mark.parametrize(
+    ("names", "twice"),
+    [
+        (("returns.npy", "returns.npy"), "returns"),
+        (("returns.npy", "returns"), "returns"),
+        (("returns", "returns.npy"), "returns"),
+        (("returns.npy", "where.npy", "where.npy"), "where"),
+        (("returns.npy", "mass.npy", "mass.npy"), "mass"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
+def test_an_array_that_is_there_twice_has_no_meaning(tmp_path, names, twice):
+    """NumPy takes the first or the last, other readers another one."""
+    with zipfile.ZipFile(tmp_path / "r.npz", "w") as packed:
+        for i, name in enumerate(names):
+            packed.writestr(name, single(np.full((3, 2), float(i))))
+    for read in (read_returns, returns_facts):
+        with pytest.raises(ValueError, match=rf"r\.npz: holds 2 arrays '{twice}'; expected each name once"):
+            read(tmp_path / "r.npz")
+
+
+def test_of_two_archives_in_a_row_none_is_read(tmp_path):
+    both = saved(tmp_path, "r.npz", archive(returns=np.zeros((3, 2))) + archive(returns=np.ones((3, 2))))
+    with pytest.raises(ValueError, match=r"r\.npz: its archive follows other content"):
+        read_returns(both)
+
+
+@pytest.mark.parametrize("name", ["r.npz", "r.parquet"])
+def test_facts_that_are_stated_twice_are_none(tmp_path, monkeypatch, name):
+    """A protocol of either seed is contradicted by neither."""
+    monkeypatch.setattr("jaxcert.tables._written.json.dumps", lambda _: '{"seed": 7, "seed": 8}')
+    write_returns(tmp_path / name, np.ones((3, 2)))
+    assert returns_facts(tmp_path / name) == {}
+
+
+def test_pickled_objects_are_never_loaded(tmp_path):
+    trapped = np.array([[_Trap()]], dtype=object)
+    pickle.loads(pickle.dumps(_Trap()))
+    assert _Trap.opened  # the trap works
+    _Trap.opened = False
+    refused(saved(tmp_path, "r.npz", archive(returns=trapped)), "pickled objects", "never loaded")
+    refused(saved(tmp_path, "r.npy", single(trapped)), "pickled objects", "never loaded")
+    refused(saved(tmp_path, "w.npz", archive(returns=np.ones((1, 1)), where=trapped)), "pickled objects")
+    data = read_returns(saved(tmp_path, "extra.npz", archive(returns=np.ones((1, 1)), extra=trapped)))
+    assert data.returns.tolist() == [[1.0]]
+    assert not _Trap.opened
+
+
+def test_what_is_no_file_of_returns(tmp_path):
+    refused(saved(tmp_path, "r.txt", "1 2 3"), "suffix '.txt'", ".npz, .npy, .parquet, .csv, .csv.gz")
+    refused(saved(tmp_path, "r.npz", SIX_ROWS), "not an .npz file")
+    refused(saved(tmp_path, "r.csv", b""), "is empty")
+    (tmp_path / "folder.npz").mkdir()
+    refused(tmp_path / "folder.npz", "is a directory")
+    with pytest.raises(FileNotFoundError, match=r"none\.csv: no such file"):
+        read_returns(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize("name", ["r.npz", "r.npy", "r.parquet", "r.csv.gz"])
+def test_every_cut_of_a_binary_file_is_refused(tmp_path, name):
+    whole = {
+        "r.npz": archive(returns=np.ones((3, 4))),
+        "r.npy": single(np.ones((3, 4))),
+        "r.parquet": parquet(GOOD),
+        "r.csv.gz": gzip.compress(SIX_ROWS.encode()),
+    }[name]
+    for length in range(1, len(whole), 7):
+        refused(saved(tmp_path, name, whole[:length]))
+
+
+@SOME_ARE_MISSING
+def test_every_cut_of_a_csv_is_refused_or_warned_of_or_ends_with_a_row(tmp_path):
+    for length in range(1, len(SIX_ROWS)):
+        path = saved(tmp_path, "r.csv", SIX_ROWS[:length])
+        row = SIX_ROWS[:length].splitlines()[-1]
+        if SIX_ROWS[length - 1] == "\n" and length > len(HEADER):
+            assert read_returns(path).num_rollouts.sum() == SIX_ROWS[:length].count("\n") - 1
+        elif length > len(HEADER) and re.fullmatch(r".,.,-?(\d+\.?\d*|\.\d+)(e-\d)?", row):
+            with pytest.warns(UserWarning, match=r"r\.csv: its last line has no line ending: if"):
+                read_returns(path)
+            with pytest.raises(ValueError, match="expected a line ending"):
+                read_returns(path, strict=True)
+        else:
+            refused(path)
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_a_damaged_npz_is_refused_or_unharmed(tmp_path_factory, data):
+    returns = np.arange(12.0).reshape(3, 4)
+    content = bytearray(archive(returns=returns))
+    content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+    path = saved(tmp_path_factory.mktemp("damaged"), "r.npz", bytes(content))
+    read = returns_or_message(path)
+    if isinstance(read, str):
+        assert read.startswith(str(path))
+        assert "\n" not in read
+    else:
+        np.testing.assert_array_equal(read, returns)
+
+
+def returns_or_message(path: Path) -> np.ndarray | str:
+    try:
+        return read_returns(path).returns
+    except ValueError as error:
+        return str(error)
+
+
+@SOME_ARE_MISSING
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_a_damaged_parquet_file_raises_nothing_but_value_errors(tmp_path_factory, data):
+    content = bytearray(parquet(GOOD))
+    content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+    path = saved(tmp_path_factory.mktemp("damaged"), "r.parquet", bytes(content))
+    read = returns_or_message(path)
+    assert read.startswith(str(path)) if isinstance(read, str) else np.isfinite(read).any()
