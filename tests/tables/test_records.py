@@ -47,9 +47,9 @@ def test_the_same_rows_in_every_kind_of_file(tmp_path, name):
 
 def test_fields_that_are_not_read_may_hold_anything(tmp_path):
     extra = [["a"], "text", {"b": [1]}, None, 3, [{"role": "user", "content": ["x"]}]]
-    rows = [row | {"prompt": extra[i % 6], "more": {}} for i, row in enumerate(ROWS)]
+    rows = [row | {"transcript": extra[i % 6], "more": {}} for i, row in enumerate(ROWS)]
     np.testing.assert_array_equal(read_returns(written(tmp_path, "r.jsonl", lines(rows))).returns, WANTED)
-    refused(written(tmp_path, "r.jsonl", lines(rows)), "field prompt holds lists, objects or several", task="prompt")
+    refused(written(tmp_path, "r.jsonl", lines(rows)), "field transcript holds lists, objects or several", task="transcript")
 
 
 def test_policies_in_nested_fields_are_not_pooled(tmp_path):
@@ -65,7 +65,7 @@ def test_policies_in_nested_fields_are_not_pooled(tmp_path):
         ('{"task": 0, "score": 1}\n{"task": 1, "score"', "damaged or cut short"),
         ('{"task": 0, "score": 1}\n[1]\n', "expected an object in each line"),
         ('{"task": 0, "task": 1, "score": 1}\n', "damaged or cut short"),
-        ('{"task": 0, "score": NaN}\n', "damaged or cut short"),
+        ('{"task": 0, "score": NaN}\n', "row 1: score is nan"),
         ('{"task": 0, "score": 1}\n{"task": 1, "score": null}\n', "row 2: score is empty"),
         ('{"task": 0, "score": 1}\n{"task": 1}\n', "row 2: score is empty"),
         ('{"task": 0, "score": 1}\n{"task": "1", "score": 1}\n', "field task holds lists, objects or several kinds"),

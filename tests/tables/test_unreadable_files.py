@@ -27,7 +27,7 @@ def test_bad_npy(tmp_path):
     ("text", "words"),
     [
         ("a,b\n1,2\n", ["no column task_id, episode_id, total_return", "found 'a', 'b'"]),
-        ("task_id,episode_id,reward\n1,2,3\n", ["no column total_return", "'reward'"]),
+        ("task_id,episode_id,points\n1,2,3\n", ["no column total_return", "'points'"]),
         ("task_id," + HEADER + "1,1,1,1\n", ["more than one column task_id"]),
         (HEADER, ["no rows"]),
         (HEADER + "a,1,1\nb,1,1\na,1,2\n", ["rows 1 and 3", "task_id a, episode_id 1", "once"]),
