@@ -41,7 +41,7 @@ def certify_file(
         typer.Argument(
             metavar="FILE",
             help=".npz with an array 'returns' [num_tasks, num_rollouts] (and a boolean array 'where'), .npy with that "
-            "array, or .parquet, .csv or .csv.gz with the columns task_id, episode_id, total_return, or such as task, "
+            "array, or a table (.csv, .tsv, .jsonl, .json, each also .gz, .parquet, .arrow) with columns such as task, "
             "trial, success. Returns of bool, or a column of true/false, yes/no, pass/fail or success/failure, are "
             "successes. Also a log of Inspect, or results of LeRobot, tau-bench, tau2-bench or EvalPlus; or, with "
             "--task-from-path, a folder of monitors or evaluations of Stable-Baselines3. Or a folder of .parquet "

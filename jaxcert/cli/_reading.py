@@ -51,11 +51,12 @@ def read_file(path: Path, *, strict: bool = False, unfinished: float | None = No
 
 
 def _has_single_rollouts(path: Path, options: dict[str, Any]) -> bool:
-    """Whether each task has one rollout, so that no column has to tell them apart."""
+    """Whether each task has one row, so that no column has to tell its rollouts apart."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         try:
-            return read_returns(path, **options).most_rollouts == 1
+            rows = read_returns(path, **options).rows
+            return rows is not None and bool(np.all((rows == rows[:, :1]) | (rows == 0)))
         except ValueError:
             return False
 

@@ -12,6 +12,9 @@ import numpy as np
 # float() also accepts nan, inf, +5 and 1_000; here only decimal and exponent notation is accepted.
 _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 
+# So many successes of so many trials, as 31/50.
+_COUNTS = re.compile(r"\s*([0-9]{1,9})\s*/\s*([0-9]{1,9})\s*", re.ASCII)
+
 # Success and failure in words: a column uses one pair. An entry of 0 or 1 is a number.
 _PAIRS = ("true", "false"), ("yes", "no"), ("pass", "fail"), ("passed", "failed"), ("success", "failure"), (True, False)
 _WORDS: list[dict[Any, bool]] = [{success: True, failure: False} for success, failure in _PAIRS]
@@ -54,8 +57,31 @@ class Columns(NamedTuple):
         return Columns(*("" if len(each) > 1 else each[0] for each in found))
 
 
-# Read in place of the usual names, in upper or lower case. There are few, since what is read unnamed must be meant.
-_OTHER_NAMES = ("task",), ("episode", "trial", "rollout", "attempt"), ("return", "score", "success", "passed")
+# Read in place of the usual names, in upper or lower case, the first group of which there is one. Names of tasks and of
+# values are one group: of two that could be meant, none is chosen.
+_OTHER_NAMES: tuple[tuple[tuple[str, ...], ...], ...] = (
+    (
+        ("task", "instance_id", "example_id", "doc_id", "problem_id", "problem", "instance", "scenario")
+        + ("env", "env_id", "environment"),
+    ),
+    (("episode", "trial", "rollout", "attempt"), ("run", "rep", "repeat", "repetition", "seed")),
+    (
+        (
+            "return",
+            "score",
+            "success",
+            "passed",
+            "pass",
+            "resolved",
+            "solved",
+            "correct",
+            "reward",
+            "exact_match",
+            "result",
+            "outcome",
+        ),
+    ),
+)
 
 
 # Words in the names of columns, by what such a column may be, where the usual names are missing.
@@ -95,7 +121,7 @@ def guessed(names: Sequence[Any], columns: Columns, is_other: Callable[[Any], bo
     return found
 
 
-def _in_table(names: list[Any], part: str, wanted: Any, usual: str | None, others: tuple[str, ...]) -> Any:
+def _in_table(names: list[Any], part: str, wanted: Any, usual: str | None, others: tuple[tuple[str, ...], ...]) -> Any:
     if wanted != usual:
         return wanted
     found = _meant(names, usual, others)
@@ -105,10 +131,12 @@ def _in_table(names: list[Any], part: str, wanted: Any, usual: str | None, other
     return found[0]
 
 
-def _meant(names: list[Any], usual: str | None, others: tuple[str, ...]) -> list[Any]:
+def _meant(names: list[Any], usual: str | None, others: tuple[tuple[str, ...], ...]) -> list[Any]:
     """The columns that a usual name may mean: the column of that name, or if the table lacks it, others that fit."""
-    found = [name for name in names if str(name).strip().lower() in others]
-    return [usual] if usual in names or not found else found
+    if usual in names:
+        return [usual]
+    groups = ([name for name in names if str(name).strip().lower() in group] for group in others)
+    return next(filter(None, groups), [usual])
 
 
 def codes(column: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -157,6 +185,21 @@ def as_totals(column: np.ndarray, name: str) -> np.ndarray:
     )
     _check_rows(wrong, name, column, f"a finite number{_OR_WORDS if spelled else ''}")
     return values
+
+
+def counts_in(column: np.ndarray, name: str) -> np.ndarray | None:
+    """Successes and trials of each row, int [rows, 2], where they are written as 31/50; None for another column."""
+    if column.dtype != object or not len(column) or not _counts_of(column[0]):
+        return None
+    found = [_counts_of(entry) for entry in column.tolist()]
+    wrong = [each is None or not each[0] <= each[1] or not each[1] for each in found]
+    _check_rows(np.asarray(wrong), name, column, "successes of at least one trial, such as 31/50, as in row 1")
+    return np.asarray(found, np.int64)
+
+
+def _counts_of(entry: Any) -> tuple[int, int] | None:
+    match = _COUNTS.fullmatch(entry) if isinstance(entry, str) else None
+    return None if match is None else (int(match[1]), int(match[2]))
 
 
 def _successes(column: np.ndarray, name: str, words: dict[Any, bool]) -> np.ndarray:

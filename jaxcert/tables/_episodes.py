@@ -190,3 +190,13 @@ def read_parquet(content: bytes, wanted: Columns) -> tuple[Returns, list[str]]:
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"cannot be read as Parquet, damaged or cut short ({error})") from error
     return arrange_table(table, columns), names
+
+
+def read_arrow(content: bytes, wanted: Columns) -> tuple[Returns, list[str]]:
+    """The rollouts of a file of Arrow or Feather, and the names of its columns."""
+    pa, ipc = import_extra("pyarrow", "io"), import_extra("pyarrow.ipc", "io")
+    try:
+        table = ipc.open_file(pa.BufferReader(content)).read_all()
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"cannot be read as Arrow, damaged or cut short ({error})") from error
+    return arrange_table(table, check_names(table.column_names, wanted)), table.column_names

@@ -12,13 +12,23 @@ import numpy as np
 
 from jaxcert._files import check_suffix, content_of, in_file
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._episodes import read_csv, read_npy, read_npz, read_parquet, unpacked
+from jaxcert.tables._episodes import read_arrow, read_csv, read_npy, read_npz, read_parquet, unpacked
+from jaxcert.tables._json_rows import read_json, read_json_lines
 from jaxcert.tables._pooled import strictly
 from jaxcert.tables._returns import Returns, check_missing
 from jaxcert.tables.formats import FORMATS, Read, read_content, read_folder
 
 _ARRAYS = {".npz": read_npz, ".npy": read_npy}
-_TABLES = {".parquet": read_parquet, ".csv": read_csv, ".csv.gz": read_csv}
+_TEXTS = {
+    ".csv": read_csv,
+    ".tsv": read_csv,
+    ".jsonl": read_json_lines,
+    ".ndjson": read_json_lines,
+    ".json": read_json,
+}
+_PACKED = ".gz"
+_TABLES = {".parquet": read_parquet, ".arrow": read_arrow, ".feather": read_arrow} | _TEXTS
+_SUFFIXES = [*_ARRAYS, *_TABLES, *(f"{name}{_PACKED}" for name in _TEXTS)]
 _MAYBE_CUT = "its last line has no line ending: if the file was cut short, its last number may be, too"
 
 
@@ -89,11 +99,16 @@ def read_returns(
     `.npz`: an array `returns` [n, m] and, optionally, a boolean array `where` [n, m] that is False where a
     rollout is missing; other arrays are ignored. `.npy`: the array of returns. Nothing is ever unpickled.
 
-    `.parquet`, `.csv`, `.csv.gz`: one row per rollout, with a column of tasks, one of episodes, and one of returns;
-    other columns are ignored. In a table that lacks a column of the usual name, another one is read, if there is one
-    only, in upper or lower case: `task`; `episode`, `trial`, `rollout` or `attempt`; `return`, `score`, `success` or
-    `passed`. Rows may stand in any order and tasks may have different numbers of rollouts. Tasks are
-    numbered in the order in which they first appear, and a task's rollouts in the order of their rows. A CSV file has
+    `.csv`, `.tsv`, `.jsonl` (or `.ndjson`, an object in each line), `.json` (an array of objects), each of them also
+    packed as `.gz`, `.parquet`, `.arrow` and `.feather`: one row per rollout, with a column of tasks, one of trials,
+    and one of returns; other columns are ignored. In a table that lacks a column of the usual name, another one is
+    read, if there is one only, in upper or lower case: of tasks `task`, `instance_id`, `example_id`, `doc_id`,
+    `problem_id`, `problem`, `instance`, `scenario`, `env`, `env_id` or `environment`; of trials `episode`, `trial`,
+    `rollout` or `attempt`, else `run`, `rep`, `repeat`, `repetition` or `seed`; of returns `return`, `score`,
+    `success`, `passed`, `pass`, `resolved`, `solved`, `correct`, `reward`, `exact_match`, `result` or `outcome`.
+    Rows may stand in any order and tasks may have different numbers of rollouts. Tasks are
+    numbered in the order in which they first appear, and a task's rollouts in the order of their rows. A row may count
+    trials, as 31/50: so many of them succeeded. A CSV file has
     commas, or semicolons or tabs and then decimal points or decimal commas; it may begin with a byte order mark, and
     blanks around an entry do not count; labels of tasks that differ in blanks alone are refused. No entry goes over
     several lines: a lost quote would make rows part of it. Without a line ending at its end, a last number that was
@@ -142,7 +157,7 @@ def read_returns(
             alone; with `strict`, rollouts are missing or the file may be cut short; rollouts are unfinished, or
             `unfinished` is larger than another return or for a file that marks none; a file holds one task. Each
             message names the file, the place and what was expected.
-        ImportError: a `.parquet`, `.csv`, `.csv.gz` or `.eval` file without pyarrow (extra `io`).
+        ImportError: a table or an `.eval` file without pyarrow (extra `io`).
 
     Warns:
         UserWarning: without `strict`, some tasks have fewer rollouts than others, or a CSV file may be cut short.
@@ -170,7 +185,7 @@ def _of_folder(path: Path, columns: Columns, unfinished: float | None, _: bool) 
 def _of_file(path: Path, columns: Columns, unfinished: float | None, strict: bool) -> ReturnsFile:
     content = content_of(path, "returns")  # once, so that the digest belongs to what is parsed
     digest = hashlib.sha256(content).hexdigest()
-    has_own_suffix = path.name.lower().endswith((*_ARRAYS, *_TABLES))
+    has_own_suffix = path.name.lower().endswith(tuple(_SUFFIXES))
     with in_file(path):
         other = read_content(path, content, columns, unfinished, own=has_own_suffix)
     if other is not None:
@@ -181,10 +196,10 @@ def _of_file(path: Path, columns: Columns, unfinished: float | None, strict: boo
             raise ValueError(
                 f"unfinished is {unfinished}; expected None: arrays and tables mark no rollout as unfinished"
             )
-        text = unpacked(content) if kind == ".csv.gz" else content
+        text = unpacked(content) if kind.endswith(_PACKED) else content
         with strictly(strict):
-            found, names = _read(kind, text, columns)
-    if kind.startswith(".csv") and not text.endswith((b"\n", b"\r")):
+            found, names = _read(kind.removesuffix(_PACKED), text, columns)
+    if kind.startswith((".csv", ".tsv")) and not text.endswith((b"\n", b"\r")):
         if strict:
             raise ValueError(f"{path}: {_MAYBE_CUT}; expected a line ending")
         warnings.warn(f"{path}: {_MAYBE_CUT}", UserWarning, stacklevel=3)
@@ -204,7 +219,7 @@ def _of_other_tool(path: Path, digest: str, read: Read, unfinished: float | None
 def _own_kind(path: Path) -> str:
     """The type by the suffix, which another tool's file need not have."""
     try:
-        return check_suffix(path, [*_ARRAYS, *_TABLES])
+        return check_suffix(path, _SUFFIXES)
     except ValueError as error:
         raise ValueError(f"{error}; nor is it {', '.join(each.name for each in FORMATS)}") from None
 

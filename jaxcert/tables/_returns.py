@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.tables._columns import Columns, as_totals, codes, number_of
+from jaxcert.tables._columns import Columns, as_totals, codes, counts_in, number_of
 
+# More than any table counts, and little enough for memory.
+_MOST_ROLLOUTS = 100_000_000
 _AT_RANDOM = (
     "certificates hold only if whether a rollout is missing does not depend on its outcome; otherwise count it as the "
     "worst return, the lower end of the support"
@@ -108,13 +110,26 @@ def arrange(names: Columns, task: np.ndarray, episode: np.ndarray | None, value:
     tasks, labels = codes(task, names.task)
     _check_spelled_once(labels, names.task)
     episodes = None if episode is None else codes(episode, f"{names.trial}")[0]
-    totals = as_totals(value, names.value)
     if episode is not None and episodes is not None:
         _check_pairs(names, tasks, episodes, task, episode)
-    found = padded(tasks, totals, labels)
+    of_rows, totals = _single(value, names.value)
+    found = padded(tasks[of_rows], totals, labels)
     rows = np.zeros(found.returns.shape, np.int64)
-    rows[np.ones(rows.shape, bool) if found.where is None else found.where] = np.argsort(tasks, kind="stable") + 1
+    where = np.ones(rows.shape, bool) if found.where is None else found.where
+    rows[where] = of_rows[np.argsort(tasks[of_rows], kind="stable")] + 1
     return dataclasses.replace(found, rows=rows)
+
+
+def _single(value: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """The row of each rollout and its return: one of each row, or as many as it counts, its successes first."""
+    counts = counts_in(value, name)
+    if counts is None:
+        return np.arange(len(value)), as_totals(value, name)
+    if counts[:, 1].sum() > _MOST_ROLLOUTS:
+        raise ValueError(f"column {name} counts {counts[:, 1].sum()} trials; expected at most {_MOST_ROLLOUTS}")
+    of_rows = np.repeat(np.arange(len(value)), counts[:, 1])
+    place = np.arange(len(of_rows)) - np.repeat(np.cumsum(counts[:, 1]) - counts[:, 1], counts[:, 1])
+    return of_rows, place < counts[of_rows, 0]
 
 
 def _check_spelled_once(labels: np.ndarray, name: str) -> None:

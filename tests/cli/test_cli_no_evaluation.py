@@ -110,11 +110,6 @@ def test_lists_and_dictionaries_in_cells_are_no_error(tmp_path):
             from_frame(frame, task=name, trial=None, value="success")
 
 
-def test_json_lines_are_called_what_they_are(tmp_path):
-    (tmp_path / "r.jsonl").write_text('{"task": 0, "reward": 1}\n{"task": 1, "reward": 0}\n')
-    assert "holds JSON Lines, an object in each line" in refused("certify", tmp_path / "r.jsonl", *ASKED)
-
-
 NAMES = ["task", "step", "seed", "arm", "score", "success", "id", "policy", "iteration", "note", "env", "value", "run"]
 
 

@@ -120,7 +120,7 @@ def test_evalplus_of_base_tests_alone(tmp_path):
 
 CHANGED = {
     "lerobot": [
-        (("per_task",), {"drop": True}, "nor is it an Inspect log, a LeRobot evaluation"),
+        (("per_task",), {"drop": True}, "is of no known tool and no array of objects"),
         (("per_task", 1, "task_group"), {"drop": True}, "per_task[1] has no field 'task_group'"),
         (("per_task", 1, "task_group"), {"value": 3}, "per_task[1].task_group is 3, expected a text"),
         (("per_task", 1, "task_id"), {"value": True}, "per_task[1].task_id is True, expected a whole number or a text"),

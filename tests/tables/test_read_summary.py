@@ -281,7 +281,7 @@ def test_text_without_letters_is_no_task(tmp_path):
         ({"task_id": [1], "score": [0.5]}, "expected, as in the first file, numbers in total_return"),
         ({"task_id": [1.5], "total_return": [0.5]}, "column task_id holds double, expected integers or text"),
         ({"task_id": [1], "total_return": ["yes"]}, "column total_return holds string, expected booleans or numbers"),
-        ({"task_id": [1], "reward": [0.5]}, "has no column total_return; found 'task_id', 'reward'"),
+        ({"task_id": [1], "points": [0.5]}, "has no column total_return; found 'task_id', 'points'"),
         ({"task_id": [1], "total_return": [2**60 + 1]}, "holds integers that float64 cannot hold"),
         ({"task_id": np.array([2**63], np.uint64), "total_return": [0.5]}, "holds integers beyond 64 bits"),
     ],

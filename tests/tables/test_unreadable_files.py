@@ -27,7 +27,7 @@ def test_bad_npy(tmp_path):
     ("text", "words"),
     [
         ("a,b\n1,2\n", ["no column task_id, episode_id, total_return", "found 'a', 'b'"]),
-        ("task_id,episode_id,reward\n1,2,3\n", ["no column total_return", "'reward'"]),
+        ("task_id,episode_id,points\n1,2,3\n", ["no column total_return", "'points'"]),
         ("task_id," + HEADER + "1,1,1,1\n", ["more than one column task_id"]),
         (HEADER, ["no rows"]),
         (HEADER + "a,1,1\nb,1,1\na,1,2\n", ["rows 1 and 3", "task_id a, episode_id 1", "once"]),
@@ -173,7 +173,7 @@ def test_pickled_objects_are_never_loaded(tmp_path):
 
 
 def test_what_is_no_file_of_returns(tmp_path):
-    refused(saved(tmp_path, "r.txt", "1 2 3"), "suffix '.txt'", ".npz, .npy, .parquet, .csv, .csv.gz")
+    refused(saved(tmp_path, "r.txt", "1 2 3"), "suffix '.txt'", ".npz, .npy, .parquet, .arrow, .feather, .csv, .tsv, .jsonl")
     refused(saved(tmp_path, "r.npz", SIX_ROWS), "not an .npz file")
     refused(saved(tmp_path, "r.csv", b""), "is empty")
     (tmp_path / "folder.npz").mkdir()

@@ -114,18 +114,4 @@ def _value(data: bytes) -> Any:
     try:
         return parsed(data)
     except ValueError as error:
-        if _is_lines(data):
-            raise ValueError(
-                "holds JSON Lines, an object in each line, which are not read; expected a table in CSV or Parquet "
-                "with columns of tasks, trials and values (in Python, jaxcert.from_frame takes a frame of any reader)"
-            ) from error
         raise ValueError(f"cannot be read as JSON, damaged or cut short ({error})") from error
-
-
-def _is_lines(data: bytes) -> bool:
-    """Whether the first two lines are objects of JSON, each by itself."""
-    lines = [line for line in data[:_CHUNK].splitlines() if line.strip()][:2]
-    try:
-        return len(lines) == 2 and all(isinstance(parsed(line), dict) for line in lines)
-    except ValueError:
-        return False

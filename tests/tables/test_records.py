@@ -1,0 +1,124 @@
+"""Tables as JSON Lines, as an array of objects and as Arrow; rows that count trials; names that are read unnamed."""
+
+import gzip
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from jaxcert import read_returns
+
+ROWS = [{"task": t, "trial": i, "success": bool((t + i) % 3)} for t in range(4) for i in range(5)]
+WANTED = [[bool((t + i) % 3) for i in range(5)] for t in range(4)]
+
+
+def lines(rows):
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def written(folder, name, text):
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def refused(path, *parts, **options):
+    with pytest.raises(ValueError, match=r"\A[^\n]*\Z") as error:
+        read_returns(path, **options)
+    for part in (str(path), *parts):
+        assert part in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["r.jsonl", "r.ndjson", "r.json", "r.jsonl.gz", "r.json.gz", "r.tsv", "r.arrow"])
+def test_the_same_rows_in_every_kind_of_file(tmp_path, name):
+    content = json.dumps(ROWS) if ".json" in name and ".jsonl" not in name else lines(ROWS)
+    if name == "r.tsv":
+        content = "\n".join(["task\ttrial\tsuccess", *("\t".join(map(str, row.values())) for row in ROWS), ""])
+    path = written(tmp_path, name, gzip.compress(content.encode()) if name.endswith(".gz") else content)
+    if name == "r.arrow":
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, (t := pa.Table.from_pylist(ROWS)).schema) as out:
+            out.write_table(t)
+    found = read_returns(path)
+    assert found.returns.dtype == bool
+    np.testing.assert_array_equal(found.returns, WANTED)
+    assert found.columns == ("task", "trial", "success")
+
+
+def test_fields_that_are_not_read_may_hold_anything(tmp_path):
+    extra = [["a"], "text", {"b": [1]}, None, 3, [{"role": "user", "content": ["x"]}]]
+    rows = [row | {"transcript": extra[i % 6], "more": {}} for i, row in enumerate(ROWS)]
+    np.testing.assert_array_equal(read_returns(written(tmp_path, "r.jsonl", lines(rows))).returns, WANTED)
+    refused(written(tmp_path, "r.jsonl", lines(rows)), "field transcript holds lists, objects or several", task="transcript")
+
+
+def test_policies_in_nested_fields_are_not_pooled(tmp_path):
+    rows = [row | {"config": {"model": "ab"[i % 2]}} for i, row in enumerate(ROWS)]
+    refused(written(tmp_path, "r.jsonl", lines(rows)), "rows of the same task differ in column 'config'")
+    rows = [row | {"config": {"model": "a"}} for row in ROWS]
+    np.testing.assert_array_equal(read_returns(written(tmp_path, "r.jsonl", lines(rows))).returns, WANTED)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ('{"task": 0, "score": 1}\n{"task": 1, "score"', "damaged or cut short"),
+        ('{"task": 0, "score": 1}\n[1]\n', "expected an object in each line"),
+        ('{"task": 0, "task": 1, "score": 1}\n', "damaged or cut short"),
+        ('{"task": 0, "score": NaN}\n', "row 1: score is nan"),
+        ('{"task": 0, "score": 1}\n{"task": 1, "score": null}\n', "row 2: score is empty"),
+        ('{"task": 0, "score": 1}\n{"task": 1}\n', "row 2: score is empty"),
+        ('{"task": 0, "score": 1}\n{"task": "1", "score": 1}\n', "field task holds lists, objects or several kinds"),
+        ("\n", "has no column"),
+    ],
+)
+def test_bad_lines_are_named(tmp_path, text, part):
+    refused(written(tmp_path, "r.jsonl", text), part, trial=None)
+
+
+def test_kinds_are_those_of_all_lines(tmp_path):
+    """A fraction, or a text among numbers, may come after the lines that say which fields there are."""
+    rows = [{"task": i, "score": 0} for i in range(2500)]
+    rows[2000]["score"] = 0.5
+    found = read_returns(written(tmp_path, "r.jsonl", lines(rows)), trial=None)
+    assert found.returns[2000, 0] == 0.5
+    rows[2000]["score"] = "0.5"
+    refused(written(tmp_path, "r.jsonl", lines(rows)), "damaged or of mixed kinds", trial=None)
+
+
+@pytest.mark.parametrize("value", [{"a": 1}, [1, 2], [[]], "text", 3, None])
+def test_json_that_is_no_table_is_refused(tmp_path, value):
+    refused(written(tmp_path, "r.json", json.dumps(value)), "is of no known tool and no array of objects")
+
+
+def test_a_row_counts_trials(tmp_path):
+    path = written(tmp_path, "r.csv", "task,result\na,3/5\nb, 0 / 5\nc,5/5\n")
+    found = read_returns(path, trial=None)
+    assert found.returns.dtype == bool
+    np.testing.assert_array_equal(found.returns.sum(axis=1), [3, 0, 5])
+    assert found.returns.shape == (3, 5)
+    np.testing.assert_array_equal(found.rows[:, 0], [1, 2, 3])
+    two = read_returns(written(tmp_path, "two.csv", "task,run,result\na,0,3/5\nb,0,1/5\na,1,1/2\nb,1,2/2\n"))
+    np.testing.assert_array_equal(two.returns.sum(axis=1), [4, 3])
+    for entry in ("6/5", "0/0", "x", "1", "1/2/3", "-1/5"):
+        refused(
+            written(tmp_path, "bad.csv", f"task,result\na,3/5\nb,{entry}\n"), "row 2: result is", "31/50", trial=None
+        )
+    refused(written(tmp_path, "many.csv", "task,result\na,1/999999999\n"), "counts 999999999 trials", trial=None)
+
+
+@pytest.mark.parametrize("task", ["task", "instance_id", "example_id", "doc_id", "problem", "env", "Scenario"])
+@pytest.mark.parametrize("value", ["score", "pass", "resolved", "solved", "reward", "exact_match"])
+def test_well_known_names_are_read_unnamed(tmp_path, task, value):
+    rows = "".join(f"{i // 2},{i % 2},0.5\n" for i in range(6))
+    found = read_returns(written(tmp_path, "r.csv", f"{task},rep,{value}\n{rows}"))
+    assert found.columns == (task, "rep", value)
+    assert found.returns.shape == (3, 2)
+
+
+def test_two_names_that_could_be_meant_are_a_question(tmp_path):
+    path = written(tmp_path, "r.csv", "example_id,task,reward\n0,default,1\n1,default,0\n")
+    refused(path, "'example_id' and 'task'; expected one of these by name", trial=None)
+    assert read_returns(path, task="example_id", trial=None).returns.shape == (2, 1)
+    path = written(tmp_path, "r.csv", "task,success,reward\n0,1,0.5\n1,0,0.25\n")
+    refused(path, "'success' and 'reward'; expected one of these by name", trial=None)
