@@ -121,15 +121,20 @@ def arrange(names: Columns, task: np.ndarray, episode: np.ndarray | None, value:
 
 
 def _single(value: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """The row of each rollout and its return: one of each row, or as many as it counts, its successes first."""
+    """The row of each rollout and its return: one of each row, or as many as it counts."""
     counts = counts_in(value, name)
     if counts is None:
         return np.arange(len(value)), as_totals(value, name)
-    if counts[:, 1].sum() > _MOST_ROLLOUTS:
-        raise ValueError(f"column {name} counts {counts[:, 1].sum()} trials; expected at most {_MOST_ROLLOUTS}")
-    of_rows = np.repeat(np.arange(len(value)), counts[:, 1])
-    place = np.arange(len(of_rows)) - np.repeat(np.cumsum(counts[:, 1]) - counts[:, 1], counts[:, 1])
-    return of_rows, place < counts[of_rows, 0]
+    successes, trials = counts.T
+    if trials.sum() > _MOST_ROLLOUTS:
+        raise ValueError(f"column {name} counts {trials.sum()} trials; expected at most {_MOST_ROLLOUTS}")
+    of_rows = np.repeat(np.arange(len(value)), trials)
+    # In what order they succeeded is not known. All orders are as likely, so that one is drawn, by a generator that
+    # knows nothing of the counts and always draws the same: what looks at the first trial alone stays true.
+    order = np.lexsort((np.random.default_rng(0).random(len(of_rows)), of_rows))
+    succeeded = np.empty(len(of_rows), bool)
+    succeeded[order] = np.arange(len(of_rows)) - np.repeat(np.cumsum(trials) - trials, trials) < successes[of_rows]
+    return of_rows, succeeded
 
 
 def _check_spelled_once(labels: np.ndarray, name: str) -> None:

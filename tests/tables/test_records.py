@@ -49,7 +49,9 @@ def test_fields_that_are_not_read_may_hold_anything(tmp_path):
     extra = [["a"], "text", {"b": [1]}, None, 3, [{"role": "user", "content": ["x"]}]]
     rows = [row | {"transcript": extra[i % 6], "more": {}} for i, row in enumerate(ROWS)]
     np.testing.assert_array_equal(read_returns(written(tmp_path, "r.jsonl", lines(rows))).returns, WANTED)
-    refused(written(tmp_path, "r.jsonl", lines(rows)), "field transcript holds lists, objects or several", task="transcript")
+    refused(
+        written(tmp_path, "r.jsonl", lines(rows)), "field transcript holds lists, objects or several", task="transcript"
+    )
 
 
 def test_policies_in_nested_fields_are_not_pooled(tmp_path):
@@ -122,3 +124,14 @@ def test_two_names_that_could_be_meant_are_a_question(tmp_path):
     assert read_returns(path, task="example_id", trial=None).returns.shape == (2, 1)
     path = written(tmp_path, "r.csv", "task,success,reward\n0,1,0.5\n1,0,0.25\n")
     refused(path, "'success' and 'reward'; expected one of these by name", trial=None)
+
+
+def test_the_order_of_counted_trials_says_nothing(tmp_path):
+    """The first trial of a task is a success in the share of its successes, whatever that is; equal counts differ."""
+    path = written(tmp_path, "r.csv", "task,result\n" + "".join(f"{i},{1 + i % 3}/4\n" for i in range(3000)))
+    found = read_returns(path, trial=None).returns
+    for successes in (1, 2, 3):
+        own = found[successes - 1 :: 3]
+        assert np.all(own.sum(axis=1) == successes)
+        np.testing.assert_allclose(own.mean(axis=0), successes / 4, atol=0.07)  # 4.5 standard deviations
+    np.testing.assert_array_equal(found, read_returns(path, trial=None).returns)
