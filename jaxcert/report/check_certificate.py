@@ -221,20 +221,31 @@ def _case(record: Any, read: Callable[[Any], tuple[list, str]], statements: dict
 
 def read_csv(content: bytes, columns: Any) -> tuple[list[list[Fraction]], str]:
     """The returns of each task, in the order in which tasks first appear, and the SHA-256 of the file."""
-    names, text = [columns["task"], columns["value"], *filter(None, [columns["trial"]])], content.decode("utf-8-sig")
-    tasks, mark, header, rows = {}, "", [], []
+    names, text = [columns["task"], *filter(None, [columns["trial"]])], content.decode("utf-8-sig")
+    tasks, mark, header, rows, values = {}, "", [], [], []
     for mark in ",;\t":
         header, *rows = [*filter(None, csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True))] or [[]]
-        if all(header.count(name) == 1 for name in names):
+        values = [columns["value"]] if columns["value"] in header else columns["value"].split("/")
+        if all(header.count(name) == 1 for name in (*names, *values)):
             break
     for i, row in enumerate(rows):
         _need(len(row) == len(header), f"row {i + 1} of the returns has other columns")
-        _, value, *episode = (row[header.index(name)].strip() for name in names)
-        held, key = tasks.setdefault(row[header.index(names[0])], {}), (*episode, *([] if episode else [i]))
-        _need(key not in held, f"row {i + 1} of the returns: its episode occurs twice")
-        held[key] = _number(Number(_WORDS.get(value.lower(), value if mark == "," else value.replace(",", "."))))
+        entries = [row[header.index(name)].strip() for name in (*names[1:], *values)]
+        held, key = tasks.setdefault(row[header.index(names[0])], {}), (*entries[: -len(values)],) or (i,)
+        _need(key not in held, f"row {i + 1} of the returns: its trial occurs twice")
+        held[key] = _outcomes("/".join(entries[-len(values) :]), "." if mark == "," else ",")
     _need(len({*map(str.strip, tasks)}) == len(tasks), "labels of tasks differ in blanks alone")
-    return [[*held.values()] for held in tasks.values()], sha256(content).hexdigest()
+    return [[x for each in held.values() for x in each] for held in tasks.values()], sha256(content).hexdigest()
+
+
+def _outcomes(entry: str, point: str) -> list[Fraction]:
+    """A return, or as many successes and failures as 31/50 counts."""
+    successes, counts, trials = entry.partition("/")
+    if not counts:
+        return [_number(Number(_WORDS.get(entry.lower(), entry.replace(point, "."))))]
+    won, of = int(_number(Number(successes))), int(_number(Number(trials)))
+    _need(f"{won}/{of}" == f"{successes.strip()}/{trials.strip()}" and 0 <= won <= of < 10**9, "it counts trials")
+    return [Fraction(i < won) for i in range(of)]
 
 
 def main(certificate: str, returns: str, check: Any = check, read: Any = read_csv, by: str = "columns") -> int:

@@ -36,7 +36,10 @@ class NotNamedError(ValueError):
 
 
 class Columns(NamedTuple):
-    """Names of the columns of a table with one row per rollout; the column of episodes may be absent."""
+    """Names of the columns of a table with one row per rollout; the column of trials may be absent.
+
+    A value of two names with a slash, as successes/trials, are so many successes of so many trials in each row.
+    """
 
     task: str = "task_id"
     trial: str | None = "episode_id"
@@ -48,13 +51,20 @@ class Columns(NamedTuple):
         Raises:
             ValueError: several others could be meant.
         """
-        return Columns(*map(functools.partial(_in_table, names), Columns._fields, self, Columns(), _OTHER_NAMES))
+        found = Columns(*map(functools.partial(_in_table, names), Columns._fields, self, Columns(), _OTHER_NAMES))
+        return found._replace(value=_counted(names, found.value))
+
+    def of_value(self, names: Sequence[Any]) -> list[str]:
+        """The column of values, or those of successes and of trials, in a table with these names."""
+        parts = str(self.value).split("/")
+        return parts if len(parts) == 2 and self.value not in names else [self.value]
 
     @staticmethod
     def unnamed_in(names: list[Any]) -> "Columns":
         """The columns of a table that are read if none is named; "" in the place of one that several could be."""
         found = map(functools.partial(_meant, names), Columns(), _OTHER_NAMES)
-        return Columns(*("" if len(each) > 1 else each[0] for each in found))
+        columns = Columns(*("" if len(each) > 1 else each[0] for each in found))
+        return columns._replace(value=_counted(names, columns.value))
 
 
 # Read in place of the usual names, in upper or lower case, the first group of which there is one. Names of tasks and of
@@ -110,8 +120,10 @@ def guessed(names: Sequence[Any], columns: Columns, is_other: Callable[[Any], bo
 
     ``is_other``: which columns are none of these, by their names.
     """
-    left = [str(name) for name in names if name not in columns and not is_other(name)]
-    parts = [part for part, name in columns._asdict().items() if name is not None and name not in names]
+    known = {*columns, *columns.of_value(names)}
+    left = [str(name) for name in names if name not in known and not is_other(name)]
+    wanted = columns._asdict() | {"value": columns.of_value(names)[0]}
+    parts = [part for part, name in wanted.items() if name is not None and name not in names]
     found: dict[str, str | None] = dict.fromkeys(parts)
     for part in parts:
         fitting = [name for name in left if _words(name) & _LIKE[part]]
@@ -137,6 +149,13 @@ def _meant(names: list[Any], usual: str | None, others: tuple[tuple[str, ...], .
         return [usual]
     groups = ([name for name in names if str(name).strip().lower() in group] for group in others)
     return next(filter(None, groups), [usual])
+
+
+def _counted(names: list[Any], value: str) -> str:
+    """The value, or where nothing is said and there is none, the columns of successes and of trials."""
+    counts = [[name for name in names if str(name).strip().lower() == noun] for noun in ("successes", "trials")]
+    is_open = value == Columns().value and value not in names
+    return "/".join(each[0] for each in counts) if is_open and all(len(each) == 1 for each in counts) else value
 
 
 def codes(column: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -187,14 +206,27 @@ def as_totals(column: np.ndarray, name: str) -> np.ndarray:
     return values
 
 
-def counts_in(column: np.ndarray, name: str) -> np.ndarray | None:
-    """Successes and trials of each row, int [rows, 2], where they are written as 31/50; None for another column."""
-    if column.dtype != object or not len(column) or not _counts_of(column[0]):
+def counts_in(column: np.ndarray, name: str, *, sure: bool) -> np.ndarray | None:
+    """Successes and trials of each row, int [rows, 2], where they are written as 31/50; None for another column.
+
+    ``sure``: whether they have to be.
+    """
+    if column.dtype != object or not len(column) or not (sure or _counts_of(column[0])):
         return None
     found = [_counts_of(entry) for entry in column.tolist()]
     wrong = [each is None or not each[0] <= each[1] or not each[1] for each in found]
-    _check_rows(np.asarray(wrong), name, column, "successes of at least one trial, such as 31/50, as in row 1")
+    _check_rows(np.asarray(wrong), name, column, "successes of at least one trial, such as 31/50")
     return np.asarray(found, np.int64)
+
+
+def as_counts(successes: np.ndarray, trials: np.ndarray) -> np.ndarray:
+    """Two columns of numbers as one of entries such as 31/50, [rows]."""
+    rows = zip(*(map(_whole, column.tolist()) for column in (successes, trials)), strict=True)
+    return np.fromiter((f"{one}/{all_}" for one, all_ in rows), object, len(successes))
+
+
+def _whole(entry: Any) -> Any:
+    return int(entry) if isinstance(entry, float) and entry.is_integer() else entry
 
 
 def _counts_of(entry: Any) -> tuple[int, int] | None:

@@ -1,6 +1,7 @@
 """Returns in arrays and in tables: what each type of file holds."""
 
 import csv as lines
+import functools
 import gzip
 import io
 import re
@@ -110,7 +111,9 @@ def read_csv(content: bytes, wanted: Columns) -> tuple[Returns, list[str]]:
     written = table.column(columns.task)
     table = _with_trimmed(table, columns.task, columns.trial)
     _check_spelled_once(columns.task, written, table.column(columns.task))
-    return arrange_table(table if delimiter == "," else _with_points(table, columns.value), columns), table.column_names
+    if delimiter != ",":
+        table = functools.reduce(_with_points, columns.of_value(table.column_names), table)
+    return arrange_table(table, columns), table.column_names
 
 
 def check_quotes(content: bytes) -> None:
@@ -186,7 +189,8 @@ def read_parquet(content: bytes, wanted: Columns) -> tuple[Returns, list[str]]:
         file = parquet.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
         names = file.schema_arrow.names
         columns = check_names(names, wanted)
-        table = file.read(columns=[name for name in names if name in columns or is_looked_at(name)])
+        read = {*columns, *columns.of_value(names)}
+        table = file.read(columns=[name for name in names if name in read or is_looked_at(name)])
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"cannot be read as Parquet, damaged or cut short ({error})") from error
     return arrange_table(table, columns), names

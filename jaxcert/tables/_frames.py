@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert.returns._paired import refuse_summary
-from jaxcert.tables._columns import Columns, NotNamedError, guessed, in_double
+from jaxcert.tables._columns import Columns, NotNamedError, as_counts, guessed, in_double
 from jaxcert.tables._pooled import check_no_curve, check_one_policy, is_looked_at, strictly
 from jaxcert.tables._returns import Returns, arrange, check_missing, padded
 
@@ -191,12 +191,14 @@ def from_frame(
 def arrange_table(table: Any, wanted: Columns) -> Returns:
     """The returns of the rows of a table of pandas, Polars or pyarrow."""
     names = _check_table(table, wanted)
-    task, episode, value = (None if name is None else _column(table[name]) for name in names)
+    task, episode = (None if name is None else _column(table[name]) for name in names[:2])
     assert task is not None
-    assert value is not None
-    every = getattr(table, "column_names", table.columns)
+    every = list(getattr(table, "column_names", table.columns))
+    values = [_column(table[name]) for name in names.of_value(every)]
     check_one_policy(names, every, task, lambda name: _column(table[name]))
-    return arrange(names, task, episode, value)
+    if len(values) == 2:
+        return arrange(names, task, episode, as_counts(*values), counted=True)
+    return arrange(names, task, episode, *values)
 
 
 def _column(series: Any) -> np.ndarray:
@@ -226,7 +228,7 @@ def _check_table(table: Any, wanted: Columns) -> Columns:
 def check_names(names: list[Any], columns: Columns, hint: str = "") -> Columns:
     """The columns of a table with these names that are meant, each of which occurs once."""
     columns = columns.in_table(names)
-    wanted = [name for name in columns if name is not None]
+    wanted = [name for name in (*columns[:2], *columns.of_value(names)) if name is not None]
     missing = [name for name in wanted if name not in names]
     twice = [name for name in wanted if names.count(name) > 1]
     found = ", ".join(repr(name)[:42] for name in names[:12]) + (", ..." if len(names) > 12 else "")
@@ -240,7 +242,7 @@ def check_names(names: list[Any], columns: Columns, hint: str = "") -> Columns:
     if missing:
         message = f"has no column {', '.join(missing)}; found {found or 'none'}{hint}"
         example = guessed(names, columns, is_looked_at)
-        meant = {*columns, *example.values()}
+        meant = {*columns, *columns.of_value(names), *example.values()}
         unread = [str(name) for name in names if str(name) not in meant] if example.get("trial", "") is None else []
         raise NotNamedError(message, example, unread)
     if twice:

@@ -22,7 +22,7 @@ def read_json_lines(content: bytes, wanted: Columns) -> tuple[Returns, list[str]
     kinds = _kinds(head)
     columns = check_names(list(kinds), wanted)
     mixed = [name for name, kind in kinds.items() if kind == "mixed"]
-    if wrong := next((name for name in columns if name in mixed), None):
+    if wrong := next((name for name in (*columns, *columns.of_value(list(kinds))) if name in mixed), None):
         raise ValueError(f"field {wrong} holds lists, objects or several kinds of entries; expected text or numbers")
     table = _table(content, {name: kind for name, kind in kinds.items() if kind != "mixed"})
     told = [name for name in mixed if is_looked_at(name)]

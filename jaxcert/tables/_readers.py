@@ -108,7 +108,8 @@ def read_returns(
     `success`, `passed`, `pass`, `resolved`, `solved`, `correct`, `reward`, `exact_match`, `result` or `outcome`.
     Rows may stand in any order and tasks may have different numbers of rollouts. Tasks are
     numbered in the order in which they first appear, and a task's rollouts in the order of their rows. A row may count
-    trials, as 31/50: so many of them succeeded, in an order that is not known and is drawn at random. A CSV file has
+    trials, as 31/50 in one column, or in two, `successes` and `trials` (others by both names, `value="won/played"`):
+    so many of them succeeded, in an order that is not known and is drawn at random. A CSV file has
     commas, or semicolons or tabs and then decimal points or decimal commas; it may begin with a byte order mark, and
     blanks around an entry do not count; labels of tasks that differ in blanks alone are refused. No entry goes over
     several lines: a lost quote would make rows part of it. Without a line ending at its end, a last number that was

@@ -103,8 +103,13 @@ def check_missing(found: Returns, *, strict: bool, place: str = "", stacklevel: 
         warnings.warn(f"{place}{found.missing}: {_AT_RANDOM}", UserWarning, stacklevel=stacklevel)
 
 
-def arrange(names: Columns, task: np.ndarray, episode: np.ndarray | None, value: np.ndarray) -> Returns:
-    """The returns of rows; tasks in the order in which they first appear, a task's rollouts in the order of rows."""
+def arrange(
+    names: Columns, task: np.ndarray, episode: np.ndarray | None, value: np.ndarray, *, counted: bool = False
+) -> Returns:
+    """The returns of rows; tasks in the order in which they first appear, a task's rollouts in the order of rows.
+
+    ``counted``: whether each entry has to be of successes and trials.
+    """
     if len(task) == 0:
         raise ValueError("has no rows, expected one per rollout")
     tasks, labels = codes(task, names.task)
@@ -112,7 +117,7 @@ def arrange(names: Columns, task: np.ndarray, episode: np.ndarray | None, value:
     episodes = None if episode is None else codes(episode, f"{names.trial}")[0]
     if episode is not None and episodes is not None:
         _check_pairs(names, tasks, episodes, task, episode)
-    of_rows, totals = _single(value, names.value)
+    of_rows, totals = _single(value, names.value, counted)
     found = padded(tasks[of_rows], totals, labels)
     rows = np.zeros(found.returns.shape, np.int64)
     where = np.ones(rows.shape, bool) if found.where is None else found.where
@@ -120,9 +125,9 @@ def arrange(names: Columns, task: np.ndarray, episode: np.ndarray | None, value:
     return dataclasses.replace(found, rows=rows)
 
 
-def _single(value: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _single(value: np.ndarray, name: str, counted: bool) -> tuple[np.ndarray, np.ndarray]:
     """The row of each rollout and its return: one of each row, or as many as it counts."""
-    counts = counts_in(value, name)
+    counts = counts_in(value, name, sure=counted)
     if counts is None:
         return np.arange(len(value)), as_totals(value, name)
     successes, trials = counts.T

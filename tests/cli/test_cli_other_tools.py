@@ -83,8 +83,8 @@ def test_the_tasks_of_a_benchmark_are_a_list_unless_it_is_said_that_they_were_dr
 @pytest.mark.parametrize(
     ("header", "expected"),
     [
-        ("world,reward", ["--task", "world", "--trial", "", "--value", "reward"]),
-        ("task_id,result", ["--trial", "", "--value", "result"]),
+        ("my world,my reward", ["--task", "my world", "--trial", "", "--value", "my reward"]),
+        ("task_id,my result", ["--trial", "", "--value", "my result"]),
         ("task,score,success", ["--value", "score"]),
     ],
 )
@@ -156,19 +156,23 @@ def test_columns_that_tell_policies_apart_are_no_trials(tmp_path):
     ("header", "expected"),
     [
         (
-            "model,instance,resolved,seed",
-            ["--task", "instance", "--trial", "seed", "--value", "resolved"],
+            "model,my instance,my resolved,my seed",
+            ["--task", "my instance", "--trial", "my seed", "--value", "my resolved"],
         ),
         (
-            "prompt,try,problem,outcome",
-            ["--task", "problem", "--trial", "try", "--value", "outcome"],
+            "prompt,my try,my problem,my outcome",
+            ["--task", "my problem", "--trial", "my try", "--value", "my outcome"],
         ),
     ],
 )
 def test_columns_are_guessed_by_their_names(tmp_path, header, expected):
     path, names = tmp_path / "table.csv", header.split(",")
     values = {"seed": "{j}", "try": "{j}", "instance": "t{i}", "problem": "t{i}", "resolved": "true", "outcome": "true"}
-    rows = [",".join(values.get(name, "m").format(i=i, j=j) for name in names) for i in range(4) for j in range(3)]
+    rows = [
+        ",".join(values.get(name.split()[-1], "m").format(i=i, j=j) for name in names)
+        for i in range(4)
+        for j in range(3)
+    ]
     path.write_text("\n".join([header, *rows, ""]))
     arguments = suggested(refused("certify", path, "--delta", 0.5, "--threshold", 0.01))
     assert arguments[-6:] == expected
@@ -180,7 +184,7 @@ def test_files_without_what_is_needed_are_told_so(tmp_path):
     (tmp_path / "notes.csv").write_text("task,seed,notes\na,0,x\na,1,y\n")
     told = refused("certify", tmp_path / "notes.csv", "--threshold", 0.5).strip()
     assert told.endswith(
-        "found 'task', 'seed', 'notes'; expected --trial and --value with the names of such columns, "
+        "found 'task', 'seed', 'notes'; expected --value with the names of such columns, "
         "of a table with one row per trial"
     )
     assert (

@@ -436,7 +436,16 @@ def test_the_verdict_is_the_same_for_arrays_and_tables(dtype, tmp_path):
 
 
 def test_numbers_without_a_finite_value_are_refused_by_their_text():
-    for text in ("nan", "inf", "-Infinity", "1e9999", "1" * 900, "0x10", "1_000", "", "٣", "1/3"):
+    for text in ("nan", "inf", "-Infinity", "1e9999", "1" * 900, "0x10", "1_000", "", "٣", "1/x", "/3"):
         with pytest.raises(ValueError, match="stands for a finite number"):
             read_csv(f"task_id,episode_id,total_return\na,0,{text}\n".encode(), USUAL)
     assert read_csv(b"task_id,episode_id,total_return\na,0,1e300\n", USUAL)[0] == [[10**300]]
+
+
+def test_entries_that_count_trials_are_as_many_outcomes():
+    assert read_csv(b"task_id,episode_id,total_return\na,0,1/3\na,1,2/2\n", USUAL)[0] == [[1, 0, 0, 1, 1]]
+    columns = {"task": "t", "trial": None, "value": "won/of"}
+    assert read_csv(b"t;won;of\na;0;2\nb;1;1\n", columns)[0] == [[0, 0], [1]]
+    for text in ("4/3", "-1/3", "0.5/1", "1/2/3", "01/3"):
+        with pytest.raises(ValueError, match=r"it counts trials|stands for a finite number"):
+            read_csv(f"task_id,episode_id,total_return\na,0,{text}\n".encode(), USUAL)

@@ -5,9 +5,10 @@ import json
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from jaxcert import read_returns
+from jaxcert import from_frame, read_returns
 
 ROWS = [{"task": t, "trial": i, "success": bool((t + i) % 3)} for t in range(4) for i in range(5)]
 WANTED = [[bool((t + i) % 3) for i in range(5)] for t in range(4)]
@@ -135,3 +136,26 @@ def test_the_order_of_counted_trials_says_nothing(tmp_path):
         assert np.all(own.sum(axis=1) == successes)
         np.testing.assert_allclose(own.mean(axis=0), successes / 4, atol=0.07)  # 4.5 standard deviations
     np.testing.assert_array_equal(found, read_returns(path, trial=None).returns)
+
+
+@pytest.mark.parametrize("names", [("successes", "trials"), ("won", "played")])
+def test_successes_and_trials_may_be_two_columns(tmp_path, names):
+    rows = [("a", 3, 5), ("b", 0, 5), ("c", 5, 5)]
+    value = {} if names == ("successes", "trials") else {"value": "won/played"}
+    table = {"task": [row[0] for row in rows], names[0]: [row[1] for row in rows], names[1]: [row[2] for row in rows]}
+    text = "\n".join([",".join(table), *(",".join(map(str, row)) for row in rows), ""])
+    lists = lines([dict(zip(table, row, strict=True)) for row in rows])
+    expected = read_returns(written(tmp_path, "one.csv", "task,result\na,3/5\nb,0/5\nc,5/5\n"), trial=None).returns
+    found = [read_returns(written(tmp_path, "r.csv", text), trial=None, **value)]
+    found += [read_returns(written(tmp_path, "r.jsonl", lists), trial=None, **value)]
+    found += [read_returns(written(tmp_path, "s.csv", text.replace(",", ";")), trial=None, **value)]
+    pq.write_table(pa.table(table), tmp_path / "r.parquet")
+    found += [
+        read_returns(tmp_path / "r.parquet", trial=None, **value),
+        from_frame(pa.table(table), trial=None, **value),
+    ]
+    for each in found:
+        np.testing.assert_array_equal(each.returns, expected)
+    assert found[0].columns.value == "/".join(names)
+    for wrong in ("6,5", "1,0", ",5", "x,5", "1.5,5"):
+        refused(written(tmp_path, "r.csv", f"{text}d,{wrong}\n"), "row 4: ", "such as 31/50", trial=None, **value)

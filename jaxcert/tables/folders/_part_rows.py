@@ -102,6 +102,8 @@ def _layout(parquet: Any, part: Part, task: str, value: str, across: Sequence[st
     schema, outer = parquet.schema_arrow, dict(part.partitions)
     names = [*schema.names, *(name for name in outer if name not in across)]
     columns = check_names(names, Columns(task, None, value))
+    if columns.value not in names:
+        raise ValueError(f"counts trials in {columns.value}; expected one row per trial in a folder of Parquet files")
     if columns.value in outer:
         raise ValueError(f"{columns.value} is a partition, expected a column of returns")
     if unnamed := sorted(outer.keys() - {columns.task, *across}):
