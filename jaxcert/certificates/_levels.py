@@ -125,8 +125,9 @@ def at_the_ends(successes: jax.Array, num_rollouts: jax.Array, thresholds: jax.A
 # (rollouts of each task, thresholds, both [..., n]) -> (their c [..., n, levels], shares of delta [..., levels]).
 Numbers = Callable[[jax.Array, jax.Array], tuple[Enough, jax.Array]]
 
-# Thresholds are taken in blocks of so many that the coins of a block take about 16 MB.
-_BLOCK = 2**22
+# Thresholds are taken in blocks of about so many coins: 128 kB on a CPU, whose searches of a block end together, and
+# elsewhere 16 MB.
+_ON_CPU, _ELSEWHERE = 2**15, 2**22
 
 
 def numbers_for(beta: jax.Array | None) -> Numbers:
@@ -182,8 +183,8 @@ def risks_at_levels(
         worst = jnp.max(jnp.where(there[..., None], level, 0), axis=-2)
         return too_few(passed), risks, jnp.broadcast_to(worst, risks.shape)
 
-    block = max(1, _BLOCK // (count.size * 8))
-    columns = jax.lax.map(at, thresholds, batch_size=block)
+    most = _ON_CPU if jax.default_backend() == "cpu" else _ELSEWHERE
+    columns = in_blocks(jax.vmap(at), thresholds, block=max(1, most // (count.size * 8)))
     violations, risks, levels = (jnp.moveaxis(column, 0, -2) for column in columns)
     return violations, risks, levels
 

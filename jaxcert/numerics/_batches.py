@@ -23,12 +23,13 @@ def block_size() -> int:
     return _ON_CPU if jax.default_backend() == "cpu" else _ELSEWHERE
 
 
-def in_blocks(solve: Callable[..., Result], *arrays: jax.Array) -> Result:
+def in_blocks(solve: Callable[..., Result], *arrays: jax.Array, block: int | None = None) -> Result:
     """``solve(*arrays)`` for arrays of one shape, the same bits as in one go, with the memory of one block.
 
-    A block's search ends when its own last element is done: for 20,000 elements this halves the time on a CPU.
+    A block's search ends when its own last element is done: for 20,000 elements this halves the time on a CPU. Results
+    may have axes of their own behind that shape; a block then has a size, and the arrays one axis.
     """
-    shape, size, block = arrays[0].shape, arrays[0].size, block_size()
+    shape, size, block = arrays[0].shape, arrays[0].size, block or block_size()
     if size <= block:
         return solve(*arrays)
     rows = -(-size // block)
@@ -37,7 +38,12 @@ def in_blocks(solve: Callable[..., Result], *arrays: jax.Array) -> Result:
         return jnp.pad(array.reshape(-1), (0, rows * block - size), mode="edge").reshape(rows, block)
 
     solved = jax.lax.map(lambda pieces: solve(*pieces), tuple(cut(array) for array in arrays))
-    return jax.tree.map(lambda column: column.reshape(-1)[:size].reshape(shape), solved)
+
+    def joined(column: jax.Array) -> jax.Array:
+        more = column.shape[2:]
+        return column.reshape(-1, *more)[:size].reshape(*shape, *more)
+
+    return jax.tree.map(joined, solved)
 
 
 def elementwise(solve: Callable[..., Result], **arrays: Any) -> Result:

@@ -6,6 +6,8 @@ The probability falls in epsilon, and with every coin more. It is a sum of produ
 coin, so that its relative error is at most a few u for each coin.
 """
 
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,6 +20,8 @@ from jaxcert.numerics._tails import tail_up
 
 # The work grows with the square of the number of coins: beyond this number the difference is not worth it.
 _MOST_COINS = 1024
+# How many numbers of heads a CPU goes through at a time: with a few dozen rows, they stay in its cache.
+_NUMBERS = 64
 
 
 def coins_limit(q: jax.Array, k: jax.Array, level: jax.Array) -> jax.Array:
@@ -38,27 +42,41 @@ def coins_suffice(q: jax.Array, k: jax.Array, factor: jax.Array, level: jax.Arra
     """Whether P[sum of Bernoulli(factor q_i) <= k] <= level was seen; arguments as above, the factor rounded down."""
     if q.shape[-1] > _MOST_COINS:
         return _closed(q, k, level) <= factor
-    return _few_heads(factor[..., None] * q * (1 - 2 * unit_roundoff(q.dtype)), k)[0] <= level
+    return _few_heads(factor[..., None] * q * (1 - 2 * unit_roundoff(q.dtype)), k).below <= level
 
 
 def _exact(q: jax.Array, k: jax.Array, level: jax.Array) -> jax.Array:
     # Coins that never show heads, as those of a padding, would spoil the start and the steps, and end the search early.
     u, n = unit_roundoff(q.dtype), jnp.maximum(jnp.sum(q > 0, axis=-1).astype(q.dtype), 1)
-    mean, log_level = jnp.sum(q, axis=-1) / n, log(level)
+    total, log_level = jnp.sum(q, axis=-1), log(level)
+    mean = total / n
     guess = start_point(jnp.clip(k, 1, jnp.maximum(n - 2, 1)), jnp.broadcast_to(n, k.shape), level)
+    # A median is within 1 of the mean: with so many heads allowed, no factor suffices, and none needs to be tried.
+    hopeless = (level < 0.5) & (k > total + 2)
+    k = jnp.where(hopeless, 0, k)
+    hopeless = hopeless | ~(_few_heads(q * (1 - 2 * u), k).below <= level)
+    k = jnp.where(hopeless, 0, k)
 
     def evaluate(epsilon: jax.Array) -> tuple[jax.Array, jax.Array]:
         heads = epsilon[..., None] * q * (1 - 2 * u)
-        below, at = _few_heads(heads, k)
+        below, at, before = _few_heads(heads, k)
         residual = log(below) - log_level + 4 * u * (jnp.abs(log_level) + 1)
-        share = jnp.clip(epsilon * mean, 1e-6, 1 - 1e-6)
-        slope = -(n - k) * share / (1 - share) * at / below  # of log(below) in log(epsilon), for equal coins
+        slope = -_rate(heads, k, before / at, n) * at / below  # of log(below) in log(epsilon)
         step = jnp.clip(-residual / jnp.where(slope < 0, slope, -1.0), -1.0, 1.0)
         return residual, epsilon * jnp.exp(step)
 
     one = jnp.ones_like(level)
     start = jnp.clip(guess / jnp.maximum(mean, 1e-6), 1e-6, 1 - 1e-3)
-    return safe_root(evaluate, start, safe=one, unsafe=jnp.zeros_like(level)).root
+    return safe_root(evaluate, start, safe=one, unsafe=jnp.where(hopeless, one, 0)).root
+
+
+def _rate(heads: jax.Array, k: jax.Array, ratio: jax.Array, n: jax.Array) -> jax.Array:
+    """About the sum of p P[sum of the others = k] / P[sum = k]; for equal coins exactly.
+
+    ``ratio`` is P[sum = k - 1] / P[sum = k], and nearly that of the others, too.
+    """
+    others = jnp.where(k > 0, ratio * (n - k + 1) / jnp.maximum(n - k, 1), 0)
+    return jnp.sum(heads / (1 - heads + heads * others[..., None]), axis=-1)
 
 
 def coins_allowed(heads: jax.Array, k: jax.Array, level: jax.Array) -> jax.Array:
@@ -110,12 +128,41 @@ def equal_coins_allowed(tails: jax.Array, k: jax.Array, n: jax.Array, level: jax
     return jax.lax.while_loop(lambda ends: jnp.any(ends[1] - ends[0] > 1), halve, ends)[0]
 
 
-def _few_heads(heads: jax.Array, k: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """At least P[sum <= k], and about P[sum = k], for coins [..., n]."""
-    coins = jnp.moveaxis(heads, -1, 0)
-    found, _ = jax.lax.scan(lambda found, p: (_tossed(found, p), None), _no_coins(heads), coins)
-    at = jnp.sum(jnp.where(_counts(found) == k[..., None], found, 0), axis=-1)
-    return _at_most(found, k), at
+class _FewHeads(NamedTuple):
+    """At least P[sum <= k], and about P[sum = k] and P[sum = k - 1]."""
+
+    below: jax.Array
+    at: jax.Array
+    before: jax.Array
+
+
+def _few_heads(heads: jax.Array, k: jax.Array) -> _FewHeads:
+    """The probabilities of few heads of coins [..., n].
+
+    Numbers of heads are gone through in blocks, up to the largest k: a block needs of the one before how likely its
+    last number was before each coin.
+    """
+    coins, size = jnp.moveaxis(heads, -1, 0), heads.shape[-1] + 1
+    width = min(_NUMBERS, size) if jax.default_backend() == "cpu" else size
+    numbers = jax.lax.broadcasted_iota(heads.dtype, (*k.shape, width), k.ndim)
+
+    def toss(found: jax.Array, coin: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        return _tossed(found, *coin), found[..., -1]
+
+    def block(state: tuple) -> tuple:
+        first, entering, *sums = state
+        here = first + numbers
+        none = jnp.where(here == 0, 1, 0).astype(heads.dtype)
+        found, leaving = jax.lax.scan(toss, none, (coins, entering))
+        asked = k[..., None]
+        wanted = here <= asked, here == asked, here == asked - 1
+        more = [jnp.sum(jnp.where(some, found, 0), axis=-1) for some in wanted]
+        return first + width, leaving, *(total + part for total, part in zip(sums, more, strict=True))
+
+    zero = jnp.zeros(k.shape, heads.dtype)
+    begin = jnp.zeros((), heads.dtype), jnp.zeros_like(coins), zero, zero, zero
+    _, _, below, at, before = jax.lax.while_loop(lambda state: state[0] <= jnp.max(k), block, begin)
+    return _FewHeads(_rounded_up(below, size), at, before)
 
 
 def _no_coins(heads: jax.Array) -> jax.Array:
@@ -123,22 +170,29 @@ def _no_coins(heads: jax.Array) -> jax.Array:
     return jnp.zeros((*heads.shape[:-1], heads.shape[-1] + 1), heads.dtype).at[..., 0].set(1)
 
 
-def _tossed(found: jax.Array, p: jax.Array) -> jax.Array:
-    """The probabilities of 0 to n heads, with one coin more."""
-    more = jnp.pad(found[..., :-1], [(0, 0)] * (found.ndim - 1) + [(1, 0)])
-    return found * (1 - p[..., None]) + more * p[..., None]
+def _tossed(found: jax.Array, p: jax.Array, entering: jax.Array | None = None) -> jax.Array:
+    """The probabilities of successive numbers of heads, with one coin more.
 
-
-def _counts(found: jax.Array) -> jax.Array:
-    return jax.lax.broadcasted_iota(found.dtype, found.shape, found.ndim - 1)
+    ``entering``: the probability of the number before the first; 0 by default.
+    """
+    fewer = jnp.pad(found[..., :-1], [(0, 0)] * (found.ndim - 1) + [(1, 0)])
+    if entering is not None:
+        is_first = jax.lax.broadcasted_iota(np.int32, found.shape, found.ndim - 1) == 0
+        fewer = fewer + jnp.where(is_first, entering[..., None], 0)
+    return found * (1 - p[..., None]) + fewer * p[..., None]
 
 
 def _at_most(found: jax.Array, k: jax.Array) -> jax.Array:
     """At least P[sum <= k], from computed probabilities of 0 to n heads."""
-    size, info = found.shape[-1], jnp.finfo(found.dtype)
-    below = jnp.sum(jnp.where(_counts(found) <= k[..., None], found, 0), axis=-1)
+    numbers = jax.lax.broadcasted_iota(found.dtype, found.shape, found.ndim - 1)
+    return _rounded_up(jnp.sum(jnp.where(numbers <= k[..., None], found, 0), axis=-1), found.shape[-1])
+
+
+def _rounded_up(below: jax.Array, size: int) -> jax.Array:
+    """At least the exact sum of probabilities, of those of 0 to size - 1 heads."""
     # Each coin costs three roundings, each term of the sum one; what is subnormal is flushed to 0.
-    below = below * (1 + (4 * size + 4) * unit_roundoff(found.dtype)) + 2 * float(info.tiny) * size**2
+    info = jnp.finfo(below.dtype)
+    below = below * (1 + (4 * size + 4) * unit_roundoff(below.dtype)) + 2 * float(info.tiny) * size**2
     return jnp.minimum(below, 1)
 
 
