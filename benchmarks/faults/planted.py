@@ -105,8 +105,8 @@ FAULTS = (
     Fault(
         "min-for-max-over-levels",
         "certificates/_attained_limits.py",
-        "level = jnp.argmax(reached, axis=-1)[..., None]",
-        "level = jnp.argmin(reached, axis=-1)[..., None]",
+        "at_least(-reached, (reached, violations, betas))",
+        "at_least(reached, (reached, violations, betas))",
     ),
     Fault(
         "one-failure-too-few",

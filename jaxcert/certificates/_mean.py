@@ -105,8 +105,10 @@ def _fields(bound: Bound, single: bool, sample: Sample, alpha, cap, delta) -> di
     room = cap - low
     lower = capped_mean(bound, sample, room, delta)
     good = (lower >= 0) & jnp.broadcast_to((alpha > 0) & (alpha <= 1) & (room > 0), lower.shape)
-    # All of the tasks need no cap, which may be infinite.
-    mean = finish(lower if single else _above_low(lower, room, alpha), Ends(low, good))
+    if single and bound.binary:  # rounded already; a is 0
+        mean = jnp.where(good, lower, -jnp.inf)
+    else:  # all of the tasks need no cap, which may be infinite
+        mean = finish(lower if single else _above_low(lower, room, alpha), Ends(low, good))
     fields = {"mean": mean, "alpha": alpha, "cap": cap, "status": mean_status(mean, low)}
     return {name: value[..., 0] for name, value in fields.items()} if single else fields
 
