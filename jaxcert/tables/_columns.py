@@ -52,7 +52,7 @@ class Columns(NamedTuple):
             ValueError: several others could be meant.
         """
         found = Columns(*map(functools.partial(_in_table, names), Columns._fields, self, Columns(), _OTHER_NAMES))
-        return found._replace(value=_counted(names, found.value))
+        return found._replace(value=_counted(names, self.value, found.value))
 
     def of_value(self, names: Sequence[Any]) -> list[str]:
         """The column of values, or those of successes and of trials, in a table with these names."""
@@ -64,7 +64,10 @@ class Columns(NamedTuple):
         """The columns of a table that are read if none is named; "" in the place of one that several could be."""
         found = map(functools.partial(_meant, names), Columns(), _OTHER_NAMES)
         columns = Columns(*("" if len(each) > 1 else each[0] for each in found))
-        return columns._replace(value=_counted(names, columns.value))
+        try:
+            return columns._replace(value=_counted(names, Columns().value, columns.value))
+        except NotNamedError:
+            return columns._replace(value="")
 
 
 # Read in place of the usual names, in upper or lower case, the first group of which there is one. Names of tasks and of
@@ -151,11 +154,20 @@ def _meant(names: list[Any], usual: str | None, others: tuple[tuple[str, ...], .
     return next(filter(None, groups), [usual])
 
 
-def _counted(names: list[Any], value: str) -> str:
-    """The value, or where nothing is said and there is none, the columns of successes and of trials."""
+def _counted(names: list[Any], wanted: str, found: str) -> str:
+    """The value that was found or, where none is named, the columns of successes and of trials.
+
+    Raises:
+        NotNamedError: both could be meant.
+    """
     counts = [[name for name in names if str(name).strip().lower() == noun] for noun in ("successes", "trials")]
-    is_open = value == Columns().value and value not in names
-    return "/".join(each[0] for each in counts) if is_open and all(len(each) == 1 for each in counts) else value
+    if wanted != Columns().value or wanted in names or not all(len(each) == 1 for each in counts):
+        return found
+    pair = "/".join(each[0] for each in counts)
+    if found in names:
+        message = f"has no column {wanted}, and {found!r} and {pair!r}; expected one of these by name"
+        raise NotNamedError(message, {"value": pair})
+    return pair
 
 
 def codes(column: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:

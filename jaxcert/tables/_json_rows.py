@@ -7,26 +7,33 @@ from jaxcert._extras import import_extra
 from jaxcert._files import parsed
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._frames import arrange_table, check_names
-from jaxcert.tables._pooled import is_looked_at
 from jaxcert.tables._returns import Returns
 
 # Lines that say which fields there are, and of which kind.
 _HEAD = 1000
+# Lists, objects, or entries of several kinds.
+_MIXED = "mixed"
 # One line of a transcript may be long; more is no row of a table.
 _LONGEST_LINE = 2**28
 
 
 def read_json_lines(content: bytes, wanted: Columns) -> tuple[Returns, list[str]]:
     """The rollouts of a file with an object in each line, and the names of its fields."""
-    head = [_object(line) for line in _lines(content, _HEAD)]
-    kinds = _kinds(head)
-    columns = check_names(list(kinds), wanted)
-    mixed = [name for name, kind in kinds.items() if kind == "mixed"]
-    if wrong := next((name for name in (*columns, *columns.of_value(list(kinds))) if name in mixed), None):
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    kinds = _kinds(_rows(content, _HEAD))
+    try:
+        table = _table(content, kinds, "infer")
+    except import_extra("pyarrow", "io").ArrowInvalid:  # a field of several kinds, or damage: every line is looked at
+        rows = _rows(content)
+        kinds = _kinds(rows)
+        check_names(list(kinds), wanted)
+        table = _of_all_lines(content, kinds, rows)
+    columns = check_names(table.column_names, wanted)
+    if wrong := next(
+        (name for name in (*columns, *columns.of_value(list(kinds))) if kinds.get(name or "") == _MIXED), None
+    ):
         raise ValueError(f"field {wrong} holds lists, objects or several kinds of entries; expected text or numbers")
-    table = _table(content, {name: kind for name, kind in kinds.items() if kind != "mixed"})
-    told = [name for name in mixed if is_looked_at(name)]
-    return arrange_table(_with_texts(table, content, told), columns), list(kinds)
+    return arrange_table(table, columns), table.column_names
 
 
 def read_json(content: bytes, wanted: Columns) -> tuple[Returns, list[str]]:
@@ -40,9 +47,10 @@ def read_json(content: bytes, wanted: Columns) -> tuple[Returns, list[str]]:
     return read_json_lines("\n".join(map(json.dumps, rows)).encode(), wanted)
 
 
-def _lines(content: bytes, most: int | None = None) -> list[bytes]:
-    found = content.removeprefix(b"\xef\xbb\xbf").split(b"\n", -1 if most is None else most)[:most]
-    return [line for line in found if line.strip()]
+def _rows(content: bytes, most: int = -1) -> list[dict[str, Any]]:
+    """The objects of the first lines, or of all; a blank line is none."""
+    lines = content.split(b"\n", most)
+    return [_object(line) for line in (lines[:most] if most > 0 else lines) if line.strip()]
 
 
 def _object(line: bytes) -> dict[str, Any]:
@@ -55,51 +63,44 @@ def _object(line: bytes) -> dict[str, Any]:
     return found
 
 
-def _kinds(head: list[dict[str, Any]]) -> dict[str, str]:
-    """Of each field the kind of its entries in the first lines; "text" for one that is always null.
-
-    Lists and objects are "mixed", as are entries of several kinds.
-    """
+def _kinds(rows: list[dict[str, Any]]) -> dict[str, str]:
+    """Of each field the kind of its entries, "text" if it is always null."""
     kinds: dict[str, str] = {}
-    for row in head:
+    for row in rows:
         for name, entry in row.items():
             found, before = _kind(entry), kinds.setdefault(name, "")
             if not before or {found, before} == {"integers", "numbers"}:
                 kinds[name] = max(found, before)  # of these two, "numbers" holds both
             elif found and found != before:
-                kinds[name] = "mixed"
+                kinds[name] = _MIXED
     return {name: kind or "text" for name, kind in kinds.items()}
 
 
 def _kind(entry: Any) -> str:
     if entry is None:
         return ""
-    if isinstance(entry, dict | list):
-        return "mixed"
-    kinds = {bool: "booleans", int: "integers", float: "numbers", str: "text"}
-    return kinds[type(entry)]
+    if isinstance(entry, int) and abs(entry) >= 2**63:
+        return _MIXED
+    return {bool: "booleans", int: "integers", float: "numbers", str: "text"}.get(type(entry), _MIXED)
 
 
-def _table(content: bytes, kinds: dict[str, str]) -> Any:
-    """The fields that hold no lists or objects, as a table of pyarrow."""
+def _table(content: bytes, kinds: dict[str, str], others: str) -> Any:
+    """The fields of one kind as a table of pyarrow; ``others`` says what becomes of the rest, "infer" or "ignore"."""
     pa, reader = import_extra("pyarrow", "io"), import_extra("pyarrow.json", "io")
     types = {"booleans": pa.bool_(), "integers": pa.int64(), "numbers": pa.float64(), "text": pa.string()}
-    schema = pa.schema([(name, types[kind]) for name, kind in kinds.items()])
-    options = reader.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    schema = pa.schema([(name, types[kind]) for name, kind in kinds.items() if kind != _MIXED])
+    options = reader.ParseOptions(explicit_schema=schema, unexpected_field_behavior=others)
     reading = reader.ReadOptions(use_threads=False, block_size=min(_LONGEST_LINE, max(len(content), 1)))
+    return reader.read_json(pa.BufferReader(content), reading, options)
+
+
+def _of_all_lines(content: bytes, kinds: dict[str, str], rows: list[dict[str, Any]]) -> Any:
+    """The table where fields of several kinds are as they are written: whether rows differ in them is to be seen."""
+    pa = import_extra("pyarrow", "io")
     try:
-        return reader.read_json(pa.BufferReader(content.removeprefix(b"\xef\xbb\xbf")), reading, options)
+        table = _table(content, kinds, "ignore")
     except pa.ArrowInvalid as error:
-        if "integers" in kinds.values() and "to int64" in str(error):  # a later line has a fraction
-            return _table(content, {name: "numbers" if kind == "integers" else kind for name, kind in kinds.items()})
-        raise ValueError(f"cannot be read as JSON Lines, damaged or of mixed kinds ({error})") from error
-
-
-def _with_texts(table: Any, content: bytes, names: list[str]) -> Any:
-    """The table with these nested fields, each entry as it is written: whether rows differ in them is to be seen."""
-    if not names:
-        return table
-    pa, rows = import_extra("pyarrow", "io"), [_object(line) for line in _lines(content)]
-    for name in names:
+        raise ValueError(f"cannot be read as JSON Lines ({error})") from error
+    for name in (name for name, kind in kinds.items() if kind == _MIXED):
         table = table.append_column(name, pa.array([json.dumps(row.get(name), sort_keys=True) for row in rows]))
     return table

@@ -86,7 +86,7 @@ def test_kinds_are_those_of_all_lines(tmp_path):
     found = read_returns(written(tmp_path, "r.jsonl", lines(rows)), trial=None)
     assert found.returns[2000, 0] == 0.5
     rows[2000]["score"] = "0.5"
-    refused(written(tmp_path, "r.jsonl", lines(rows)), "damaged or of mixed kinds", trial=None)
+    refused(written(tmp_path, "r.jsonl", lines(rows)), "field score holds lists, objects or several", trial=None)
 
 
 @pytest.mark.parametrize("value", [{"a": 1}, [1, 2], [[]], "text", 3, None])
@@ -159,3 +159,18 @@ def test_successes_and_trials_may_be_two_columns(tmp_path, names):
     assert found[0].columns.value == "/".join(names)
     for wrong in ("6,5", "1,0", ",5", "x,5", "1.5,5"):
         refused(written(tmp_path, "r.csv", f"{text}d,{wrong}\n"), "row 4: ", "such as 31/50", trial=None, **value)
+
+
+def test_a_field_that_comes_late_is_seen(tmp_path):
+    """As where the lines of a second policy were appended."""
+    rows = [{"task": t, "trial": i, "score": 1} | ({"arm": "b"} if i else {}) for i in range(2) for t in range(1500)]
+    refused(written(tmp_path, "r.jsonl", lines(rows)), "rows of the same task differ in column 'arm'")
+    mixed = [row | {"prompt text": ["a"] if i % 2 else "a"} for i, row in enumerate(rows)]
+    refused(written(tmp_path, "r.jsonl", lines(mixed)), "rows of the same task differ in column 'arm'")
+
+
+def test_counts_beside_a_score_are_a_question(tmp_path):
+    path = written(tmp_path, "r.csv", "task,successes,trials,score\na,1,2,0.5\nb,2,2,1\n")
+    refused(path, "'score' and 'successes/trials'; expected one of these by name", trial=None)
+    assert read_returns(path, trial=None, value="score").returns.shape == (2, 1)
+    assert read_returns(path, trial=None, value="successes/trials").returns.tolist().count([True, True]) == 1
