@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.monitoring import Monitor, MonitoredClaim, MonitorState, init
-from jaxcert.monitoring._mixture import BETS, WEIGHTS
+from jaxcert.monitoring._monitor_loop import BETS, WEIGHTS
 from jaxcert.monitoring._monitor_state import advance
 from jaxcert.monitoring._task_test import score_down
 

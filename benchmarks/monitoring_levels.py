@@ -16,7 +16,7 @@ import numpy as np
 
 from jaxcert.bounds import betting
 from jaxcert.monitoring import init
-from jaxcert.monitoring._mixture import BETS, WEIGHTS
+from jaxcert.monitoring._monitor_loop import BETS, WEIGHTS
 
 # Of the risk that is claimed.
 SHARES = (0.02, 0.05, 0.1, 0.2, 1 / 3, 0.5, 1.0)

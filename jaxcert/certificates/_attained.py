@@ -91,7 +91,7 @@ class Tried(NamedTuple):
 
 
 def usual_tried(num_rollouts: Any, thresholds: Any, beta: Any, delta: Any, num_tasks: int, size: int) -> Tried:
-    """Those of ``certify``."""
+    """The numbers that ``certify`` tries: of the usual levels, or of a given one."""
     deltas = delta_of_sets(num_rollouts, delta, beta)
     return Tried(usual_enough(num_rollouts, thresholds, beta), deltas, table_of(_TAIL, num_tasks, size, deltas))
 

@@ -1,7 +1,7 @@
 """How small delta has to be at each of several events, so that one of them fails with probability delta.
 
-Three kinds of events, each with the least favourable tasks, whose uniform numbers cross a boundary: certificates at
-several levels, of which the best counts; all violations of a band; a number of violations for each of several safeties.
+Each event is that uniform numbers, of the least favourable tasks, cross a boundary. There are three kinds: a
+certificate at one of several levels, of which the best counts; a point of a band; one of several safeties.
 On the host, in float64. Sections 10 and 15 of the theory page have the derivations, and count the errors.
 """
 

@@ -27,8 +27,8 @@ class Crossing:
     def probability(self, counts: np.ndarray, complements: np.ndarray) -> float:
         """At least the probability to cross at any of the counts k, at its own 1 - q: q decreasing, k not.
 
-        At a count of -1 nothing crosses. Points of a Poisson process of rate n, of which there are n by time 1, are
-        such numbers: its increments are independent, and all terms are positive.
+        At a count of -1 nothing crosses. Such numbers are the points of a Poisson process of rate n that has n of them
+        by time 1; its increments are independent, and all terms are positive.
         """
         gaps = np.append(1.0, complements[:-1]) - complements
         (least, _), (most, highest) = self.windows(np.stack([gaps, 1 - complements]), counts.size)

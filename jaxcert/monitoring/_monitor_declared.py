@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 from jaxcert._chained import line_of, linked
 from jaxcert._files import parsed
 from jaxcert.monitoring._claims import MonitoredClaim
-from jaxcert.monitoring._mixture import BETS, WEIGHTS
-from jaxcert.monitoring._monitor_loop import init
+from jaxcert.monitoring._monitor_loop import BETS, WEIGHTS, init
 from jaxcert.monitoring._monitor_state import MonitorState, Task
 from jaxcert.monitoring._task_test import SUCCESSES, UPPER_BOUND
 

@@ -71,9 +71,9 @@ def _exact(q: jax.Array, k: jax.Array, level: jax.Array) -> jax.Array:
 
 
 def _rate(heads: jax.Array, k: jax.Array, ratio: jax.Array, n: jax.Array) -> jax.Array:
-    """About the sum of p P[sum of the others = k] / P[sum = k]; for equal coins exactly.
+    """The sum over coins of p P[sum of the others = k] / P[sum = k]: exact for equal coins, close for others.
 
-    ``ratio`` is P[sum = k - 1] / P[sum = k], and nearly that of the others, too.
+    ``ratio`` is P[sum = k - 1] / P[sum = k], which is close to the same ratio without one of the coins.
     """
     others = jnp.where(k > 0, ratio * (n - k + 1) / jnp.maximum(n - k, 1), 0)
     return jnp.sum(heads / (1 - heads + heads * others[..., None]), axis=-1)

@@ -55,7 +55,7 @@ class Columns(NamedTuple):
         return found._replace(value=_counted(names, self.value, found.value))
 
     def of_value(self, names: Sequence[Any]) -> list[str]:
-        """The column of values, or those of successes and of trials, in a table with these names."""
+        """The columns from which a table with these names takes the values: one, or successes and trials."""
         parts = str(self.value).split("/")
         return parts if len(parts) == 2 and self.value not in names else [self.value]
 

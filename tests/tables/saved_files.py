@@ -39,13 +39,11 @@ def parquet(columns: dict) -> bytes:
     return sink.getvalue().to_pybytes()
 
 
-def refused(path: Path, *words: str) -> None:
-    """A ValueError of one line that starts with the file and holds the words."""
-    with pytest.raises(ValueError, match=re.escape(str(path))) as caught:
-        read_returns(path)
-    message = str(caught.value)
-    assert "\n" not in message
-    assert [word for word in words if word not in message] == []
+def refused(path: Path, *words: str, at: Path | None = None, **options) -> None:
+    """A ValueError of one line that starts with the file, or with ``at``, and holds the words."""
+    with pytest.raises(ValueError, match=rf"\A{re.escape(str(at or path))}: [^\n]*\Z") as caught:
+        read_returns(path, **options)
+    assert [word for word in words if word not in str(caught.value)] == []
 
 
 GOOD = {"task_id": [1, 1, 2], "episode_id": [0, 1, 0], "total_return": [1.0, 2.0, 3.0]}

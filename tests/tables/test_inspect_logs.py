@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 from cli_harness import command
 from inspect_logs import LOGS, NUM_EPOCHS, NUM_SAMPLES, right
+from saved_files import refused
 
 import jaxcert
 from jaxcert.report import (
@@ -49,14 +50,6 @@ def log(request):
     """The place of a log by its name."""
     folder = KEPT if request.param == "kept" else of_this_release()
     return {name: folder / f"{name}.{form}" for name, (form, _) in LOGS.items()}.__getitem__
-
-
-def refused(path, *parts, **options):
-    with pytest.raises(ValueError, match=r"\A[^\n]*\Z") as error:
-        read_returns(path, **options)
-    assert str(error.value).startswith(f"{path}: ")
-    for part in parts:
-        assert part in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["letters", "letters_json"])

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from saved_files import refused
 
 from jaxcert import from_frame, read_returns
 
@@ -22,13 +23,6 @@ def written(folder, name, text):
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
-
-
-def refused(path, *parts, **options):
-    with pytest.raises(ValueError, match=r"\A[^\n]*\Z") as error:
-        read_returns(path, **options)
-    for part in (str(path), *parts):
-        assert part in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["r.jsonl", "r.ndjson", "r.json", "r.jsonl.gz", "r.json.gz", "r.tsv", "r.arrow"])

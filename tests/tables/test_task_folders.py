@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from saved_files import refused
 from tool_files import evaluations, monitor
 
 import jaxcert
@@ -13,14 +14,6 @@ from jaxcert.tables import read_returns, returns_facts
 
 MONITORS = "{task}/monitor.csv"
 EVALUATIONS = "{task}/evaluations.npz"
-
-
-def refused(path, *parts, at=None, **options):
-    with pytest.raises(ValueError, match=r"\A[^\n]*\Z") as error:
-        read_returns(path, **options)
-    assert str(error.value).startswith(f"{at or path}: ")
-    for part in parts:
-        assert part in str(error.value)
 
 
 @pytest.fixture
