@@ -132,7 +132,7 @@ def capped_mean(bound: Bound, sample: Sample, room: jax.Array, delta: jax.Array)
     if bound.binary:
         return _capped_trials(_mean_of_trials(sample, delta), room)
     averages = averages_of(sample)
-    room = jnp.where(room < jnp.inf, room, averages.width)
+    room = jnp.where(room == jnp.inf, averages.width, room)
     if sample.weights is not None:
         lower = _weighted(bound, sample, averages.excess, room, delta)
     else:

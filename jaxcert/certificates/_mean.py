@@ -86,14 +86,13 @@ def certified_mean(
     """The certificate of a sample; ``worst``: shares of the tasks and caps, in rows; by default all of the tasks."""
     delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
     alpha, cap = worst or (np.ones(1, sample.dtype), np.full(1, np.inf, sample.dtype))
-    rows = common_shape(alpha=alpha, cap=cap)
+    sizes = {} if worst is None else {"alpha": common_shape(alpha=alpha, cap=cap)[0]}
     if validate and bound is not CLOPPER_PEARSON and sample.weights is None:
         check_averages(sample, cap)
     fields = _fields(bound, worst is None, *placed((sample, alpha, cap, delta))) | {"delta": delta}
     settings: dict[str, Any] = {"num_tasks": int(sample.num_tasks), "bound": bound.name, "question": question}
     if sample.weights is not None:
         fields, settings = fields | {"max_weight": sample.weights.largest}, settings | {"source": REWEIGHTED}
-    sizes = {} if worst is None else {"alpha": rows[0]}
     return answer(MeanCertificate, fields, sizes, **settings, quantity=quantity)
 
 

@@ -46,6 +46,8 @@ def coins_suffice(q: jax.Array, k: jax.Array, factor: jax.Array, level: jax.Arra
 
 
 def _exact(q: jax.Array, k: jax.Array, level: jax.Array) -> jax.Array:
+    shape = jnp.broadcast_shapes(q.shape[:-1], k.shape, level.shape)
+    q, k, level = jnp.broadcast_to(q, (*shape, q.shape[-1])), jnp.broadcast_to(k, shape), jnp.broadcast_to(level, shape)
     # Coins that never show heads, as those of a padding, would spoil the start and the steps, and end the search early.
     u, n = unit_roundoff(q.dtype), jnp.maximum(jnp.sum(q > 0, axis=-1).astype(q.dtype), 1)
     total, log_level = jnp.sum(q, axis=-1), log(level)
@@ -159,9 +161,10 @@ def _few_heads(heads: jax.Array, k: jax.Array) -> _FewHeads:
         more = [jnp.sum(jnp.where(some, found, 0), axis=-1) for some in wanted]
         return first + width, leaving, *(total + part for total, part in zip(sums, more, strict=True))
 
-    zero = jnp.zeros(k.shape, heads.dtype)
+    # All numbers for a k that is NaN, of which no other row may suffer.
+    most, zero = jnp.max(jnp.where(jnp.isnan(k), size - 1, k)), jnp.zeros(k.shape, heads.dtype)
     begin = jnp.zeros((), heads.dtype), jnp.zeros_like(coins), zero, zero, zero
-    _, _, below, at, before = jax.lax.while_loop(lambda state: state[0] <= jnp.max(k), block, begin)
+    _, _, below, at, before = jax.lax.while_loop(lambda state: state[0] <= most, block, begin)
     return _FewHeads(_rounded_up(below, size), at, before)
 
 

@@ -52,7 +52,7 @@ class Columns(NamedTuple):
             ValueError: several others could be meant.
         """
         found = Columns(*map(functools.partial(_in_table, names), Columns._fields, self, Columns(), _OTHER_NAMES))
-        return found._replace(value=_counted(names, self.value, found.value))
+        return found._replace(value=_counted(names, self.value, found))
 
     def of_value(self, names: Sequence[Any]) -> list[str]:
         """The columns from which a table with these names takes the values: one, or successes and trials."""
@@ -65,7 +65,7 @@ class Columns(NamedTuple):
         found = map(functools.partial(_meant, names), Columns(), _OTHER_NAMES)
         columns = Columns(*("" if len(each) > 1 else each[0] for each in found))
         try:
-            return columns._replace(value=_counted(names, Columns().value, columns.value))
+            return columns._replace(value=_counted(names, Columns().value, columns))
         except NotNamedError:
             return columns._replace(value="")
 
@@ -154,20 +154,25 @@ def _meant(names: list[Any], usual: str | None, others: tuple[tuple[str, ...], .
     return next(filter(None, groups), [usual])
 
 
-def _counted(names: list[Any], wanted: str, found: str) -> str:
+# What may count the trials of a row, beside a column of successes.
+_TOTALS = ("trials", "num_trials", "n_trials", "num_episodes", "attempts", "total", "n")
+
+
+def _counted(names: list[Any], wanted: str, found: Columns) -> str:
     """The value that was found or, where none is named, the columns of successes and of trials.
 
     Raises:
         NotNamedError: both could be meant.
     """
-    counts = [[name for name in names if str(name).strip().lower() == noun] for noun in ("successes", "trials")]
-    if wanted != Columns().value or wanted in names or not all(len(each) == 1 for each in counts):
-        return found
-    pair = "/".join(each[0] for each in counts)
-    if found in names:
-        message = f"has no column {wanted}, and {found!r} and {pair!r}; expected one of these by name"
+    totals = [name for name in names if str(name).strip().lower() in _TOTALS]
+    if wanted != Columns().value or wanted in names or found.trial in names or not totals:
+        return found.value
+    successes = [name for name in names if str(name).strip().lower() == "successes"]
+    pair = f"{(successes or [found.value])[0]}/{totals[0]}"
+    if found.value in names:
+        message = f"has no column {wanted}, and {found.value!r} and {pair!r}; expected one of these by name"
         raise NotNamedError(message, {"value": pair})
-    return pair
+    return pair if len(successes) == len(totals) == 1 and totals[0].strip().lower() == "trials" else found.value
 
 
 def codes(column: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:

@@ -190,10 +190,18 @@ def read_parquet(content: bytes, wanted: Columns) -> tuple[Returns, list[str]]:
         names = file.schema_arrow.names
         columns = check_names(names, wanted)
         read = {*columns, *columns.of_value(names)}
-        table = file.read(columns=[name for name in names if name in read or is_looked_at(name)])
+        told = {field.name for field in file.schema_arrow if is_looked_at(field.name) or _holds_words(field.type)}
+        table = file.read(columns=[name for name in names if name in read | told])
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"cannot be read as Parquet, damaged or cut short ({error})") from error
     return arrange_table(table, columns), names
+
+
+def _holds_words(kind: Any) -> bool:
+    """Whether entries may be words, which may tell policies apart."""
+    types = import_extra("pyarrow.types", "io")
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_boolean(kind)
 
 
 def read_arrow(content: bytes, wanted: Columns) -> tuple[Returns, list[str]]:

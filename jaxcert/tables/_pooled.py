@@ -34,6 +34,7 @@ _MEASURED = frozenset(
 # Also the length of an episode, or what numbers trials.
 _MAY_BE_MOMENTS = frozenset(("steps", "epoch", "round"))
 _MOST_CONDITIONS = 10
+_DIGITS = re.compile("[0-9]+")
 
 
 def is_moment(name: Any) -> bool:
@@ -85,18 +86,21 @@ def check_one_policy(columns: Columns, names: Iterable[Any], task: np.ndarray, c
     all of its few words equally often.
     """
     tasks, _ = codes(task, columns.task)
-    for name in names:
-        if name in (columns.task, columns.value):
-            continue
-        if is_looked_at(name):
-            entries = _coded(column(name))
-            if _differs_within(tasks, entries) and (tells_apart(name) or _same_for_all(tasks, entries)):
-                raise ValueError(
-                    f"rows of the same task differ in column {str(name)!r:.42}: if it tells policies, conditions, "
-                    "groups of tasks or moments of training apart, they are no trials of one policy; expected a table "
-                    "of each, or one without this column"
-                )
-        elif name != columns.trial and (few := _words(column(name))) is not None and _balanced(tasks, few):
+    others = [name for name in names if name not in (columns.task, columns.value)]
+    told = [name for name in others if is_moment(name) or tells_apart(name)]
+    # The length of an episode is looked at, too, unless it was named to number trials.
+    told += [name for name in others if name not in told and name != columns.trial and is_looked_at(name)]
+    for name in told:
+        entries = _coded(column(name))
+        if _differs_within(tasks, entries) and (tells_apart(name) or _same_for_all(tasks, entries)):
+            raise ValueError(
+                f"rows of the same task differ in column {str(name)!r:.42}: if it tells policies, conditions, groups "
+                "of tasks or moments of training apart, they are no trials of one policy; expected a table of each, "
+                "or one without this column"
+            )
+    for name in (name for name in others if name not in told):
+        few = _words(column(name), may_number=name == columns.trial)
+        if few is not None and _balanced(tasks, few):
             warnings.warn(
                 f"each task has every word of column {str(name)!r:.42} equally often: if these are policies or "
                 "conditions, all of them are taken for one policy here; expected a table of each",
@@ -122,12 +126,17 @@ def _same_for_all(tasks: np.ndarray, entries: np.ndarray) -> bool:
     return pairs == len(np.unique(tasks)) * len(np.unique(entries)) and len(np.unique(tasks)) > 1
 
 
-def _words(entries: np.ndarray) -> np.ndarray | None:
-    """The codes of a column of few different words; None for another one."""
+def _words(entries: np.ndarray, *, may_number: bool) -> np.ndarray | None:
+    """The codes of a column of few different words; None for another one.
+
+    ``may_number``: whether words that differ in a number alone, as r0 and r1, are none.
+    """
     if entries.dtype.kind not in "OUSb":
         return None
     different = {repr(entry) for entry in entries[: 4 * _MOST_CONDITIONS].tolist()}
     if len(different) > _MOST_CONDITIONS or not all(_is_word(entry) for entry in entries[:1].tolist()):
+        return None
+    if may_number and len({_DIGITS.sub("", str(entry)) for entry in entries.tolist()}) == 1:
         return None
     found = _coded(entries)
     return found if 1 < len(np.unique(found)) <= _MOST_CONDITIONS else None

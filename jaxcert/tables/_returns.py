@@ -118,6 +118,13 @@ def arrange(
     if episode is not None and episodes is not None:
         _check_pairs(names, tasks, episodes, task, episode)
     of_rows, totals = _single(value, names.value, counted)
+    if len(of_rows) > len(value) and names.trial is not None:
+        warnings.warn(
+            f"column {names.value} counts several trials in each row, and {names.trial} tells rows of a task apart: "
+            "if a row is one trial and its entry is of points, it is no number of successes",
+            UserWarning,
+            stacklevel=4,
+        )
     found = padded(tasks[of_rows], totals, labels)
     rows = np.zeros(found.returns.shape, np.int64)
     where = np.ones(rows.shape, bool) if found.where is None else found.where

@@ -95,7 +95,9 @@ def test_a_row_counts_trials(tmp_path):
     np.testing.assert_array_equal(found.returns.sum(axis=1), [3, 0, 5])
     assert found.returns.shape == (3, 5)
     np.testing.assert_array_equal(found.rows[:, 0], [1, 2, 3])
-    two = read_returns(written(tmp_path, "two.csv", "task,run,result\na,0,3/5\nb,0,1/5\na,1,1/2\nb,1,2/2\n"))
+    path = written(tmp_path, "two.csv", "task,run,result\na,0,3/5\nb,0,1/5\na,1,1/2\nb,1,2/2\n")
+    with pytest.warns(UserWarning, match="if a row is one trial and its entry is of points"):
+        two = read_returns(path)
     np.testing.assert_array_equal(two.returns.sum(axis=1), [4, 3])
     for entry in ("6/5", "0/0", "x", "1", "1/2/3", "-1/5"):
         refused(
@@ -168,3 +170,49 @@ def test_counts_beside_a_score_are_a_question(tmp_path):
     refused(path, "'score' and 'successes/trials'; expected one of these by name", trial=None)
     assert read_returns(path, trial=None, value="score").returns.shape == (2, 1)
     assert read_returns(path, trial=None, value="successes/trials").returns.tolist().count([True, True]) == 1
+
+
+def test_policies_in_the_column_of_trials_are_warned_of(tmp_path):
+    rows = "".join(f"{task},{name},pass\n" for task in range(6) for name in ("claude", "gpt4", "llama"))
+    for column in ("attempt", "run"):
+        path = written(tmp_path, "r.csv", f"task,{column},solved\n{rows}")
+        with pytest.warns(UserWarning, match=f"each task has every word of column '{column}' equally often"):
+            read_returns(path)
+        refused(path, f"every word of column '{column}'", strict=True)
+    numbered = "".join(f"{task},r{i},pass\n" for task in range(6) for i in range(3))
+    assert read_returns(written(tmp_path, "r.csv", f"task,run,solved\n{numbered}"), strict=True).returns.shape == (6, 3)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl", "arrow"])
+def test_words_that_no_name_explains_are_warned_of_in_every_kind_of_file(tmp_path, suffix):
+    rows = [row | {"hand": "left" if row["trial"] % 2 else "right"} for row in ROWS if row["trial"] < 4]
+    path = tmp_path / f"r.{suffix}"
+    table = pa.Table.from_pylist(rows)
+    if suffix == "parquet":
+        pq.write_table(table, path)
+    elif suffix == "arrow":
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as out:
+            out.write_table(table)
+    else:
+        names = ",".join(rows[0]) + "\n"
+        text = (
+            lines(rows) if suffix == "jsonl" else names + "".join(",".join(map(str, r.values())) + "\n" for r in rows)
+        )
+        written(tmp_path, path.name, text)
+    with pytest.warns(UserWarning, match="each task has every word of column 'hand' equally often"):
+        read_returns(path)
+
+
+@pytest.mark.parametrize("header", ["task,success,trials", "task,passed,total", "task,score,num_trials", "task,pass,n"])
+def test_a_column_that_may_count_trials_is_a_question(tmp_path, header):
+    """Read as one trial each, 1 success of 10 in each task would be certain success."""
+    path = written(tmp_path, "r.csv", header + "\n" + "".join(f"{i},1,10\n" for i in range(20)))
+    _, value, total = header.split(",")
+    refused(path, f"{value!r} and '{value}/{total}'; expected one of these by name", trial=None)
+    assert read_returns(path, trial=None, value=f"{value}/{total}").returns.mean() == 0.1
+    assert read_returns(path, trial=None, value=value).returns.shape == (20, 1)
+
+
+def test_records_with_the_names_of_another_tool_are_a_table(tmp_path):
+    rows = [{"task_id": t, "trial": i, "reward": 1} for t in range(3) for i in range(2)]
+    assert read_returns(written(tmp_path, "r.json", json.dumps(rows))).returns.shape == (3, 2)

@@ -20,7 +20,7 @@ def _recognises_list(content: Content) -> bool:
     value = content.json
     if not isinstance(value, list):
         return False
-    return not value or (isinstance(value[0], dict) and {"task_id", "trial"} <= value[0].keys())
+    return not value or (isinstance(value[0], dict) and {"task_id", "trial", "info"} <= value[0].keys())
 
 
 def _read_list(content: Content) -> Rollouts:
