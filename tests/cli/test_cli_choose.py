@@ -11,7 +11,7 @@ from tool_files import LEROBOT, TAU, TAU2, edited, written
 
 from jaxcert.questions import QUESTIONS
 
-LOGS = Path(__file__).parents[1] / "report" / "logs"
+LOGS = Path(__file__).parents[1] / "tables" / "logs"
 
 
 def _chosen(*arguments):

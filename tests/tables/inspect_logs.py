@@ -1,4 +1,4 @@
-"""Logs of Inspect, made by Inspect: run as a script, this writes those that lie in `tests/report/logs`.
+"""Logs of Inspect, made by Inspect: run as a script, this writes those that lie in `tests/tables/logs`.
 
     python tests/report/inspect_logs.py FOLDER
 
