@@ -1,6 +1,6 @@
 """Logs of Inspect, made by Inspect: run as a script, this writes those that lie in `tests/tables/logs`.
 
-    python tests/report/inspect_logs.py FOLDER
+    python tests/tables/inspect_logs.py FOLDER
 
 A solver writes the answers, so that no model is needed: a sample is answered wrongly where its number and the epoch add
 up to a multiple of three.
