@@ -22,6 +22,8 @@ import numpy as np
 STORED = Path(__file__).parent / "results" / "frozen.json"
 # By how much a number may change, as a part of its range: of 1 for probabilities, of the support for returns.
 MOST = 1e-5
+# A process can hold no more than some thousand programs.
+MOST_PROGRAMS = 500
 # Fields of which a larger number claims more, a smaller one, and those that have to be equal.
 LARGER, SMALLER = ("safety", "mean", "thresholds", "differences", "quantiles", "cvar"), ("safety_upper",)
 EQUAL = ("num_good", "num_bad", "order", "status")
@@ -133,9 +135,17 @@ def computed() -> dict[str, dict[str, Any]]:
     import jax
     import jax.numpy as jnp
 
-    precision, found = str(jnp.result_type(float)), {}
+    precision, found, compiled = str(jnp.result_type(float)), {}, [0]
+
+    def count(event: str, _: float, **__: Any) -> None:
+        compiled[0] += event == "/jax/core/compile/backend_compile_duration"
+
+    jax.monitoring.register_event_duration_secs_listener(count)
     for name, kind, returns, mask in samples():
-        jax.clear_caches()  # a process can hold no more than some thousand programs
+        if compiled[0] > MOST_PROGRAMS:
+            jax.clear_caches()
+            compiled[0] = 0
+        print(f"{precision} {name}: {compiled[0]} programs", file=sys.stderr)
         typed = returns if returns.dtype == bool else returns.astype(precision)
         for question, call in calls(kind, typed, mask):
             with warnings.catch_warnings():

@@ -6,10 +6,11 @@ import hypothesis
 import jax
 import numpy as np
 import pytest
-from compilations import keep_programs, so_far, trim_programs
+from compilations import compile_quickly, keep_programs, so_far, trim_programs
 from long_tests import entries, long_ones
 
 keep_programs()
+compile_quickly()
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
 

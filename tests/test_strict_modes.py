@@ -20,7 +20,8 @@ LACKING = [mode for mode in MODES if mode.startswith("set") and not hasattr(jax,
 
 def failures(modes: list[str], names: tuple[str, ...] = ()) -> str:
     """What the program prints, one line for each failure; "" if there is none."""
-    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2"
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags}
     here = Path(__file__).parent
     environment["PYTHONPATH"] = os.pathsep.join([str(here), *filter(None, [os.environ.get("PYTHONPATH")])])
     command = [sys.executable, str(here / "strict_program.py"), ",".join(modes), *names]

@@ -43,6 +43,6 @@ def test_betting_is_not_above_its_exact_supremum(m):
     rng = np.random.default_rng(m)
     x = rng.beta(0.5, 0.5, (2**15 // m + 1, m)).astype(np.float32)
     found = np.asarray(bounds.betting(x, 0.05, support=(0, 1)), np.float64)
-    for row, value in zip(x[:60], found[:60], strict=True):
+    for row, value in zip(x[:20], found[:20], strict=True):  # seconds each
         nested = float(betting_as_defined(row.tolist(), float(np.float32(0.05))))
         assert nested - 1e-5 <= value <= nested * (1 + 1e-9)

@@ -121,17 +121,17 @@ def test_they_are_the_episodes_of_collect_and_their_ends_those_of_the_formula(po
 
 @pytest.mark.slow
 def test_few_episodes_end_otherwise_by_their_last_bits():
-    """The figures of docs/zones.md, on 42 tasks x 100 episodes; other machines round in other ways."""
-    tasks = zones.ENV.sample_tasks(jax.random.key(7), 42)
-    for policy, most in ((STEERING, 4), (sample_policy("zones"), 4), (sample_policy("zones", deterministic=False), 20)):
+    """As docs/zones.md says of more tasks; other machines round in other ways."""
+    tasks = zones.ENV.sample_tasks(jax.random.key(7), 12)
+    for policy, most in ((STEERING, 3), (sample_policy("zones"), 3), (sample_policy("zones", deterministic=False), 9)):
         different = 0
-        for i in range(42):
+        for i in range(12):
             one, key = jax.tree.map(lambda leaf, i=i: leaf[i], tasks), jax.random.key(100 + i)
             found = zones.trajectories(zones.ENV, policy, one, key, num_episodes=100)
             alone = jax.tree.map(lambda leaf: leaf[None], one)
             returns = collect(zones.ENV, policy, alone, key, num_rollouts=100)[0]
             different += int(np.sum((np.array(outcomes(found)) == "satisfied") != (np.asarray(returns) == 1)))
-        print(f"{different} of 4,200 end otherwise")
+        print(f"{different} of 1,200 end otherwise")
         assert different <= most
 
 
