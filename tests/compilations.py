@@ -41,7 +41,7 @@ def compile_quickly() -> None:
 
     Tests of surfaces run so (``make test``): compiling is most of their time. Exactness is tested as users compile.
     """
-    if jax.config.jax_disable_most_optimizations and jax.__version_info__ < (0, 11):  # later ones lack the flag
+    if jax.config.read("jax_disable_most_optimizations") and jax.__version_info__ < (0, 11):  # later ones lack the flag
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_use_fusion_emitters=false"
 
 
