@@ -3,18 +3,26 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo test test-all lint docs notebooks benchmark clean
+.PHONY: demo test long-tests test-all lint docs notebooks benchmark clean
 
 demo: $(STAMP)
 	$(BIN)/jaxcert demo --force
 
+# What is exact to the last bit, and what computes for long, is tested as users compile it; all else with programs that
+# compile three times as fast, and run more slowly (tests/compilations.py).
+PYTEST := $(BIN)/python -m pytest -q -n auto --dist worksteal
+QUICKLY := JAX_DISABLE_MOST_OPTIMIZATIONS=true
 # Compiled programs are kept from one run to the next, in ~/.cache/jaxcert/tests (tests/compilations.py), at most 1 GB;
 # JAX_ENABLE_COMPILATION_CACHE=false does without.
 test: $(STAMP)
-	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow"
+	$(PYTEST) -m "not slow and exact"
+	$(QUICKLY) $(PYTEST) -m "not slow and not exact"
 
-test-all: $(STAMP)
-	$(BIN)/python -m pytest -q -n auto --dist worksteal
+long-tests: $(STAMP)
+	$(PYTEST) -m "slow and exact"
+	$(QUICKLY) $(PYTEST) -m "slow and not exact"
+
+test-all: test long-tests
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

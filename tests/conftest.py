@@ -19,6 +19,16 @@ hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=Tr
 hypothesis.settings.load_profile("repeatable")
 
 
+# What is tested as users compile it: where last bits matter, what is compiled, and what computes for long.
+EXACT = ("numerics/", "bounds/", "tasks/test_bridge_world_coverage", "tasks/test_zones", "training/", "benchmarks/")
+EXACT += tuple(
+    f"certificates/test_{name}"
+    for name in ("anytime", "attained", "batch_independence", "corners", "coverage", "epsilon_reference")
+    + ("scenario_search", "shifted_epsilon")
+)
+EXACT += ("test_compilations", "test_lowering", "test_strict_modes")
+
+
 def pytest_sessionstart(session: pytest.Session) -> None:
     if not hasattr(session.config, "workerinput"):  # once, not in every process of pytest-xdist
         trim_programs()
@@ -28,6 +38,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     found = long_ones([item.nodeid for item in items], entries())
     for item in items:
+        if item.nodeid.removeprefix("tests/").startswith(EXACT):
+            item.add_marker(pytest.mark.exact)
         if item.nodeid in found:
             item.add_marker(pytest.mark.slow)
             item.add_marker(pytest.mark.listed)
