@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxcert.certificates._question import Question
 from jaxcert.cli._question_options import askable
-from jaxcert.cli._reading import column_option
+from jaxcert.cli._roles import words_of
 from jaxcert.cli._settled import has_zeros_and_ones, of_successes
 from jaxcert.cli._tables import as_given
 from jaxcert.questions import QUESTIONS
@@ -42,13 +42,13 @@ class Choice(NamedTuple):
     command: str
 
 
-def choices(files: Sequence[ReturnsFile], columns: Mapping[str, Any], unfinished: float | None) -> list[Choice]:
+def choices(files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> list[Choice]:
     """Every question that the command line asks of so many files; those about a list first, where they hold one."""
     if len(files) > 2:
-        found = [_leaderboard(files, columns, listed=listed) for listed in (False, True)]
+        found = [_leaderboard(files, roles, listed=listed) for listed in (False, True)]
         return sorted(found, key=lambda choice: choice.listed != files[0].fixed_list)
     found = [
-        Choice(name, question.words, question.listed, shlex.join(_words(question, files, columns, unfinished)))
+        Choice(name, question.words, question.listed, shlex.join(_words(question, files, roles)))
         for name, question in askable(len(files)).items()
         if not _needs_whole(question, files)
     ]
@@ -74,10 +74,10 @@ def elsewhere(files: Sequence[ReturnsFile]) -> Iterator[tuple[Question, str]]:
             yield question, of_others if name in others else question.command or in_python
 
 
-def _leaderboard(files: Sequence[ReturnsFile], columns: Mapping[str, Any], *, listed: bool) -> Choice:
+def _leaderboard(files: Sequence[ReturnsFile], roles: Mapping[str, Any], *, listed: bool) -> Choice:
     """The leaderboard of these files, with what is certified at a threshold."""
     board, coins = board_of([0.0], listed, len(files)), all(map(has_zeros_and_ones, files))
-    words = [*_start(files, columns), *(["--suite"] if listed else ["--sampled"] * files[0].fixed_list)]
+    words = [*_start(files, roles), *(["--suite"] if listed else ["--sampled"] * files[0].fixed_list)]
     words += ["--threshold", _NUMBER]
     if not all(is_successes(file.like) for file in files):
         words += ["--support", *_ends(files)]
@@ -90,20 +90,14 @@ def _most(files: Sequence[ReturnsFile]) -> int:
     return max(int(file.num_rollouts.max()) for file in files)
 
 
-def _start(files: Sequence[ReturnsFile], columns: Mapping[str, Any]) -> list[str]:
+def _start(files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> list[str]:
     """The command, the files and how they are read."""
     paths = [f"./{file.path}" if str(file.path).startswith("-") else str(file.path) for file in files]
-    words = ["jaxcert", "certify" if len(files) == 1 else "compare", *paths]
-    for name, column in columns.items():
-        words += [] if column is None else [column_option(name, column), column]
-    return words
+    return ["jaxcert", "certify" if len(files) == 1 else "compare", *paths, *words_of(roles)]
 
 
-def _words(
-    question: Question, files: Sequence[ReturnsFile], columns: Mapping[str, Any], unfinished: float | None
-) -> list[str]:
-    words = _start(files, columns)
-    words += [] if unfinished is None else ["--unfinished", as_given(unfinished)]
+def _words(question: Question, files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> list[str]:
+    words = _start(files, roles)
     words += ["--suite"] if question.listed else ["--sampled"] * files[0].fixed_list
     words += [f"--{question.shortcut}"] if question.shortcut else []
     words += ["--question", question.name] if question.shortcut is None else []
@@ -138,7 +132,5 @@ def facts(file: ReturnsFile) -> list[str]:
     each = f"{how_many(most, 'rollout')} each" if fewest == most else f"{fewest} to {most} rollouts"
     kind = "successes and failures" if is_successes(file.like) else "numbers"
     kind += _ZEROS_AND_ONES * has_zeros_and_ones(file)
-    columns = {} if file.columns is None else file.columns._asdict()
-    read = ", ".join(f"{name} from {column}" for name, column in columns.items() if column)
-    lines = [f"{file.path}: {how_many(len(counts), 'task')}, {each}, {kind}"] + ([f"  columns: {read}"] if read else [])
+    lines = [f"{file.path}: {how_many(len(counts), 'task')}, {each}, {kind}"]
     return lines + ([f"  missing: {file.missing}"] if file.missing else []) + ([f"  {file.told}"] if file.told else [])

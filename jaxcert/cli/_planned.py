@@ -11,7 +11,7 @@ from jaxcert._files import check_output, write_whole
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._lock_command import protocol_of, write_locked
 from jaxcert.cli._options import write_plot
-from jaxcert.cli._reading import read_file, read_two, told
+from jaxcert.cli._reading import PolicySource, read_file, read_two, told
 from jaxcert.cli._settled import Writing, check_distinct, check_new
 from jaxcert.planning import (
     Assumptions,
@@ -94,7 +94,7 @@ def plan_two(
     """How many tasks show that the first policy is better than the second."""
     if margin is None:
         raise ValueError("--threshold is not given; expected the wanted difference of the two policies")
-    data = [_complete(each.path, each) for each in read_two(files, **reading)]
+    data = [_complete(each.path, each) for each in read_two(list(map(PolicySource, files)), **reading)]
     a, b = align_tasks(*data)
     if support_of(a.returns, stated["support"]) is None:
         raise ValueError(_NO_SUPPORT)

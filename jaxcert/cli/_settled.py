@@ -14,8 +14,8 @@ from jaxcert.certificates._arguments import choose_bound
 from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._question import COMMON, Question
 from jaxcert.certificates._registry import METHODS, defaults
-from jaxcert.cli._options import columns_of
 from jaxcert.cli._question_options import not_taken
+from jaxcert.cli._roles import reading_of
 from jaxcert.cli._typed import typed_with
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import Protocol
@@ -151,14 +151,14 @@ def _kept(name: str, stated: dict[str, Any], question: Question) -> bool:
     return stated[name] is not None or question.chooses_method
 
 
-def settled_columns(
-    path: Path | None, locked: Protocol | None, task: str | None, trial: str | None, value: str | None
-) -> dict[str, Any]:
-    """The columns to read, by the options or by the protocol, which an option must not contradict."""
+def settled_roles(path: Path | None, locked: Protocol | None, given: dict[str, Any]) -> dict[str, Any]:
+    """The roles of columns, by the options or by the protocol, which an option must not contradict."""
     if locked is not None:
-        refuse(path, locked.contradictions({"task": task, "value": value}))
-        task, value = task or locked.task, value or locked.value
-    return columns_of(task, trial, value)
+        refuse(path, locked.contradictions({"task": given["task"], "value": given["value"]}))
+        picked = [f"--{name}" for name in ("where", "only", "successes", "trials") if given[name]]
+        refuse(path, [f"{' and '.join(picked)} given, which a protocol does not lock"] if picked else [])
+        given = given | {"task": given["task"] or locked.task, "value": given["value"] or locked.value}
+    return reading_of(given)
 
 
 def check_design(path: Path | None, locked: Protocol | None, data: ReturnsFile) -> None:

@@ -90,7 +90,7 @@ def test_it_says_what_is_there_and_for_which_tasks_each_question_is(passes, tmp_
     out = command("choose", passes).out
     first, columns, _, new, _, words, line = out.splitlines()[:7]
     assert first == f"{passes}: 20 tasks, 4 rollouts each, successes and failures"
-    assert columns == "  columns: task from task, trial from trial, value from passed"
+    assert columns == "  20 tasks from task, 4 trials from trial, success from passed"
     assert (new, words.strip()) == (
         "If the tasks were drawn at random from those that new ones come from:",
         QUESTIONS["safety"].words,
