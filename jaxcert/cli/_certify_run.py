@@ -23,7 +23,7 @@ from jaxcert.cli._certify_outputs import Found, Outputs, write_outputs
 from jaxcert.cli._parquet_folder import FolderOptions
 from jaxcert.cli._question_options import check_rows
 from jaxcert.cli._roles import columns_in
-from jaxcert.cli._settled import check_design, completed, has_zeros_and_ones, settled, settled_roles
+from jaxcert.cli._settled import check_design, completed, settled, settled_roles
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import Protocol
 
@@ -97,10 +97,10 @@ def _found(
     show(f"reading {source.file}")
     complete = functools.partial(completed, asked.questions[0], stated)
     data = source.folder.read(source.file, complete, strict=source.strict, **columns)
+    data = data.without_support(stated["support"])
     if locked is None:
         check_listed_data(data, asked, wish.listed, stated)
-    coins = data.has_rollouts and has_zeros_and_ones(data)
-    asked, settings = asked.of(data), complete(data.like, data.known_support, coins=coins)
+    asked, settings = asked.of(data), complete(data.like, data.known_support)
     check_design(protocol, locked, data)
     show(f"certifying {len(data.tasks)} tasks")
     certificates = certified(data, asked, settings, stated["options"])

@@ -11,7 +11,7 @@ import typer
 from jaxcert.cli import _console
 from jaxcert.cli._choices import Choice, choices, elsewhere, facts
 from jaxcert.cli._parquet_folder import refuse_parquet_folder
-from jaxcert.cli._reading import read_file
+from jaxcert.cli._reading import as_stated, read_file
 from jaxcert.cli._roles import reading_of, with_roles
 from jaxcert.tables import ReturnsFile, align_tasks
 
@@ -46,7 +46,7 @@ def choose(
     with _console.warnings_on_stderr():
         for path in paths:
             refuse_parquet_folder(path, roles)
-        files = [read_file(path, **reading_of(roles)) for path in paths]
+        files = as_stated([read_file(path, **reading_of(roles)) for path in paths], None)
     if len(files) > 1:
         align_tasks(*files)
     found = choices(files, roles)

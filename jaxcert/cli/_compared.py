@@ -19,14 +19,13 @@ from jaxcert.cli._asking import asked_name, check_listed
 from jaxcert.cli._certify_outputs import verify_command
 from jaxcert.cli._options import write_plot
 from jaxcert.cli._question_options import chosen
-from jaxcert.cli._reading import PolicySource, read_two, told
+from jaxcert.cli._reading import PolicySource, as_stated, read_two, told
 from jaxcert.cli._roles import columns_in
 from jaxcert.cli._settled import (
     Writing,
     check_distinct,
     check_new,
     completed,
-    has_zeros_and_ones,
     missing_examples,
     no_plot,
 )
@@ -146,8 +145,7 @@ def settings_of_two(question: Question, stated: Mapping[str, Any], data: Sequenc
     if support is None and all(is_successes(each.returns) for each in data):
         support = (0.0, 1.0)
     # A difference is no success, whatever the returns are.
-    known = (0.0, 1.0) if all(map(has_zeros_and_ones, data)) else None
-    return completed(question, {**stated, "support": support}, np.zeros(1), known, instead=_WITH_SUPPORT)
+    return completed(question, {**stated, "support": support}, np.zeros(1), instead=_WITH_SUPPORT)
 
 
 class Comparison(NamedTuple):
@@ -193,7 +191,7 @@ def compared(
     columns = columns_in(reading)
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show("reading")
-        data = read_two(files, **reading)
+        data = as_stated(read_two(files, **reading), stated["support"])
         _check_listed_data(data, asked, listed, {**stated, "margin": options.get("margin")})
         settings = settings_of_two(asked, stated, data)
         show(f"comparing on {len(data[0].returns)} tasks")

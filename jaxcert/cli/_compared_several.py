@@ -16,14 +16,13 @@ from jaxcert.cli import _console, _tables
 from jaxcert.cli._advised import advice_of, print_advice, print_too_few_trials
 from jaxcert.cli._asking import check_listed
 from jaxcert.cli._certify_outputs import verify_command
-from jaxcert.cli._reading import PolicySource, told
+from jaxcert.cli._reading import PolicySource, as_stated, told
 from jaxcert.cli._roles import columns_in
 from jaxcert.cli._settled import (
     Writing,
     check_distinct,
     check_new,
     completed,
-    has_zeros_and_ones,
     missing_examples,
     no_plot,
 )
@@ -95,7 +94,7 @@ def print_leaderboard(
     wanted.check([each.file for each in files])
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show("reading")
-        data = [file.read(**reading) for file in files]
+        data = as_stated([file.read(**reading) for file in files], stated["support"])
         align_tasks(*data)
         for each in data:
             examples = missing_examples(board.at or board.mean, dict(stated), each.like, each.known_support)
@@ -110,11 +109,8 @@ def print_leaderboard(
 
 def _leaderboard(board: Board, data: Sequence[ReturnsFile], stated: Mapping[str, Any]) -> Leaderboard:
     """What is certified, each statement at its share of delta; successes have a support."""
-    asked, coins = board.at or board.mean, all(map(has_zeros_and_ones, data))
-    of_each = [
-        completed(asked, dict(stated), each.like, (0.0, 1.0) if coins else each.known_support, instead=_WITH_SUPPORT)
-        for each in data
-    ]
+    asked = board.at or board.mean
+    of_each = [completed(asked, dict(stated), each.like, each.known_support, instead=_WITH_SUPPORT) for each in data]
     support, delta = of_each[0]["support"], stated["delta"]
     settled = {**stated, "support": support, "delta": board.share(delta)}
     answers = [_answers(board, each, settled) for each in data]

@@ -9,6 +9,7 @@ import numpy as np
 
 from jaxcert.cli._roles import role_option
 from jaxcert.cli._typed import typed_with
+from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile, read_returns
 from jaxcert.tables._columns import NotNamedError
 from jaxcert.tables._readers import policies_of
@@ -42,6 +43,12 @@ def read_file(path: Path, *, strict: bool = False, unfinished: float | None = No
                 f"{error}; expected {_listed(added)} with the names of such columns, of a table with one row per trial"
             ) from error
         raise ValueError(f"{error}; for example: {typed_with(added)}") from error
+
+
+def as_stated(files: Sequence[ReturnsFile], support: Any) -> list[ReturnsFile]:
+    """The returns of policies that are compared; without a support, 0 and 1 alone in all of them are successes."""
+    found = [file.without_support(support) for file in files]
+    return found if all(is_successes(each.returns) for each in found) else list(files)
 
 
 def _flags(expected: Mapping[str, str | None]) -> dict[str, list[str]]:

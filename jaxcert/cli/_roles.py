@@ -55,6 +55,7 @@ _OPTIONS: dict[str, tuple[Any, tuple[str, ...], str, str]] = {
     ),
     "tasks": (_Text, ("--tasks",), "N", "How many tasks there have to be, or a file with their labels, one in a line."),
     "records": (_Text, ("--records",), "PATH", "Where the list of records stands in a JSON file, such as data.runs."),
+    "recipe": (_Text, ("--recipe",), "FILE", "A TOML file that says how a JSON file of another tool is read."),
 }
 
 

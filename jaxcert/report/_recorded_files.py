@@ -123,7 +123,11 @@ def _read(
             (each, unfinished, picks): read_by(path, recorded_roles(each._asdict(), unfinished, picks))
             for each, unfinished, picks in wanted or [(Columns(), None, ())]
         }
-    return [found[each] for each in wanted]
+    kinds = [(each[place] if place < len(each) else {}).get("dtype") for each in held]
+    # Numbers of 0 and 1 that were certified as successes are successes again.
+    return [
+        found[each].without_support(None if kind == "bool" else ()) for each, kind in zip(wanted, kinds, strict=True)
+    ]
 
 
 def recorded_roles(columns: Mapping[str, Any], unfinished: float | None, picked: Iterable[tuple[str, Any]]) -> Roles:

@@ -56,6 +56,7 @@ class ReturnsFile(Returns):
         policy: the column of policies in a table, of which `only` names one.
         only: the policy whose rows are read.
         tasks: how many tasks there have to be, or their labels, or a file with one in each line.
+        recipe: a TOML file that says how JSON of another tool is read.
         records: the names on the way to the list of records in a JSON file, with dots.
         unfinished: the return that rollouts without an outcome of their own count as; None if there are none.
         roles: how the columns were told apart; None for a file of arrays.
@@ -74,6 +75,16 @@ class ReturnsFile(Returns):
     def place_of(self, index: Sequence[int]) -> str:
         """Which return it is, with the file."""
         return f"{self.path}: {super().place_of(index)}"
+
+    def without_support(self, support: Any) -> "ReturnsFile":
+        """These returns where such a support is declared: without one, numbers that are all 0 or 1 are successes."""
+        if support is not None or not self.has_rollouts or self.returns.dtype == bool:
+            return self
+        counts = self.returns if self.where is None else self.returns[self.where]
+        return self._as_successes() if np.all((counts == 0) | (counts == 1)) else self
+
+    def _as_successes(self) -> "ReturnsFile":
+        return dataclasses.replace(self, returns=np.asarray(self.returns == 1), known_support=None)
 
     @property
     def policy(self) -> str | None:
@@ -116,6 +127,7 @@ def read_returns(
     unfinished: float | None = None,
     tasks: int | str | Sequence[Any] | None = None,
     records: str | None = None,
+    recipe: str | PathLike[str] | None = None,
 ) -> ReturnsFile:
     """Read the returns of a set of tasks; by the file's suffix, or by its content if another tool wrote it.
 
@@ -171,6 +183,7 @@ def read_returns(
         policy: the column of policies in a table, of which `only` names one.
         only: the policy whose rows are read.
         tasks: how many tasks there have to be, or their labels, or a file with one in each line.
+        recipe: a TOML file that says how JSON of another tool is read.
         records: the names on the way to the list of records in a JSON file, with dots.
         unfinished: the return to count for each rollout that its file marks as unfinished: the worst one possible, and
             0 among successes. Certificates are then about returns that count such rollouts in this way. By default, a
@@ -202,7 +215,8 @@ def read_returns(
         ...     read_returns(path).returns.shape
         (3, 2)
     """
-    roles = Roles(task, trial, value, successes, trials, tuple(where), policy, only, unfinished, tasks, records)
+    how = None if recipe is None else str(recipe)
+    roles = Roles(task, trial, value, successes, trials, tuple(where), policy, only, unfinished, tasks, records, how)
     return read_by(path, roles, strict=strict)
 
 
@@ -284,7 +298,7 @@ def _of_other_tool(path: Path, digest: str, read: Read, roles: Roles) -> Returns
         with in_file(path):
             check_tasks(read.returns.tasks, roles.tasks)
     counted = {"unfinished": roles.unfinished, "num_unfinished": read.num_unfinished} if read.num_unfinished else {}
-    told = {"told": read.told, "fixed_list": read.fixed_list, "known_support": read.support}
+    told = {"told": read.told, "fixed_list": read.fixed_list, "known_support": read.support, "roles": roles}
     found = read.returns
     return ReturnsFile(
         found.returns, found.where, found.tasks, path, digest, read.columns, read.usual_columns, **told, **counted

@@ -26,6 +26,7 @@ class Roles(NamedTuple):
         unfinished: what a row without an outcome counts as; None to refuse such rows.
         tasks: how many tasks there have to be, or their labels; None where nothing is known.
         records: the names on the way to the list of records in a JSON file, with dots.
+        recipe: a TOML file that says how a file of JSON is read.
         given: columns that the paths of files give, and not the files.
         recorded: whether these are the roles of a record, where two names with a slash are successes and trials.
     """
@@ -41,6 +42,7 @@ class Roles(NamedTuple):
     unfinished: float | None = None
     tasks: Any = None
     records: str | None = None
+    recipe: str | None = None
     given: tuple[str, ...] = ()
     recorded: bool = False
 
@@ -75,7 +77,7 @@ class Roles(NamedTuple):
     @property
     def picked(self) -> dict[str, Any]:
         """What a record has to say besides the columns, so that the same rows are read again."""
-        names = ("successes", "trials", "where", "policy", "only", "records")
+        names = ("successes", "trials", "where", "policy", "only", "records", "recipe")
         found = {name: getattr(self, name) for name in names if getattr(self, name)}
         return found | ({"value": self.value} if self.is_rate else {})
 

@@ -45,9 +45,7 @@ def test_what_was_read_is_told_on_one_line(tmp_path):
     ("document", "given", "expected"),
     [
         (EVALPLUS, (), ["--delta", "0.05"]),
-        (TAU, (), ["--method", "attained", "--delta", "0.05"]),
-        (TAU, ("--delta", "0.2"), ["--method", "attained"]),
-        (TAU, ("--delta", "0.2", "--beta", "0.1"), ["--support", "0", "1"]),
+        (TAU, (), ["--delta", "0.05"]),
         (LEROBOT, ("--value", "sum_rewards", "--delta", "0.2"), ["--support", "LOW", "HIGH"]),
         (LEROBOT, ("--value", "reward", "--delta", "0.2"), ["--value", "successes"]),
     ],

@@ -23,7 +23,7 @@ PLACE, TRIAL = "{task}", "{trial}"
 _TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".arrow")
 _WILD = "*"
 # As the tools place their files.
-_USUAL = (f"{PLACE}/monitor.csv", f"{PLACE}/evaluations.npz", f"{PLACE}.monitor.csv")
+_USUAL = (f"{PLACE}/monitor.csv", f"{PLACE}/evaluations.npz", f"{PLACE}.monitor.csv", f"{PLACE}/result.json")
 
 
 def read_folder(folder: Path, roles: Roles, table_in: Callable[[Path, bytes, Roles], Any]) -> tuple[Read, str]:

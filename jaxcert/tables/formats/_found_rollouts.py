@@ -105,8 +105,8 @@ def arranged(name: str, found: Rollouts, roles: Roles, *, fixed_list: bool) -> R
         ValueError: another column is wanted, a value is none, or rollouts are not finished.
     """
     unfinished = roles.unfinished
-    if roles.picked:
-        raise ValueError(f"is read as {name}, which has no columns for {', '.join(roles.picked)}; expected a table")
+    if picked := [each for each in roles.picked if each != "recipe"]:
+        raise ValueError(f"is read as {name}, which has no columns for {', '.join(picked)}; expected a table")
     columns = _chosen(found, Columns(roles.task, roles.trial, roles.value))
     _check_once(found)
     values = found.values[columns.value]

@@ -8,13 +8,14 @@ from jaxcert.tables.formats._evalplus_results import EVALPLUS
 from jaxcert.tables.formats._found_rollouts import Read, arranged
 from jaxcert.tables.formats._inspect_log import INSPECT
 from jaxcert.tables.formats._lerobot_info import LEROBOT
-from jaxcert.tables.formats._one_task import EVALUATIONS, MONITOR
+from jaxcert.tables.formats._one_task import EVALUATIONS, MONITOR, TRAINER
+from jaxcert.tables.formats._recipes import RECIPES, recipe_in
 from jaxcert.tables.formats._tau_results import TAU, TAU2
 
 # Each recognises its own files by their content, whatever they are called, and none of another.
-FORMATS = (INSPECT, LEROBOT, TAU, TAU2, EVALPLUS)
+FORMATS = (*(each.format() for each in RECIPES), INSPECT, LEROBOT, TAU, TAU2, EVALPLUS)
 # A file of these is one task; a folder of them is read with the tasks from their paths.
-OF_ONE_TASK = (MONITOR, EVALUATIONS)
+OF_ONE_TASK = (MONITOR, EVALUATIONS, TRAINER)
 # How a log of `rollouts.Trials` begins.
 _TRIALS = b'{"number": 0, "format": "jaxcert-trials-'
 
@@ -34,6 +35,11 @@ def read_content(path: Path, data: bytes, roles: Roles, *, own: bool) -> Read | 
     if roles.records is not None:
         return None
     content = Content(data)
+    if roles.recipe is not None:
+        chosen = recipe_in(Path(roles.recipe)).format()
+        if not chosen.recognises(content):
+            raise ValueError(f"is not {chosen.name}: it lacks what the recipe {roles.recipe} recognises it by")
+        return arranged(chosen.name, chosen.read(content), roles, fixed_list=chosen.fixed_list)
     if data.startswith(_TRIALS):
         raise ValueError("is a log of single trials; jaxcert trial status says what it certifies, and --json writes it")
     try:
