@@ -84,7 +84,8 @@ class ReturnsFile(Returns):
         return self._as_successes() if np.all((counts == 0) | (counts == 1)) else self
 
     def _as_successes(self) -> "ReturnsFile":
-        return dataclasses.replace(self, returns=np.asarray(self.returns == 1), known_support=None)
+        told = self.told.replace(", value from ", ", success from ")
+        return dataclasses.replace(self, returns=np.asarray(self.returns == 1), known_support=None, told=told)
 
     @property
     def policy(self) -> str | None:
