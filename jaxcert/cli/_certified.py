@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates import Certificate
 from jaxcert.certificates._arguments import default_bound
 from jaxcert.certificates._question import Question
@@ -14,7 +13,7 @@ from jaxcert.cli._advised import print_advice, print_too_few_trials
 from jaxcert.cli._asking import check_listed, numbers_of
 from jaxcert.cli._certify_outputs import Found, Outputs, every_step
 from jaxcert.cli._question_options import askable, check_required, chosen, fixed_numbers
-from jaxcert.cli._settled import has_zeros_and_ones, missing_examples, no_plot
+from jaxcert.cli._settled import missing_examples, no_plot
 from jaxcert.diagnostics import Finding, diagnose
 from jaxcert.diagnostics._declarations import WEAKER_BOUND
 from jaxcert.questions import QUESTIONS
@@ -95,18 +94,9 @@ def check_asked(asked: Asked, wanted: float | None, outputs: Outputs) -> None:
 def check_listed_data(data: ReturnsFile, asked: Asked, listed: bool | None, stated: dict[str, Any]) -> None:
     """Raise ValueError where the choice between a list and a sample was not made, or contradicts the question."""
     question, *_ = asked.questions
-    given, coins = (question, stated, data.like, data.known_support), data.has_rollouts and has_zeros_and_ones(data)
-    needed = _of_list(asked, stated["bound"], coins=coins)
-    sampled = missing_examples(*given, coins=coins)
-    check_listed(data, question, listed, missing=missing_examples(*given), needed=needed, sampled=sampled)
-
-
-def _of_list(asked: Asked, bound: str | None, *, coins: bool) -> dict[str, list[str]]:
-    """What a command about a fixed list should say besides: a threshold, and that numbers of 0 and 1 are successes."""
+    missing = missing_examples(question, stated, data.like, data.known_support)
     needed = {} if asked.numbers else {"--threshold": ["X"]}
-    if bound is None and coins:
-        needed["--bound"] = [CLOPPER_PEARSON.name]
-    return needed
+    check_listed(data, question, listed, missing=missing, needed=needed, sampled=missing)
 
 
 def certified(

@@ -16,11 +16,8 @@ from jaxcert.cli._options import (
     Report,
     Size,
     Strict,
-    TaskRole,
     TasksInReport,
     Title,
-    TrialRole,
-    ValueRole,
     Witness,
     check_size,
     level,
@@ -28,13 +25,14 @@ from jaxcert.cli._options import (
 )
 from jaxcert.cli._parquet_folder import Across, FolderOptions, NumBins, Processes
 from jaxcert.cli._question_options import required_words, with_options
-from jaxcert.cli._reading import Unfinished
+from jaxcert.cli._roles import with_roles
 from jaxcert.cli._settled import Force, ProtocolFile
 
 _BOUNDS = [f"{bound.name} (0/1 returns)" if bound.binary else bound.name for bound in BOUNDS.values()]
 
 
 @with_options(ASKED)
+@with_roles
 def certify_file(
     file: Annotated[
         Path,
@@ -97,10 +95,6 @@ def certify_file(
         float | None,
         typer.Option(metavar="S", help="Safety wanted at the thresholds: where it is missed, say why."),
     ] = None,
-    task: TaskRole = None,
-    trial: TrialRole = None,
-    value: ValueRole = None,
-    unfinished: Unfinished = None,
     num_bins: NumBins = None,
     across: Across = None,
     processes: Processes = None,
@@ -127,13 +121,13 @@ def certify_file(
     quiet: Quiet = False,
     *,
     options: dict[str, Any],
+    roles: dict[str, Any],
 ) -> None:
     """Certify the returns in FILE."""
     check_size(plot_size)
     settings = {"thresholds": threshold, "safeties": safety, "support": support, "delta": delta, "beta": beta}
     settings |= {"bound": bound, "method": method, "question": question, "options": options}
-    columns, folder = (task, trial, value), FolderOptions(num_bins, across, processes)
-    source = Source(file, folder, columns, unfinished, strict)
+    source = Source(file, FolderOptions(num_bins, across, processes), roles, strict)
     wish = Wish(settings, listed, {"mean": mean, "each-task": each_task}, wanted, require)
     outputs = Outputs(json, plot, report, title, plot_size, force, witness, tasks_in_report)
     certify_returns(source, wish, protocol, outputs, quiet=quiet)

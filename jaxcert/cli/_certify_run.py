@@ -22,7 +22,8 @@ from jaxcert.cli._certified import (
 from jaxcert.cli._certify_outputs import Found, Outputs, write_outputs
 from jaxcert.cli._parquet_folder import FolderOptions
 from jaxcert.cli._question_options import check_rows
-from jaxcert.cli._settled import check_design, completed, has_zeros_and_ones, settled, settled_columns
+from jaxcert.cli._roles import columns_in
+from jaxcert.cli._settled import check_design, completed, settled, settled_roles
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import Protocol
 
@@ -54,12 +55,11 @@ class Wish(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Where the returns are, and how they are read: the columns in the order of `settled_columns`."""
+    """Where the returns are, and how they are read: the roles that were given."""
 
     file: Path
     folder: FolderOptions
-    columns: tuple[str | None, str | None, str | None]
-    unfinished: float | None
+    roles: dict[str, Any]
     strict: bool
 
 
@@ -68,7 +68,7 @@ def certify_returns(source: Source, wish: Wish, protocol: Path | None, wanted: O
     source.folder.check(source.file, wanted.report)
     wanted.check(source.file, protocol)
     stated, locked = wish.with_protocol(protocol)
-    columns = settled_columns(protocol, locked, *source.columns)
+    columns = settled_roles(protocol, locked, source.roles)
     asked = asked_of(stated)
     gated = gated_of(wish.require, asked)
     check_asked(asked, wish.wanted, wanted)
@@ -96,15 +96,15 @@ def _found(
     """The returns and what is certified of them; ``show`` tells the step."""
     show(f"reading {source.file}")
     complete = functools.partial(completed, asked.questions[0], stated)
-    data = source.folder.read(source.file, complete, strict=source.strict, unfinished=source.unfinished, **columns)
+    data = source.folder.read(source.file, complete, strict=source.strict, **columns)
+    data = data.without_support(stated["support"])
     if locked is None:
         check_listed_data(data, asked, wish.listed, stated)
-    coins = data.has_rollouts and has_zeros_and_ones(data)
-    asked, settings = asked.of(data), complete(data.like, data.known_support, coins=coins)
+    asked, settings = asked.of(data), complete(data.like, data.known_support)
     check_design(protocol, locked, data)
     show(f"certifying {len(data.tasks)} tasks")
     certificates = certified(data, asked, settings, stated["options"])
     findings = findings_of(data, settings, asked.questions, strict=source.strict)
     advice = advice_of([data], settings, wish.wanted, certificates if asked.numbers else {})
     answered = (data, settings, asked.numbers, certificates, wish.wanted, advice, findings)
-    return Found(*answered, locked, protocol, columns)
+    return Found(*answered, locked, protocol, columns_in(columns))

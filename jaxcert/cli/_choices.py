@@ -8,20 +8,14 @@ import numpy as np
 
 from jaxcert.certificates._question import Question
 from jaxcert.cli._question_options import askable
-from jaxcert.cli._reading import column_option
-from jaxcert.cli._settled import has_zeros_and_ones, of_successes
+from jaxcert.cli._roles import words_of
 from jaxcert.cli._tables import as_given
 from jaxcert.questions import QUESTIONS
-from jaxcert.report._leaderboard import board_of
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile
 from jaxcert.tables._returns import how_many
 
 # Usual ones; X, LOW and HIGH stand for numbers that only the user knows, and that are not read off the returns.
-_ZEROS_AND_ONES = (
-    ", of 0 and 1 alone: as successes, if nothing else can occur (written as true and false they need no option, and a "
-    "band certifies more of them)"
-)
 _OF_MANY = "a leaderboard: the mean of each policy, what it reaches at a threshold, and who is at least as good as whom"
 _EXAMPLES, _NUMBER, _ENDS = {"safety": "0.9", "alpha": "0.1", "margin": "0"}, "X", ("LOW", "HIGH")
 
@@ -42,13 +36,13 @@ class Choice(NamedTuple):
     command: str
 
 
-def choices(files: Sequence[ReturnsFile], columns: Mapping[str, Any], unfinished: float | None) -> list[Choice]:
+def choices(files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> list[Choice]:
     """Every question that the command line asks of so many files; those about a list first, where they hold one."""
     if len(files) > 2:
-        found = [_leaderboard(files, columns, listed=listed) for listed in (False, True)]
+        found = [_leaderboard(files, roles, listed=listed) for listed in (False, True)]
         return sorted(found, key=lambda choice: choice.listed != files[0].fixed_list)
     found = [
-        Choice(name, question.words, question.listed, shlex.join(_words(question, files, columns, unfinished)))
+        Choice(name, question.words, question.listed, shlex.join(_words(question, files, roles)))
         for name, question in askable(len(files)).items()
         if not _needs_whole(question, files)
     ]
@@ -74,44 +68,29 @@ def elsewhere(files: Sequence[ReturnsFile]) -> Iterator[tuple[Question, str]]:
             yield question, of_others if name in others else question.command or in_python
 
 
-def _leaderboard(files: Sequence[ReturnsFile], columns: Mapping[str, Any], *, listed: bool) -> Choice:
+def _leaderboard(files: Sequence[ReturnsFile], roles: Mapping[str, Any], *, listed: bool) -> Choice:
     """The leaderboard of these files, with what is certified at a threshold."""
-    board, coins = board_of([0.0], listed, len(files)), all(map(has_zeros_and_ones, files))
-    words = [*_start(files, columns), *(["--suite"] if listed else ["--sampled"] * files[0].fixed_list)]
+    words = [*_start(files, roles), *(["--suite"] if listed else ["--sampled"] * files[0].fixed_list)]
     words += ["--threshold", _NUMBER]
     if not all(is_successes(file.like) for file in files):
         words += ["--support", *_ends(files)]
-    if coins and board.at is not None:
-        words += [word for option, values in of_successes(board.at, _most(files)).items() for word in (option, *values)]
     return Choice("leaderboard", _OF_MANY, listed, shlex.join([*words, "--delta", "0.05"]))
 
 
-def _most(files: Sequence[ReturnsFile]) -> int:
-    return max(int(file.num_rollouts.max()) for file in files)
-
-
-def _start(files: Sequence[ReturnsFile], columns: Mapping[str, Any]) -> list[str]:
+def _start(files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> list[str]:
     """The command, the files and how they are read."""
     paths = [f"./{file.path}" if str(file.path).startswith("-") else str(file.path) for file in files]
-    words = ["jaxcert", "certify" if len(files) == 1 else "compare", *paths]
-    for name, column in columns.items():
-        words += [] if column is None else [column_option(name, column), column]
-    return words
+    return ["jaxcert", "certify" if len(files) == 1 else "compare", *paths, *words_of(roles)]
 
 
-def _words(
-    question: Question, files: Sequence[ReturnsFile], columns: Mapping[str, Any], unfinished: float | None
-) -> list[str]:
-    words = _start(files, columns)
-    words += [] if unfinished is None else ["--unfinished", as_given(unfinished)]
+def _words(question: Question, files: Sequence[ReturnsFile], roles: Mapping[str, Any]) -> list[str]:
+    words = _start(files, roles)
     words += ["--suite"] if question.listed else ["--sampled"] * files[0].fixed_list
     words += [f"--{question.shortcut}"] if question.shortcut else []
     words += ["--question", question.name] if question.shortcut is None else []
     words += _fixed(question)
     if question.has_support and not all(is_successes(file.like) for file in files):
         words += ["--support", *_ends(files)]
-    if len(files) == 1 and has_zeros_and_ones(files[0]):
-        words += [word for option, values in of_successes(question, _most(files)).items() for word in (option, *values)]
     return [*words, "--delta", "0.05"]
 
 
@@ -127,7 +106,7 @@ def _fixed(question: Question) -> list[str]:
 
 def _ends(files: Sequence[ReturnsFile]) -> Sequence[str]:
     """The support as far as a tool fixes it; it is never taken from the returns."""
-    known = (0.0, 1.0) if all(map(has_zeros_and_ones, files)) else files[0].known_support
+    known = files[0].known_support
     return _ENDS if known is None else [*map(as_given, known)]
 
 
@@ -137,8 +116,5 @@ def facts(file: ReturnsFile) -> list[str]:
     fewest, most = int(np.min(counts)), int(np.max(counts))
     each = f"{how_many(most, 'rollout')} each" if fewest == most else f"{fewest} to {most} rollouts"
     kind = "successes and failures" if is_successes(file.like) else "numbers"
-    kind += _ZEROS_AND_ONES * has_zeros_and_ones(file)
-    columns = {} if file.columns is None else file.columns._asdict()
-    read = ", ".join(f"{name} from {column}" for name, column in columns.items() if column)
-    lines = [f"{file.path}: {how_many(len(counts), 'task')}, {each}, {kind}"] + ([f"  columns: {read}"] if read else [])
+    lines = [f"{file.path}: {how_many(len(counts), 'task')}, {each}, {kind}"]
     return lines + ([f"  missing: {file.missing}"] if file.missing else []) + ([f"  {file.told}"] if file.told else [])

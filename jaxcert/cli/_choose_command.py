@@ -3,16 +3,16 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
 from jaxcert.cli import _console
 from jaxcert.cli._choices import Choice, choices, elsewhere, facts
-from jaxcert.cli._options import TaskRole, TrialRole, ValueRole, columns_of
 from jaxcert.cli._parquet_folder import refuse_parquet_folder
-from jaxcert.cli._reading import Unfinished, read_file
+from jaxcert.cli._reading import as_stated, read_file
+from jaxcert.cli._roles import reading_of, with_roles
 from jaxcert.tables import ReturnsFile, align_tasks
 
 _NEW = "If the tasks were drawn at random from those that new ones come from:"
@@ -28,6 +28,7 @@ _BEFOREHAND = (
 )
 
 
+@with_roles
 def choose(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Returns, a file as for `jaxcert certify`.")],
     others: Annotated[
@@ -35,23 +36,20 @@ def choose(
         typer.Argument(metavar="[OTHER]...", help="Returns of other policies on the same tasks.", show_default=False),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write it to stdout as JSON, for machines.")] = False,
-    unfinished: Unfinished = None,
-    task: TaskRole = None,
-    trial: TrialRole = None,
-    value: ValueRole = None,
+    *,
+    roles: dict[str, Any],
 ) -> None:
     """Say what FILE holds and what can be asked of it, each with its command; with OTHER, of all policies together."""
-    columns = {"task": task, "trial": trial, "value": value}
     paths = [file, *(others or [])]
-    if unfinished is not None and len(paths) > 1:
+    if roles["unfinished"] is not None and len(paths) > 1:
         raise ValueError("--unfinished is given; of several policies, it counts for A alone: jaxcert compare --help")
     with _console.warnings_on_stderr():
         for path in paths:
-            refuse_parquet_folder(path, columns)
-        files = [read_file(path, unfinished=unfinished, **columns_of(**columns)) for path in paths]
+            refuse_parquet_folder(path, roles)
+        files = as_stated([read_file(path, **reading_of(roles)) for path in paths], None)
     if len(files) > 1:
         align_tasks(*files)
-    found = choices(files, columns, unfinished)
+    found = choices(files, roles)
     if as_json:
         print(json.dumps(_document(files, found), indent=2))
     else:

@@ -18,12 +18,8 @@ from jaxcert.cli._options import (
     Quiet,
     Report,
     Strict,
-    TaskRole,
     TasksInReport,
     Title,
-    TrialRole,
-    ValueRole,
-    columns_of,
     level,
     several,
 )
@@ -35,7 +31,8 @@ from jaxcert.cli._question_options import (
     required_words,
     with_options,
 )
-from jaxcert.cli._reading import Unfinished
+from jaxcert.cli._reading import sources_of
+from jaxcert.cli._roles import reading_of, with_roles
 from jaxcert.cli._settled import Force
 from jaxcert.report._leaderboard import board_of
 
@@ -43,12 +40,18 @@ _ASKED = askable(num_inputs=2)
 
 
 @with_options(_ASKED)
+@with_roles
 def compare_files(
     file_a: Annotated[Path, typer.Argument(metavar="A", help="Returns of policy A, a file as for `jaxcert certify`.")],
-    file_b: Annotated[Path, typer.Argument(metavar="B", help="Returns of policy B on the same tasks.")],
     delta: Annotated[
         float, typer.Option(metavar="D", help="Failure probability of the certificate, or of a whole leaderboard.")
     ],
+    file_b: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[B]", help="Returns of policy B on the same tasks; none with --policy.", show_default=False
+        ),
+    ] = None,
     others: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -85,10 +88,6 @@ def compare_files(
     beta: Annotated[Any, typer.Option(metavar="P", parser=level, help="As in `jaxcert certify`.")] = None,
     bound: Annotated[str | None, typer.Option(help=f"One of {', '.join(BOUNDS)}, as far as it is for pairs.")] = None,
     method: Annotated[str | None, typer.Option(help="binomial, scenario or soft.")] = None,
-    task: TaskRole = None,
-    trial: TrialRole = None,
-    value: ValueRole = None,
-    unfinished: Unfinished = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a certificate file there.")] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw certified safety by margin there.")] = None,
     report: Report = None,
@@ -103,20 +102,23 @@ def compare_files(
     quiet: Quiet = False,
     *,
     options: dict[str, Any],
+    roles: dict[str, Any],
 ) -> None:
     """Certify how much better policy A is than policy B, on the same tasks, which are matched by their labels.
 
     Of three policies or more it prints a leaderboard, whose statements hold together with confidence 1 - D. Tables name
     their tasks; rows of arrays are tasks in the same order.
     """
-    files, stated = (file_a, file_b, *(others or [])), {"support": support, "delta": delta, "beta": beta}
+    files, stated = [file_a, *([] if file_b is None else [file_b, *(others or [])])], {"support": support}
+    stated |= {"delta": delta, "beta": beta}
     stated |= {"bound": bound, "method": method}
-    reading = {**columns_of(task, trial, value), "strict": strict}
-    if others:
-        of_two = {"question": question, "safety": safety, "each_task": each_task, "unfinished": unfinished}
-        refuse_for_a_board(len(files), **of_two, plot=plot, require=require, **options)
-        board, wanted = board_of(threshold, listed, len(files)), BoardOutputs(json, report, title, force)
-        print_leaderboard(files, board, stated, reading, wanted, listed=listed, quiet=quiet)
+    reading = {**reading_of(roles), "strict": strict}
+    sources = sources_of(files, reading)
+    if len(sources) > 2:
+        of_two = {"question": question, "safety": safety, "each_task": each_task, "unfinished": roles["unfinished"]}
+        refuse_for_a_board(len(sources), **of_two, plot=plot, require=require, **options)
+        board, wanted = board_of(threshold, listed, len(sources)), BoardOutputs(json, report, title, force)
+        print_leaderboard(sources, board, stated, reading, wanted, listed=listed, quiet=quiet)
         return
     given, words = {"threshold": threshold, "safety": safety}, {"mean": mean, "each-task": each_task}
     asked = asked_of_two(question, given, options, _ASKED, listed=listed, words=words)
@@ -124,13 +126,13 @@ def compare_files(
     check_required(require, asked)
     wanted = PairOutputs(json, plot, report, title, force, tasks_in_report)
     found = compared(
-        files,
+        sources,
         asked,
         numbers,
         stated,
         options,
         wanted,
-        {**reading, "unfinished": unfinished},
+        reading,
         listed=listed,
         quiet=quiet,
     )

@@ -19,25 +19,25 @@ from jaxcert.cli._asking import asked_name, check_listed
 from jaxcert.cli._certify_outputs import verify_command
 from jaxcert.cli._options import write_plot
 from jaxcert.cli._question_options import chosen
-from jaxcert.cli._reading import read_two, told
+from jaxcert.cli._reading import PolicySource, as_stated, read_two, told
+from jaxcert.cli._roles import columns_in
 from jaxcert.cli._settled import (
     Writing,
     check_distinct,
     check_new,
     completed,
-    has_zeros_and_ones,
     missing_examples,
     no_plot,
 )
 from jaxcert.cli._typed import typed_with
 from jaxcert.planning import Advice
 from jaxcert.report import certificate_record, check_figure_path, plot_certificates, write_certificates, write_report
+from jaxcert.report._leaderboard import names_of
 from jaxcert.report._recompute import ask
 from jaxcert.report.html._report_tables import shown_facts
 from jaxcert.report.plots._axes import drawing
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile
-from jaxcert.tables._columns import Columns
 from jaxcert.tables._returns import how_many
 
 _WITH_SUPPORT = (
@@ -127,7 +127,7 @@ class PairOutputs(NamedTuple):
         if self.plot:
             check_figure_path(self.plot)
         outputs = ("--json", self.json), ("--plot", self.plot), ("--report", self.report)
-        check_distinct(*zip("AB", files, strict=True), *outputs)
+        check_distinct(*zip("AB", dict.fromkeys(files), strict=False), *outputs)
         check_new(self.json, self.plot, self.report, force=self.force)
         if self.plot and not question.has_curve:
             raise ValueError(no_plot(f"the question {question.name!r}"))
@@ -145,8 +145,7 @@ def settings_of_two(question: Question, stated: Mapping[str, Any], data: Sequenc
     if support is None and all(is_successes(each.returns) for each in data):
         support = (0.0, 1.0)
     # A difference is no success, whatever the returns are.
-    known = (0.0, 1.0) if all(map(has_zeros_and_ones, data)) else None
-    return completed(question, {**stated, "support": support}, np.zeros(1), known, instead=_WITH_SUPPORT)
+    return completed(question, {**stated, "support": support}, np.zeros(1), instead=_WITH_SUPPORT)
 
 
 class Comparison(NamedTuple):
@@ -171,12 +170,12 @@ class Comparison(NamedTuple):
     @property
     def policies(self) -> tuple[str, str]:
         """What tells the policies apart: the names of their files, or the paths where these are the same."""
-        a, b = (each.path for each in self.data)
-        return (a.name, b.name) if a.name != b.name else (str(a), str(b))
+        a, b = names_of(self.data)
+        return a, b
 
 
 def compared(
-    files: Sequence[Path],
+    files: Sequence[PolicySource],
     asked: Question,
     numbers: Sequence[float] | None,
     stated: Mapping[str, Any],
@@ -188,11 +187,11 @@ def compared(
     quiet: bool,
 ) -> Comparison:
     """Read both files, answer the question, and write the files that are wanted."""
-    wanted.check(files, asked)
-    columns = {name: reading[name] for name in Columns._fields}
+    wanted.check([each.file for each in files], asked)
+    columns = columns_in(reading)
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show("reading")
-        data = read_two(files, **reading)
+        data = as_stated(read_two(files, **reading), stated["support"])
         _check_listed_data(data, asked, listed, {**stated, "margin": options.get("margin")})
         settings = settings_of_two(asked, stated, data)
         show(f"comparing on {len(data[0].returns)} tasks")
@@ -237,7 +236,7 @@ def print_comparison(found: Comparison, numbers: Sequence[float]) -> None:
     """Which policy is which, how much was run, and what is certified."""
     console, (a, b) = _console.output(), found.data
     console.print(
-        f"A is {a.path}, B is {b.path}: {how_many(found.answer.num_tasks, 'task')}, {_tables.way(found.answer)}"
+        f"A is {a._name}, B is {b._name}: {how_many(found.answer.num_tasks, 'task')}, {_tables.way(found.answer)}"
     )
     rollouts = f"A: {_tables.rollouts_words(a.num_rollouts)}; B: {_tables.rollouts_words(b.num_rollouts)}"
     support = ", ".join(map(_tables.as_given, found.settings["support"]))

@@ -16,13 +16,13 @@ from jaxcert.cli import _console, _tables
 from jaxcert.cli._advised import advice_of, print_advice, print_too_few_trials
 from jaxcert.cli._asking import check_listed
 from jaxcert.cli._certify_outputs import verify_command
-from jaxcert.cli._reading import read_file, told
+from jaxcert.cli._reading import PolicySource, as_stated, told
+from jaxcert.cli._roles import columns_in
 from jaxcert.cli._settled import (
     Writing,
     check_distinct,
     check_new,
     completed,
-    has_zeros_and_ones,
     missing_examples,
     no_plot,
 )
@@ -32,7 +32,6 @@ from jaxcert.report._recompute import ask
 from jaxcert.report.html import write_leaderboard
 from jaxcert.report.html._report_tables import shown_facts
 from jaxcert.tables import ReturnsFile, align_tasks
-from jaxcert.tables._columns import Columns
 from jaxcert.tables._returns import how_many
 
 _WITH_SUPPORT = (
@@ -58,7 +57,7 @@ class BoardOutputs(NamedTuple):
                 check_output(path)
         if self.report:
             check_suffix(self.report, [".html"])
-        named = [(f"file {place}", file) for place, file in enumerate(files, 1)]
+        named = [(f"file {place}", file) for place, file in enumerate(dict.fromkeys(files), 1)]
         check_distinct(*named, ("--json", self.json), ("--report", self.report))
         check_new(self.json, self.report, force=self.force)
 
@@ -76,7 +75,7 @@ def refuse_for_a_board(num_policies: int, **others: Any) -> None:
 
 
 def print_leaderboard(
-    files: Sequence[Path],
+    files: Sequence[PolicySource],
     board: Board,
     stated: Mapping[str, Any],
     reading: Mapping[str, Any],
@@ -92,17 +91,17 @@ def print_leaderboard(
     ]
     if given and board.at is None:
         raise ValueError(f"{' and '.join(given)} given, for certificates at thresholds; expected --threshold as well")
-    wanted.check(files)
+    wanted.check([each.file for each in files])
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show("reading")
-        data = [read_file(file, **reading) for file in files]
+        data = as_stated([file.read(**reading) for file in files], stated["support"])
         align_tasks(*data)
         for each in data:
             examples = missing_examples(board.at or board.mean, dict(stated), each.like, each.known_support)
             check_listed(each, board.mean, listed, missing=examples)
         show("certifying")
         found = _leaderboard(board, data, stated)
-        _write(wanted, found, {name: reading[name] for name in Columns._fields})
+        _write(wanted, found, columns_in(reading))
     _print(found)
     if board.at is not None:
         _print_reasons(found, board.at)
@@ -110,11 +109,8 @@ def print_leaderboard(
 
 def _leaderboard(board: Board, data: Sequence[ReturnsFile], stated: Mapping[str, Any]) -> Leaderboard:
     """What is certified, each statement at its share of delta; successes have a support."""
-    asked, coins = board.at or board.mean, all(map(has_zeros_and_ones, data))
-    of_each = [
-        completed(asked, dict(stated), each.like, (0.0, 1.0) if coins else each.known_support, instead=_WITH_SUPPORT)
-        for each in data
-    ]
+    asked = board.at or board.mean
+    of_each = [completed(asked, dict(stated), each.like, each.known_support, instead=_WITH_SUPPORT) for each in data]
     support, delta = of_each[0]["support"], stated["delta"]
     settled = {**stated, "support": support, "delta": board.share(delta)}
     answers = [_answers(board, each, settled) for each in data]

@@ -15,7 +15,8 @@ import typer
 from jaxcert._files import content_of, in_file
 from jaxcert.cli import _console
 from jaxcert.cli._monitor_input import Task, tasks_from
-from jaxcert.cli._options import TaskRole, ValueRole, columns_of, write_plot
+from jaxcert.cli._options import write_plot
+from jaxcert.cli._roles import TaskRole, ValueRole, columns_in, reading_of
 from jaxcert.cli._settled import Force, check_distinct, check_new
 from jaxcert.monitoring import Monitor, MonitoredClaim, Row, claim_of_record
 from jaxcert.monitoring._claims import has_successes
@@ -79,7 +80,7 @@ def monitor(
         given = {"threshold": threshold, "epsilon": epsilon, "alpha": alpha, "num_rollouts": rollouts}
         given |= {"support": support, "successes": successes or None, "beta": beta}
         watching = _opened(state, certificate, given, complete=complete)
-    columns = {**columns_of(task, None, value), "trial": None}
+    columns = {**columns_in(reading_of({"task": task, "value": value})), "trial": None}
     try:
         _feed(watching, columns, rows=rows)
     except ValueError:

@@ -10,7 +10,6 @@ import typer
 from jaxcert._extras import import_extra
 from jaxcert.certificates._arguments import AUTO
 from jaxcert.report import save_figure
-from jaxcert.tables._columns import Columns
 
 _SEVERAL = "repeatable; also 1,2,5 and 1:9:2"
 # A range beyond this is a slip of the pen, not a wish.
@@ -71,34 +70,6 @@ Strict = Annotated[
         "without any row cannot be noticed), and in `certify` data that look like a mistake.",
     ),
 ]
-TaskRole = Annotated[
-    str | None,
-    typer.Option(
-        "--task",
-        "--task-from-path",
-        metavar="NAME",
-        help="Column of the tasks, in a table; by default task_id or task. For a folder with a file per task, the "
-        "pattern of their paths, with {task} where the task's label stands, such as '{task}/monitor.csv'.",
-    ),
-]
-TrialRole = Annotated[
-    str | None,
-    typer.Option(
-        "--trial",
-        metavar="NAME",
-        help="Column of the episodes, in a table; by default episode_id, or episode, trial, rollout or attempt; '' if "
-        "it has none.",
-    ),
-]
-ValueRole = Annotated[
-    str | None,
-    typer.Option(
-        "--value",
-        metavar="NAME",
-        help="Column of the returns, in a table; by default total_return, or return, score, success or passed. In "
-        "another tool's file, the name of the score.",
-    ),
-]
 Stochastic = Annotated[
     bool, typer.Option("--stochastic", help="Sample actions instead of taking the mode of their distribution.")
 ]
@@ -106,13 +77,6 @@ CHECKPOINT = (
     "A folder of `jaxcert train` (its last checkpoint), one checkpoint of it, or a policy file (.npz); or a policy "
     "shipped with the package: "
 )
-
-
-def columns_of(task: str | None, trial: str | None, value: str | None) -> dict[str, Any]:
-    """The columns by the names of `read_returns`, with its own where none is given."""
-    given = {"task": task, "trial": trial, "value": value}
-    found = Columns()._asdict() | {name: column for name, column in given.items() if column is not None}
-    return {**found, "trial": found["trial"] or None}
 
 
 def level(text: str) -> float | str:

@@ -8,12 +8,11 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import typer
 
-from jaxcert.cli._options import columns_of
-from jaxcert.cli._reading import column_option, read_file
+from jaxcert.cli._reading import read_file
+from jaxcert.cli._roles import others_given, reading_of, role_option
 from jaxcert.tables import ReturnsFile, read_summary
 from jaxcert.tables.folders._parts import holds_parquet
 from jaxcert.tables.folders._read_summary import type_in_folder
-from jaxcert.tables.formats import PLACE
 
 NumBins = Annotated[
     int | None,
@@ -55,7 +54,6 @@ class FolderOptions(NamedTuple):
         complete: Callable[[np.ndarray], dict[str, Any]],
         *,
         strict: bool,
-        unfinished: float | None,
         **columns: Any,
     ) -> ReturnsFile:
         """The returns of a file, or of files of one task each; or the summary of a folder of Parquet files.
@@ -63,10 +61,13 @@ class FolderOptions(NamedTuple):
         ``complete`` says which settings the returns have, by an array of their type: of a folder before it is read,
         since that may take long.
         """
-        if not holds_parquet(path) or PLACE in columns["task"]:
-            return read_file(path, strict=strict, unfinished=unfinished, **columns)
-        if unfinished is not None:
+        if not holds_parquet(path) or "{" in columns["task"]:
+            return read_file(path, strict=strict, **columns)
+        if columns["unfinished"] is not None:
             raise ValueError(f"--unfinished is given for {path}; Parquet files mark no rollout as unfinished")
+        if given := others_given(columns):
+            told = " and ".join(given)
+            raise ValueError(f"{told} given for {path}, a folder of Parquet files; expected a file for it")
         options: dict[str, Any] = {"task": columns["task"], "value": columns["value"], "across": self.across or ()}
         support = complete(np.empty(0, type_in_folder(path, **options))).get("support")
         ends = None if support is None else (float(support[0]), float(support[1]))
@@ -74,14 +75,14 @@ class FolderOptions(NamedTuple):
         return read_summary(path, support=ends, strict=strict, **options)
 
 
-def refuse_parquet_folder(path: Path, columns: Mapping[str, str | None]) -> None:
+def refuse_parquet_folder(path: Path, columns: Mapping[str, Any]) -> None:
     """Raise ValueError for a folder of Parquet files where single rollouts are looked at, with a command that works."""
-    if not holds_parquet(path) or PLACE in (columns["task"] or ""):
+    if not holds_parquet(path) or "{" in (columns["task"] or ""):
         return
-    read = {name: columns_of(**columns)[name] for name in ("task", "value")}
+    read = {name: reading_of(columns)[name] for name in ("task", "value")}
     named = {name: column for name in read if (column := columns[name]) is not None}
     support = [] if type_in_folder(path, **read, across=()) is bool else ["--support", "LOW", "HIGH"]
-    chosen = [word for name, column in named.items() for word in (column_option(name, column), column)]
+    chosen = [word for name, column in named.items() for word in (role_option(name, column), column)]
     words = ["jaxcert", "certify", str(path), *chosen, "--threshold", "X", *support, "--delta", "0.05"]
     raise ValueError(
         f"{path}: is a folder of Parquet files, whose single rollouts are not kept; expected a file, or a question at "

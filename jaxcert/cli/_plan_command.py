@@ -5,14 +5,15 @@ from typing import Annotated, Any
 
 import typer
 
-from jaxcert.cli._options import Quiet, TaskRole, TrialRole, ValueRole, columns_of, several
+from jaxcert.cli._options import Quiet, several
 from jaxcert.cli._plan_choice import plan_asked
 from jaxcert.cli._planned import OF_SUCCESSES, PlanOutputs
-from jaxcert.cli._reading import Unfinished
+from jaxcert.cli._roles import reading_of, with_roles
 from jaxcert.cli._settled import Force
 from jaxcert.planning._design import DESIGNS
 
 
+@with_roles
 def plan_file(
     delta: Annotated[float, typer.Option(metavar="D", help="Failure probability of the certificate.")],
     pilot: Annotated[
@@ -68,10 +69,6 @@ def plan_file(
         float | None, typer.Option(metavar="P", help="Failure probability of a lower bound, for the table.")
     ] = None,
     max_violations: Annotated[int, typer.Option(min=0, metavar="K", help="Columns of the table.")] = 3,
-    task: TaskRole = None,
-    trial: TrialRole = None,
-    value: ValueRole = None,
-    unfinished: Unfinished = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result there.")] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw what each number of rollouts leads to (.png, .svg, .pdf).")
@@ -82,9 +79,11 @@ def plan_file(
     ] = None,
     force: Force = False,
     quiet: Quiet = False,
+    *,
+    roles: dict[str, Any],
 ) -> None:
     """Plan an experiment: a table of the tasks that safeties need or, from PILOT, the best designs."""
-    reading = {**columns_of(task, trial, value), "unfinished": unfinished}
+    reading = reading_of(roles)
     given = {"delta": delta, "support": support, "threshold": threshold, "safety": safety, "budget": budget}
     given |= {"cost_per_task": cost_per_task, "cost_per_rollout": cost_per_rollout, "power": power, "seed": seed}
     given |= {"max_rollouts": max_rollouts, "design": design, "assume": assume, "against": against, "suite": suite}

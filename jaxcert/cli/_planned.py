@@ -11,7 +11,7 @@ from jaxcert._files import check_output, write_whole
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._lock_command import protocol_of, write_locked
 from jaxcert.cli._options import write_plot
-from jaxcert.cli._reading import read_file, read_two, told
+from jaxcert.cli._reading import PolicySource, as_stated, read_file, read_two, told
 from jaxcert.cli._settled import Writing, check_distinct, check_new
 from jaxcert.planning import (
     Assumptions,
@@ -75,7 +75,7 @@ def plan_list(
         raise ValueError("--suite needs PILOT, returns of the tasks of the list")
     if threshold is None:
         raise ValueError("--threshold is not given; expected the performance that makes a task of the list a good one")
-    data = _complete(pilot, read_file(pilot, **reading))
+    data = _complete(pilot, read_file(pilot, **reading).without_support(stated["support"]))
     if support_of(data.returns, stated["support"]) is None:
         raise ValueError(_NO_SUPPORT)
     with _console.warnings_on_stderr():
@@ -94,7 +94,8 @@ def plan_two(
     """How many tasks show that the first policy is better than the second."""
     if margin is None:
         raise ValueError("--threshold is not given; expected the wanted difference of the two policies")
-    data = [_complete(each.path, each) for each in read_two(files, **reading)]
+    both = as_stated(read_two(list(map(PolicySource, files)), **reading), stated["support"])
+    data = [_complete(each.path, each) for each in both]
     a, b = align_tasks(*data)
     if support_of(a.returns, stated["support"]) is None:
         raise ValueError(_NO_SUPPORT)
@@ -117,7 +118,7 @@ def plan_designs(
     """The best designs, from a pilot or from what is assumed."""
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
         show("reading")
-        known, lines = _known(pilot, assume, **reading)
+        known, lines = _known(pilot, assume, stated["support"], **reading)
         if support_of(known, stated["support"]) is None:
             raise ValueError(_NO_SUPPORT)
         show("planning")
@@ -163,7 +164,9 @@ def _print_found(heading: str, lines: list[str], found: DifferencePlan | SuitePl
         console.print(remark)
 
 
-def _known(pilot: Path | None, assume: tuple[float, float, float] | None, **columns: Any) -> tuple[Any, list[str]]:
+def _known(
+    pilot: Path | None, assume: tuple[float, float, float] | None, support: Any, **columns: Any
+) -> tuple[Any, list[str]]:
     """The returns of a pilot, or what is assumed of them; and what is told of the file."""
     if pilot is not None and assume is not None:
         raise ValueError("PILOT and --assume are both given; expected one of them")
@@ -171,7 +174,7 @@ def _known(pilot: Path | None, assume: tuple[float, float, float] | None, **colu
         mean, of_tasks, of_rollouts = assume
         return Assumptions(mean, of_tasks, of_rollouts or None), []
     assert pilot is not None
-    data = _complete(pilot, read_file(pilot, **columns))
+    data = _complete(pilot, read_file(pilot, **columns).without_support(support))
     return data.returns, told(data)
 
 

@@ -1,26 +1,18 @@
 """Files of returns for all commands: read with the options of columns, and what is told of other tools' files."""
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import typer
 
+from jaxcert.cli._roles import role_option
 from jaxcert.cli._typed import typed_with
+from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile, read_returns
 from jaxcert.tables._columns import NotNamedError
-from jaxcert.tables.formats import PLACE
-
-Unfinished = Annotated[
-    float | None,
-    typer.Option(
-        metavar="X",
-        help="The return of a rollout that another tool's file marks as ended by an error or at a limit, as never run, "
-        "or as without a score: the worst one, such as 0. By default, a file with such rollouts is refused.",
-    ),
-]
+from jaxcert.tables._readers import policies_of
 
 
 def read_file(path: Path, *, strict: bool = False, unfinished: float | None = None, **columns: Any) -> ReturnsFile:
@@ -35,7 +27,10 @@ def read_file(path: Path, *, strict: bool = False, unfinished: float | None = No
         are_known = not {"task", "value"} & expected.keys()
         if are_known and not any(expected.values()) and _has_single_rollouts(path, options):
             return read_returns(path, **options)
-        added = {column_option(name, value): [value or ""] for name, value in expected.items()}
+        counts = {name: expected[name] for name in ("successes", "trials") if name in expected}
+        if counts:
+            raise ValueError(f"{error}; for example: {typed_with(_flags(counts), without=['--value'])}") from error
+        added = _flags(expected)
         if unread and len(expected) == 1:
             raise ValueError(
                 f"{error}; {', '.join(map(repr, unread))} would not be read: name what numbers the trials of a task by "
@@ -48,6 +43,16 @@ def read_file(path: Path, *, strict: bool = False, unfinished: float | None = No
                 f"{error}; expected {_listed(added)} with the names of such columns, of a table with one row per trial"
             ) from error
         raise ValueError(f"{error}; for example: {typed_with(added)}") from error
+
+
+def as_stated(files: Sequence[ReturnsFile], support: Any) -> list[ReturnsFile]:
+    """The returns of policies that are compared; without a support, 0 and 1 alone in all of them are successes."""
+    found = [file.without_support(support) for file in files]
+    return found if all(is_successes(each.returns) for each in found) else list(files)
+
+
+def _flags(expected: Mapping[str, str | None]) -> dict[str, list[str]]:
+    return {role_option(name, value): [value or ""] for name, value in expected.items()}
 
 
 def _has_single_rollouts(path: Path, options: dict[str, Any]) -> bool:
@@ -98,13 +103,43 @@ def _listed(options: Iterable[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def read_two(files: Sequence[Path], **options: Any) -> list[ReturnsFile]:
+class PolicySource(NamedTuple):
+    """Where the returns of a policy are: a file, or its rows in one of several policies."""
+
+    file: Path
+    only: str | None = None
+
+    def read(self, **options: Any) -> ReturnsFile:
+        """The returns, with these options."""
+        return read_file(self.file, **(options if self.only is None else {**options, "only": self.only}))
+
+
+def sources_of(files: Sequence[Path], reading: Mapping[str, Any]) -> list[PolicySource]:
+    """The policies that are compared: a file each, or the entries of a column of one file.
+
+    Raises:
+        ValueError: there is one policy, or a column of policies in several files.
+    """
+    policy = reading["policy"]
+    if policy is None:
+        if len(files) < 2:
+            raise ValueError("there is one file; expected one of each policy, or their column in it by --policy")
+        return [PolicySource(file) for file in files]
+    if len(files) > 1 or reading["only"] is not None:
+        raise ValueError("--policy is the column of all policies in one file; expected one file, and no --only")
+    found = policies_of(files[0], policy, reading["where"])
+    if len(found) < 2:
+        raise ValueError(f"{files[0]}: column {policy} names one policy, {found[0]!r:.60}; expected two or more")
+    return [PolicySource(files[0], each) for each in found]
+
+
+def read_two(files: Sequence[PolicySource], **options: Any) -> list[ReturnsFile]:
     """The returns of A and B; the worst return of an unfinished rollout is on the safe side of A alone.
 
     Raises:
         ValueError: rollouts of B are unfinished, or as ``read_file``.
     """
-    data = [read_file(file, **options) for file in files]
+    data = [file.read(**options) for file in files]
     if data[-1].num_unfinished:
         raise ValueError(
             f"{data[-1].path}: {data[-1].told}. The worst return of B's unfinished rollouts would help A; expected "
@@ -113,11 +148,6 @@ def read_two(files: Sequence[Path], **options: Any) -> list[ReturnsFile]:
     return data
 
 
-def column_option(name: str, value: str | None) -> str:
-    """The option that names a column, or the place of the task in the paths of a folder."""
-    return "--task-from-path" if PLACE in (value or "") else f"--{name}"
-
-
 def told(*files: ReturnsFile) -> list[str]:
     """What is said of files that other tools wrote, a line each."""
-    return [file.told if len(files) == 1 else f"{file.path}: {file.told}" for file in files if file.told]
+    return [file.told if len(files) == 1 else f"{file._name}: {file.told}" for file in files if file.told]

@@ -11,11 +11,10 @@ from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose_bound
-from jaxcert.certificates._attained import ATTAINED
 from jaxcert.certificates._question import COMMON, Question
 from jaxcert.certificates._registry import METHODS, defaults
-from jaxcert.cli._options import columns_of
 from jaxcert.cli._question_options import not_taken
+from jaxcert.cli._roles import reading_of
 from jaxcert.cli._typed import typed_with
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import Protocol
@@ -30,8 +29,6 @@ ProtocolFile = Annotated[
     typer.Option("--protocol", metavar="FILE", help="Settings that were locked beforehand; others are refused."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
-# Rollouts of a task, of which nothing more is known.
-_SEVERAL = 2
 # Sizes of arrays and what counts in them have 32 bits.
 _MOST_EPISODES = 2**31 - 1
 
@@ -62,12 +59,10 @@ def completed(
     known: tuple[float, float] | None = None,
     *,
     instead: str = "",
-    coins: bool = False,
 ) -> dict[str, Any]:
     """The settings that a question takes, with the defaults for these returns: successes have a support and a method.
 
     ``known`` is the support that the tool which wrote them fixes; what is missing is answered with a command.
-    ``coins``: whether the returns are numbers of 0 and 1 alone, for which the command is the one for successes.
     ``instead``: what is expected of who leaves one out; by default the option or a protocol.
 
     Raises:
@@ -75,11 +70,8 @@ def completed(
     """
     stated = _stated(question, given, returns)
     if missing := _missing(question, stated):
-        counting = "--method attained" if question.chooses_method else "--bound clopper_pearson"
-        counts = "--support" in missing and (question.chooses_method or question.listed)
-        hint = f" (successes written as 0 and 1 need none with {counting})" if counts else ""
-        message = f"{' and '.join(missing)} missing; expected {instead or f'the option, or a --protocol{hint}'}"
-        examples = missing_examples(question, given, returns, known, coins=coins)
+        message = f"{' and '.join(missing)} missing; expected {instead or 'the option, or a --protocol'}"
+        examples = missing_examples(question, given, returns, known)
         raise ValueError(f"{message}; for example: {typed_with(examples)}")
     return {name: stated[name] for name in COMMON if question.takes(name) and _kept(name, stated, question)}
 
@@ -89,33 +81,9 @@ def missing_examples(
     given: dict[str, Any],
     returns: np.ndarray,
     known: tuple[float, float] | None,
-    *,
-    coins: bool = False,
 ) -> dict[str, list[str]]:
     """The options that ``completed`` lacks, with values that work where they are known."""
-    missing = _missing(question, _stated(question, given, returns))
-    is_open = all(given[name] is None for name in ("bound", "method", "beta"))
-    as_successes = of_successes(question, _SEVERAL) if coins and is_open and "--support" in missing else {}
-    if as_successes:
-        return as_successes | _examples([each for each in missing if each != "--support"], known)
-    return _examples(missing, (0.0, 1.0) if coins else known)
-
-
-def has_zeros_and_ones(file: ReturnsFile) -> bool:
-    """Whether numbers are 0 and 1 alone, which the commands take as successes."""
-    counts = file.returns if file.where is None else file.returns[file.where]
-    return not is_successes(file.like) and bool(np.all((counts == 0) | (counts == 1)))
-
-
-def of_successes(question: Question, num_rollouts: int) -> dict[str, list[str]]:
-    """The option by which numbers of 0 and 1 are successes; empty for a question that has none for so many rollouts.
-
-    A mean over new tasks has a bound of their own for single ones.
-    """
-    if not question.listed and question.chooses_method:
-        return {"--method": [ATTAINED.name]}
-    counts = question.listed or question.curve is not None or num_rollouts == 1
-    return {"--bound": [CLOPPER_PEARSON.name]} if counts and question.takes("bound") else {}
+    return _examples(_missing(question, _stated(question, given, returns)), known)
 
 
 def _stated(question: Question, given: dict[str, Any], returns: np.ndarray) -> dict[str, Any]:
@@ -151,14 +119,14 @@ def _kept(name: str, stated: dict[str, Any], question: Question) -> bool:
     return stated[name] is not None or question.chooses_method
 
 
-def settled_columns(
-    path: Path | None, locked: Protocol | None, task: str | None, trial: str | None, value: str | None
-) -> dict[str, Any]:
-    """The columns to read, by the options or by the protocol, which an option must not contradict."""
+def settled_roles(path: Path | None, locked: Protocol | None, given: dict[str, Any]) -> dict[str, Any]:
+    """The roles of columns, by the options or by the protocol, which an option must not contradict."""
     if locked is not None:
-        refuse(path, locked.contradictions({"task": task, "value": value}))
-        task, value = task or locked.task, value or locked.value
-    return columns_of(task, trial, value)
+        refuse(path, locked.contradictions({"task": given["task"], "value": given["value"]}))
+        picked = [f"--{name}" for name in ("where", "only", "successes", "trials") if given[name]]
+        refuse(path, [f"{' and '.join(picked)} given, which a protocol does not lock"] if picked else [])
+        given = given | {"task": given["task"] or locked.task, "value": given["value"] or locked.value}
+    return reading_of(given)
 
 
 def check_design(path: Path | None, locked: Protocol | None, data: ReturnsFile) -> None:

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from jaxcert.cli import _console
-from jaxcert.cli._options import Quiet, TaskRole, TrialRole, ValueRole
+from jaxcert.cli._options import Quiet
+from jaxcert.cli._roles import TaskRole, TrialRole, ValueRole
 from jaxcert.report import check_certificate, check_exactly, verify
 
 

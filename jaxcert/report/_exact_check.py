@@ -14,10 +14,11 @@ import numpy as np
 from jaxcert._files import content_of
 from jaxcert.report import check_certificate, check_trials
 from jaxcert.report._recompute import precision
+from jaxcert.report._recorded_files import recorded_roles
 from jaxcert.rollouts import load_adaptive
 from jaxcert.rollouts._run_witness import declared_by, returns_by_task
 from jaxcert.tables._episodes import unpacked
-from jaxcert.tables._readers import ReturnsFile, read_returns
+from jaxcert.tables._readers import ReturnsFile, read_by
 
 
 def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]) -> Iterator[tuple[bool | None, str]]:
@@ -109,7 +110,8 @@ def run_exactly(
 def exactly(data: ReturnsFile) -> tuple[list[list[Fraction]], str]:
     """The returns of each task, those that a table in CSV spells or else the floats; and the SHA-256 of their file."""
     is_table = data.columns is not None and data.path.is_file() and data.path.name.lower().endswith((".csv", ".csv.gz"))
-    if data.columns is not None and is_table:
+    is_whole = not data.how_read and not data.num_unfinished and "," not in f"{data.columns and data.columns[0]}"
+    if data.columns is not None and is_table and is_whole:
         content = data.path.read_bytes()
         text = unpacked(content) if data.path.name.lower().endswith(".gz") else content
         return check_certificate.read_csv(text, data.columns._asdict())[0], hashlib.sha256(content).hexdigest()
@@ -122,8 +124,8 @@ def _read(path: str | PathLike[str], data: Any) -> ReturnsFile:
     """The file, by what the certificate says of it; whether that is right is seen by its SHA-256."""
     columns, counted = data.get("columns"), data.get("unfinished") or {}
     options = {} if columns is None else {**columns, "trial": columns["trial"] or None}
-    if "counted_as" in counted:
-        options["unfinished"] = float(counted["counted_as"])
+    unfinished = float(counted["counted_as"]) if "counted_as" in counted else None
+    picked = [(name, tuple(x) if isinstance(x, list) else x) for name, x in (data.get("roles") or {}).items()]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what is missing is part of the record
-        return read_returns(path, **options)
+        return read_by(path, recorded_roles(options, unfinished, picked))

@@ -134,8 +134,8 @@ def _certified(question: Question, answer: Any) -> float:
 
 
 def names_of(data: Sequence[ReturnsFile]) -> list[str]:
-    """What tells the policies apart: the names of their files, or the paths where two are the same."""
-    names = [each.path.name for each in data]
+    """What tells the policies apart: their names in the table, those of files, or paths where two are the same."""
+    names = [each.policy or each.path.name for each in data]
     return names if len(set(names)) == len(names) else [str(each.path) for each in data]
 
 

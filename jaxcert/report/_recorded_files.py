@@ -1,7 +1,7 @@
 """The files of returns from which a certificate file was made, read as it records."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -9,7 +9,8 @@ from jaxcert.certificates._question import Question
 from jaxcert.questions import QUESTIONS
 from jaxcert.report._recompute import precision, support_of
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._readers import ReturnsFile, read_returns
+from jaxcert.tables._readers import ReturnsFile, read_by
+from jaxcert.tables._roles import Roles
 from jaxcert.tables.folders import read_summary
 
 Paths = Sequence[str | PathLike[str]]
@@ -109,16 +110,33 @@ def _read(
     named = [{**((each[place].get("columns") if place < len(each) else None) or {}), **chosen} for each in held]
     columns = [each._replace(trial=each.trial or None) for each in (Columns(**names) for names in named)]
     counted = [(each[place] if place < len(each) else {}).get("unfinished") or {} for each in held]
-    wanted = [(each, one.get("counted_as")) for each, one in zip(columns, counted, strict=True)]
+    picked = [(each[place] if place < len(each) else {}).get("roles") or {} for each in held]
+    picks = [tuple((name, tuple(v) if isinstance(v, list) else v) for name, v in each.items()) for each in picked]
+    wanted: list[tuple[Columns, float | None, Any]] = [
+        (each, one.get("counted_as"), roles) for each, one, roles in zip(columns, counted, picks, strict=True)
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what is missing is part of the record
         if any("folder" in each[0] for each in held):
             return _read_folder(path, records, held, columns)
         found = {
-            (each, unfinished): read_returns(path, unfinished=unfinished, **each._asdict())
-            for each, unfinished in wanted or [(Columns(), None)]
+            (each, unfinished, picks): read_by(path, recorded_roles(each._asdict(), unfinished, picks))
+            for each, unfinished, picks in wanted or [(Columns(), None, ())]
         }
-    return [found[each] for each in wanted]
+    kinds = [(each[place] if place < len(each) else {}).get("dtype") for each in held]
+    # Numbers of 0 and 1 that were certified as successes are successes again.
+    return [
+        found[each].without_support(None if kind == "bool" else ()) for each, kind in zip(wanted, kinds, strict=True)
+    ]
+
+
+def recorded_roles(columns: Mapping[str, Any], unfinished: float | None, picked: Iterable[tuple[str, Any]]) -> Roles:
+    """How a record says that a file was read."""
+    roles = Roles(**columns, unfinished=unfinished, recorded=True)
+    found = dict(picked)
+    if found.keys() & {"successes", "value"}:
+        roles = roles._replace(value=Columns().value)
+    return roles._replace(**found)
 
 
 def _read_folder(

@@ -55,9 +55,22 @@ class Columns(NamedTuple):
         return found._replace(value=_counted(names, self.value, found))
 
     def of_value(self, names: Sequence[Any]) -> list[str]:
-        """The columns from which a table with these names takes the values: one, or successes and trials."""
-        parts = str(self.value).split("/")
-        return parts if len(parts) == 2 and self.value not in names else [self.value]
+        """The columns from which a table with these names takes the values: one, or successes and trials.
+
+        Or several, with commas, that hold a trial each.
+        """
+        if self.value in names or not isinstance(self.value, str):
+            return [self.value]
+        parts = self.value.split("/")
+        return parts if len(parts) == 2 else _parts(self.value, names)
+
+    def is_wide(self, names: Sequence[Any]) -> bool:
+        """Whether several columns hold a trial of their row each."""
+        return "/" not in str(self.value) and len(self.of_value(names)) > 1
+
+    def of_task(self, names: Sequence[Any]) -> list[str]:
+        """The columns whose entries together are the label of a task."""
+        return _parts(self.task, names)
 
     @staticmethod
     def unnamed_in(names: list[Any]) -> "Columns":
@@ -68,6 +81,11 @@ class Columns(NamedTuple):
             return columns._replace(value=_counted(names, Columns().value, columns))
         except NotNamedError:
             return columns._replace(value="")
+
+
+def _parts(name: Any, names: Sequence[Any]) -> list[Any]:
+    """The columns that a name with commas means, unless there is a column of that name."""
+    return [name] if name in names or not isinstance(name, str) else name.split(",")
 
 
 # Read in place of the usual names, in upper or lower case, the first group of which there is one. Names of tasks and of
@@ -171,7 +189,7 @@ def _counted(names: list[Any], wanted: str, found: Columns) -> str:
     pair = f"{(successes or [found.value])[0]}/{totals[0]}"
     if found.value in names:
         message = f"has no column {wanted}, and {found.value!r} and {pair!r}; expected one of these by name"
-        raise NotNamedError(message, {"value": pair})
+        raise NotNamedError(message, dict(zip(("successes", "trials"), pair.split("/"), strict=True)))
     return pair if len(successes) == len(totals) == 1 and totals[0].strip().lower() == "trials" else found.value
 
 
@@ -236,14 +254,29 @@ def counts_in(column: np.ndarray, name: str, *, sure: bool) -> np.ndarray | None
     return np.asarray(found, np.int64)
 
 
-def as_counts(successes: np.ndarray, trials: np.ndarray) -> np.ndarray:
-    """Two columns of numbers as one of entries such as 31/50, [rows]."""
-    rows = zip(*(map(_whole, column.tolist()) for column in (successes, trials)), strict=True)
+def as_counts(successes: np.ndarray, trials: np.ndarray, *, rate: bool = False) -> np.ndarray:
+    """Two columns of numbers as one of entries such as 31/50, [rows].
+
+    ``rate``: whether the first one is the share of successes, which may be rounded to the digits that it has.
+    """
+    pairs = zip(successes.tolist(), trials.tolist(), strict=True)
+    digits = max((len(f"{one}".partition(".")[2]) for one in successes.tolist()), default=0)
+    rows = (map(_whole, (_of_rate(one, all_, digits) if rate else one, all_)) for one, all_ in pairs)
     return np.fromiter((f"{one}/{all_}" for one, all_ in rows), object, len(successes))
 
 
 def _whole(entry: Any) -> Any:
     return int(entry) if isinstance(entry, float) and entry.is_integer() else entry
+
+
+def _of_rate(rate: Any, trials: Any, digits: int) -> Any:
+    """The number of successes of a rate, if so many digits leave one alone; otherwise as it is written."""
+    share, total = number_of(rate), number_of(trials)
+    if not (0 <= share <= 1 and total >= 1 and float(total).is_integer()):
+        return rate
+    exact, slack = share * total, total * 10.0**-digits / 2
+    nearest = round(exact)
+    return nearest if abs(exact - nearest) <= slack + 1e-9 and slack < 0.5 else rate
 
 
 def _counts_of(entry: Any) -> tuple[int, int] | None:

@@ -14,9 +14,10 @@ import numpy as np
 from jaxcert._archive import damage_told, read_arrays, whole_array
 from jaxcert._extras import import_extra
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._frames import arrange_table, check_names
+from jaxcert.tables._frames import checked
 from jaxcert.tables._pooled import is_looked_at
 from jaxcert.tables._returns import Returns
+from jaxcert.tables._roles import Roles
 
 
 def read_npz(content: bytes) -> Returns:
@@ -85,8 +86,8 @@ def unpacked(content: bytes) -> bytes:
         raise ValueError(f"cannot be read as a gzip file, damaged or cut short ({error})") from error
 
 
-def read_csv(content: bytes, wanted: Columns) -> tuple[Returns, list[str]]:
-    """The rollouts of a CSV file: with commas, or with semicolons or tabs and then decimal points or commas.
+def csv_table(content: bytes, roles: Roles) -> tuple[Any, list[str]]:
+    """The rows of a CSV file: with commas, or with semicolons or tabs and then decimal points or commas.
 
     Also the names of all of its columns.
     """
@@ -94,7 +95,7 @@ def read_csv(content: bytes, wanted: Columns) -> tuple[Returns, list[str]]:
     if b"\0" in content:
         raise ValueError("not a CSV file: it holds bytes that are not text")
     check_quotes(content)
-    delimiter, header = _header(content, wanted)
+    delimiter, header = _header(content, roles.named)
     reading = csv.ReadOptions(use_threads=False)  # otherwise pyarrow's messages do not give the row
     # As text, so that a value that is not a number can be named.
     converting = csv.ConvertOptions(column_types=dict.fromkeys(header, pa.string()))
@@ -107,13 +108,15 @@ def read_csv(content: bytes, wanted: Columns) -> tuple[Returns, list[str]]:
                 f"a line of more than {reading.block_size} bytes is too long for a table of returns"
             ) from error
         raise ValueError(f"cannot be read as CSV, damaged or cut short ({error})") from error
-    columns = check_names(table.column_names, wanted)
-    written = table.column(columns.task)
-    table = _with_trimmed(table, columns.task, columns.trial)
-    _check_spelled_once(columns.task, written, table.column(columns.task))
+    names = table.column_names
+    columns = checked(names, roles)
+    labels = [name for name in columns.of_task(names) if name in names]
+    trimmed = _with_trimmed(table, *labels, columns.trial if columns.trial in names else None)
+    for name in labels:
+        _check_spelled_once(name, table.column(name), trimmed.column(name))
     if delimiter != ",":
-        table = functools.reduce(_with_points, columns.of_value(table.column_names), table)
-    return arrange_table(table, columns), table.column_names
+        trimmed = functools.reduce(_with_points, columns.of_value(names), trimmed)
+    return trimmed, names
 
 
 def check_quotes(content: bytes) -> None:
@@ -126,10 +129,9 @@ def check_quotes(content: bytes) -> None:
         raise ValueError(f"line {odd + 1}: has a quote without another one, expected each rollout on a line of its own")
 
 
-def _header(content: bytes, columns: Columns) -> tuple[str, list[str]]:
+def _header(content: bytes, wanted: set[str]) -> tuple[str, list[str]]:
     """The delimiter at which the first row has the most of the columns or, if none has any, names; and these names."""
     start = content[:_LONGEST_HEADER].decode("utf-8-sig", "replace")
-    wanted = {name for name in columns if name}
     try:
         names = {mark: _first_row(lines.reader(io.StringIO(start, newline=""), delimiter=mark)) for mark in _DELIMITERS}
     except lines.Error as error:
@@ -178,8 +180,8 @@ def _with_points(table: Any, name: str) -> Any:
     return table.set_column(place, name, compute.replace_substring(column, ",", ".")) if commas else table
 
 
-def read_parquet(content: bytes, wanted: Columns) -> tuple[Returns, list[str]]:
-    """The rollouts of a Parquet file, and the names of its columns."""
+def parquet_table(content: bytes, roles: Roles) -> tuple[Any, list[str]]:
+    """The rows of a Parquet file, of the columns that may matter, and the names of all."""
     pa, parquet = import_extra("pyarrow", "io"), import_extra("pyarrow.parquet", "io")
     if not content.startswith(b"PAR1"):
         raise ValueError("not a Parquet file: it does not start with PAR1")
@@ -188,27 +190,27 @@ def read_parquet(content: bytes, wanted: Columns) -> tuple[Returns, list[str]]:
     try:
         file = parquet.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
         names = file.schema_arrow.names
-        columns = check_names(names, wanted)
-        read = {*columns, *columns.of_value(names)}
+        columns = checked(names, roles)
+        read = {*columns.of_task(names), columns.trial, *columns.of_value(names), *roles.needed(names)}
         told = {field.name for field in file.schema_arrow if is_looked_at(field.name) or _holds_words(field.type)}
         table = file.read(columns=[name for name in names if name in read | told])
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"cannot be read as Parquet, damaged or cut short ({error})") from error
-    return arrange_table(table, columns), names
+    return table, names
 
 
 def _holds_words(kind: Any) -> bool:
     """Whether entries may be words, which may tell policies apart."""
     types = import_extra("pyarrow.types", "io")
     kind = kind.value_type if types.is_dictionary(kind) else kind
-    return types.is_string(kind) or types.is_large_string(kind) or types.is_boolean(kind)
+    return any(is_of(kind) for is_of in (types.is_string, types.is_large_string, types.is_boolean, types.is_struct))
 
 
-def read_arrow(content: bytes, wanted: Columns) -> tuple[Returns, list[str]]:
-    """The rollouts of a file of Arrow or Feather, and the names of its columns."""
+def arrow_table(content: bytes, _: Roles) -> tuple[Any, list[str]]:
+    """The rows of a file of Arrow or Feather, and the names of its columns."""
     pa, ipc = import_extra("pyarrow", "io"), import_extra("pyarrow.ipc", "io")
     try:
         table = ipc.open_file(pa.BufferReader(content)).read_all()
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"cannot be read as Arrow, damaged or cut short ({error})") from error
-    return arrange_table(table, check_names(table.column_names, wanted)), table.column_names
+    return table, table.column_names

@@ -5,9 +5,8 @@ from typing import Any
 
 from jaxcert._extras import import_extra
 from jaxcert._files import parsed
-from jaxcert.tables._columns import Columns
-from jaxcert.tables._frames import arrange_table, check_names
-from jaxcert.tables._returns import Returns
+from jaxcert.tables._frames import checked
+from jaxcert.tables._roles import Roles
 
 # Lines that say which fields there are, and of which kind.
 _HEAD = 1000
@@ -17,8 +16,8 @@ _MIXED = "mixed"
 _LONGEST_LINE = 2**28
 
 
-def read_json_lines(content: bytes, wanted: Columns) -> tuple[Returns, list[str]]:
-    """The rollouts of a file with an object in each line, and the names of its fields."""
+def json_lines_table(content: bytes, roles: Roles) -> tuple[Any, list[str]]:
+    """The rows of a file with an object in each line, and the names of its fields."""
     content = content.removeprefix(b"\xef\xbb\xbf")
     kinds = _kinds(_rows(content, _HEAD))
     try:
@@ -26,25 +25,40 @@ def read_json_lines(content: bytes, wanted: Columns) -> tuple[Returns, list[str]
     except import_extra("pyarrow", "io").ArrowInvalid:  # a field of several kinds, or damage: every line is looked at
         rows = _rows(content)
         kinds = _kinds(rows)
-        check_names(list(kinds), wanted)
+        checked(list(kinds), roles)
         table = _of_all_lines(content, kinds, rows)
-    columns = check_names(table.column_names, wanted)
-    if wrong := next(
-        (name for name in (*columns, *columns.of_value(list(kinds))) if kinds.get(name or "") == _MIXED), None
-    ):
+    names = table.column_names
+    columns = checked(names, roles)
+    read = (*columns.of_task(names), columns.trial, *columns.of_value(names))
+    if wrong := next((name for name in read if kinds.get(name or "") == _MIXED), None):
         raise ValueError(f"field {wrong} holds lists, objects or several kinds of entries; expected text or numbers")
-    return arrange_table(table, columns), table.column_names
+    return table, names
 
 
-def read_json(content: bytes, wanted: Columns) -> tuple[Returns, list[str]]:
-    """The rollouts of an array of objects."""
+def json_table(content: bytes, roles: Roles) -> tuple[Any, list[str]]:
+    """The rows of an array of objects, which may stand deeper in the file."""
     try:
         rows = parsed(content)
     except ValueError as error:
         raise ValueError(f"cannot be read as JSON, damaged or cut short ({error})") from error
+    for name in roles.records.split(".") if roles.records else ():
+        if not isinstance(rows, dict) or name not in rows:
+            found = ", ".join(map(repr, list(rows)[:8])) if isinstance(rows, dict) else "no object"
+            raise ValueError(f"has no field {name!r} of records {roles.records!r:.60}; found {found}")
+        rows = rows[name]
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise ValueError("is of no known tool and no array of objects; expected one object per trial")
-    return read_json_lines("\n".join(map(json.dumps, rows)).encode(), wanted)
+        raise ValueError(f"is of no known tool and no array of objects; expected one object per trial{_lists(rows)}")
+    return json_lines_table("\n".join(map(json.dumps, rows)).encode(), roles)
+
+
+def _lists(value: Any, path: str = "") -> str:
+    """Where in an object a list of objects stands."""
+    for name, each in value.items() if isinstance(value, dict) else ():
+        if isinstance(each, list) and each and all(isinstance(row, dict) for row in each):
+            return f", or their place by records (--records {path + name})"
+        if found := _lists(each, f"{path}{name}."):
+            return found
+    return ""
 
 
 def _rows(content: bytes, most: int = -1) -> list[dict[str, Any]]:

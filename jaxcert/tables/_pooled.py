@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.tables._columns import Columns, codes, number_of
+from jaxcert.tables._columns import Columns, codes, number_of, words_like
 
 # Moments of a training run, by the names that trainers and their logs give them.
 _MOMENT = re.compile(
@@ -33,7 +33,9 @@ _MEASURED = frozenset(
 )
 # Also the length of an episode, or what numbers trials.
 _MAY_BE_MOMENTS = frozenset(("steps", "epoch", "round"))
-_MOST_CONDITIONS = 10
+# Number the steps of one episode where they go up by one from row to row.
+_STEPS = frozenset(("t", "step", "timestep", "time_step", "frame"))
+_MOST_CONDITIONS, _LONGEST_WORD = 10, 40
 _DIGITS = re.compile("[0-9]+")
 
 
@@ -50,7 +52,18 @@ def tells_apart(name: Any) -> bool:
 
 def is_looked_at(name: Any) -> bool:
     """Whether a column of that name says more than its table, if it is no task, trial or value."""
-    return is_moment(name) or tells_apart(name) or str(name).strip().lower() in _MAY_BE_MOMENTS
+    return is_moment(name) or tells_apart(name) or str(name).strip().lower() in _MAY_BE_MOMENTS | _STEPS
+
+
+@contextlib.contextmanager
+def told_of(path: Any, strict: bool) -> Iterator[None]:
+    """Warnings begin with the file; with ``strict`` they are errors, to which its name is added elsewhere."""
+    with strictly(strict), warnings.catch_warnings(record=not strict) as said:
+        if not strict:
+            warnings.simplefilter("always", UserWarning)
+        yield
+    for each in said or ():
+        warnings.warn(f"{path}: {each.message}", each.category, stacklevel=6)
 
 
 @contextlib.contextmanager
@@ -82,31 +95,79 @@ def check_no_curve(names: Sequence[Any], columns: Columns, missing: Sequence[str
 def check_one_policy(columns: Columns, names: Iterable[Any], task: np.ndarray, column: Callable[[Any], Any]) -> None:
     """Raise ValueError for rows of the same task that are of several policies, conditions or moments.
 
-    ``column`` gives the entries of a column by its name. A column that no name explains is warned of, if each task has
-    all of its few words equally often.
+    ``column`` gives the entries of a column by its name, ``names`` are those of all but task and value. A column that
+    no name explains is warned of, if rows of the same task differ in its few words.
     """
     tasks, _ = codes(task, columns.task)
-    others = [name for name in names if name not in (columns.task, columns.value)]
+    held = {name: part for each in names for name, part in _nested(each, column(each))}
+    column, others = held.__getitem__, list(held)
     told = [name for name in others if is_moment(name) or tells_apart(name)]
     # The length of an episode is looked at, too, unless it was named to number trials.
     told += [name for name in others if name not in told and name != columns.trial and is_looked_at(name)]
     for name in told:
         entries = _coded(column(name))
-        if _differs_within(tasks, entries) and (tells_apart(name) or _same_for_all(tasks, entries)):
+        if _differs_within(tasks, entries) and (
+            tells_apart(name) or _same_for_all(tasks, entries) or _counts_steps(name, column(name))
+        ):
             raise ValueError(
                 f"rows of the same task differ in column {str(name)!r:.42}: if it tells policies, conditions, groups "
-                "of tasks or moments of training apart, they are no trials of one policy; expected a table of each, "
-                "or one without this column"
+                "of tasks or moments of training apart, they are no trials of one policy; expected rows of one of "
+                f"them{_picked(name, column(name))}, or a table without this column"
             )
     for name in (name for name in others if name not in told):
         few = _words(column(name), may_number=name == columns.trial)
-        if few is not None and _balanced(tasks, few):
-            warnings.warn(
-                f"each task has every word of column {str(name)!r:.42} equally often: if these are policies or "
-                "conditions, all of them are taken for one policy here; expected a table of each",
-                UserWarning,
-                stacklevel=5,
-            )
+        if few is None or not _differs_within(tasks, few):
+            continue
+        if _balanced(tasks, few):
+            how = f"each task has every word of column {str(name)!r:.42} equally often"
+        elif name != columns.trial and _tell_apart(column(name)) and tasks.max() >= 2:
+            how = f"rows of the same task differ in the words of column {str(name)!r:.42}"
+        else:
+            continue
+        warnings.warn(
+            f"{how}: if these are policies or conditions, all of them are taken for one policy here; expected rows of "
+            f"one of them{_picked(name, column(name))}",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def _picked(name: Any, entries: np.ndarray) -> str:
+    """How to read the rows of one entry alone, where it can be written."""
+    first = next((each for each in entries.tolist() if isinstance(each, str | int | bool) and each != ""), None)
+    if is_moment(name) and first is not None:  # the last one is of the policy that is used
+        first = max(entries.tolist(), key=lambda each: (number_of(each), str(each)))
+    is_plain = first is not None and "." not in str(name) and not str(first).startswith(("{", "["))
+    return f", such as where={[f'{name} = {first}']!r:.80} (--where)" if is_plain else ""
+
+
+def _nested(name: Any, entries: np.ndarray) -> Iterator[tuple[Any, np.ndarray]]:
+    """A column, or of objects with fields each field as one, under both names with a dot."""
+    first = next((each for each in entries.tolist() if each is not None), None) if entries.dtype == object else None
+    if not isinstance(first, dict) or is_looked_at(name):
+        yield name, entries
+        return
+    rows = [each if isinstance(each, dict) else {} for each in entries.tolist()]
+    for field in dict.fromkeys(field for row in rows for field in row):
+        part = np.fromiter((row.get(field) for row in rows), object, len(rows))
+        yield from _nested(f"{name}.{field}", part)
+
+
+def _counts_steps(name: Any, entries: np.ndarray) -> bool:
+    """Whether it numbers the steps of an episode, each row being one."""
+    if str(name).strip().lower() not in _STEPS:
+        return False
+    numbers = np.asarray([number_of(entry) for entry in entries.tolist()])
+    steps = np.diff(numbers)
+    return bool(np.all(np.isfinite(numbers)) and np.mean(steps == 1) > 0.5)
+
+
+def _tell_apart(entries: np.ndarray) -> bool:
+    """Whether all are short words, and not those of success and failure."""
+    found = set(map(str, entries.tolist()))
+    return all(len(each) <= _LONGEST_WORD and each[:1].isalnum() for each in found) and not all(
+        words_like(each) is not None for each in found
+    )
 
 
 def _coded(entries: np.ndarray) -> np.ndarray:

@@ -12,22 +12,25 @@ import numpy as np
 
 from jaxcert._files import check_suffix, content_of, in_file
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._episodes import read_arrow, read_csv, read_npy, read_npz, read_parquet, unpacked
-from jaxcert.tables._json_rows import read_json, read_json_lines
-from jaxcert.tables._pooled import strictly
-from jaxcert.tables._returns import Returns, check_missing
+from jaxcert.tables._episodes import arrow_table, csv_table, parquet_table, read_npy, read_npz, unpacked
+from jaxcert.tables._expected_tasks import check_tasks
+from jaxcert.tables._frames import arrange_table, policies_in
+from jaxcert.tables._json_rows import json_lines_table, json_table
+from jaxcert.tables._pooled import told_of
+from jaxcert.tables._returns import Returns, check_missing, how_many
+from jaxcert.tables._roles import Roles
 from jaxcert.tables.formats import FORMATS, Read, read_content, read_folder
 
 _ARRAYS = {".npz": read_npz, ".npy": read_npy}
 _TEXTS = {
-    ".csv": read_csv,
-    ".tsv": read_csv,
-    ".jsonl": read_json_lines,
-    ".ndjson": read_json_lines,
-    ".json": read_json,
+    ".csv": csv_table,
+    ".tsv": csv_table,
+    ".jsonl": json_lines_table,
+    ".ndjson": json_lines_table,
+    ".json": json_table,
 }
 _PACKED = ".gz"
-_TABLES = {".parquet": read_parquet, ".arrow": read_arrow, ".feather": read_arrow} | _TEXTS
+_TABLES = {".parquet": parquet_table, ".arrow": arrow_table, ".feather": arrow_table} | _TEXTS
 _SUFFIXES = [*_ARRAYS, *_TABLES, *(f"{name}{_PACKED}" for name in _TEXTS)]
 _MAYBE_CUT = "its last line has no line ending: if the file was cut short, its last number may be, too"
 
@@ -47,8 +50,16 @@ class ReturnsFile(Returns):
         fixed_list: whether the tasks are known to be a list that somebody made, such as a benchmark, and no random
             sample; False if that is not known.
         known_support: the smallest and the largest return possible, if the tool fixes them.
+        successes: the column that counts successes, with `trials`, in place of `value`.
+        trials: the column that counts trials, of `successes` or of the rate of success in `value`.
+        where: conditions on the rows of a table, each a text such as "arm = clean", "arm != clean" or "seed in 1, 2".
+        policy: the column of policies in a table, of which `only` names one.
+        only: the policy whose rows are read.
+        tasks: how many tasks there have to be, or their labels, or a file with one in each line.
+        recipe: a TOML file that says how JSON of another tool is read.
+        records: the names on the way to the list of records in a JSON file, with dots.
         unfinished: the return that rollouts without an outcome of their own count as; None if there are none.
-        num_unfinished: how many these are.
+        roles: how the columns were told apart; None for a file of arrays.
     """
 
     path: Path
@@ -59,15 +70,31 @@ class ReturnsFile(Returns):
     fixed_list: bool = False
     known_support: tuple[float, float] | None = None
     unfinished: float | None = None
-    num_unfinished: int = 0
+    roles: Roles | None = None
 
     def place_of(self, index: Sequence[int]) -> str:
         """Which return it is, with the file."""
         return f"{self.path}: {super().place_of(index)}"
 
+    def without_support(self, support: Any) -> "ReturnsFile":
+        """These returns where such a support is declared: without one, numbers that are all 0 or 1 are successes."""
+        if support is not None or not self.has_rollouts or self.returns.dtype == bool:
+            return self
+        counts = self.returns if self.where is None else self.returns[self.where]
+        return self._as_successes() if np.all((counts == 0) | (counts == 1)) else self
+
+    def _as_successes(self) -> "ReturnsFile":
+        told = self.told.replace(", value from ", ", success from ")
+        return dataclasses.replace(self, returns=np.asarray(self.returns == 1), known_support=None, told=told)
+
+    @property
+    def policy(self) -> str | None:
+        """The policy, where the table holds several."""
+        return None if self.roles is None else self.roles.only
+
     @property
     def _name(self) -> str:
-        return str(self.path)
+        return str(self.path) if self.policy is None else f"{self.path}, {self.policy}"
 
     @property
     def like(self) -> np.ndarray:
@@ -82,7 +109,8 @@ class ReturnsFile(Returns):
     @property
     def how_read(self) -> dict[str, Any]:
         """What a record says besides, so that the returns can be read again."""
-        return {}
+        picked = {} if self.roles is None else self.roles.picked
+        return {"roles": {**picked, "where": list(self.roles.where)}} if picked and self.roles else {}
 
 
 def read_returns(
@@ -92,7 +120,15 @@ def read_returns(
     task: str = "task_id",
     trial: str | None = "episode_id",
     value: str = "total_return",
+    successes: str | None = None,
+    trials: str | None = None,
+    where: Sequence[str] = (),
+    policy: str | None = None,
+    only: str | None = None,
     unfinished: float | None = None,
+    tasks: int | str | Sequence[Any] | None = None,
+    records: str | None = None,
+    recipe: str | PathLike[str] | None = None,
 ) -> ReturnsFile:
     """Read the returns of a set of tasks; by the file's suffix, or by its content if another tool wrote it.
 
@@ -108,12 +144,12 @@ def read_returns(
     `success`, `passed`, `pass`, `resolved`, `solved`, `correct`, `reward`, `exact_match`, `result` or `outcome`.
     Rows may stand in any order and tasks may have different numbers of rollouts. Tasks are
     numbered in the order in which they first appear, and a task's rollouts in the order of their rows. A row may count
-    trials, as 31/50 in one column, or in two, `successes` and `trials` (others by both names, `value="won/played"`):
-    so many of them succeeded, in an order that is not known and is drawn at random. A CSV file has
-    commas, or semicolons or tabs and then decimal points or decimal commas; it may begin with a byte order mark, and
-    blanks around an entry do not count; labels of tasks that differ in blanks alone are refused. No entry goes over
-    several lines: a lost quote would make rows part of it. Without a line ending at its end, a last number that was
-    cut short would go unnoticed: a warning says so.
+    trials, as 31/50 in one column, or in two, `successes` and `trials` (others by their names, `successes="won",
+    trials="played"`; or the rate, `value="rate", trials="n"`): so many of them succeeded, in an order that is not known
+    and is drawn at random. A CSV file has commas, or semicolons or tabs and then decimal points or decimal commas; it
+    may begin with a byte order mark, and blanks around an entry do not count; labels of tasks that differ in blanks
+    alone are refused. No entry goes over several lines: a lost quote would make rows part of it. Without a line ending
+    at its end, a last number that was cut short would go unnoticed: a warning says so.
 
     Successes and failures are arrays or columns of booleans, or columns of words, in upper or lower case: true and
     false, yes and no, pass and fail, passed and failed, or success and failure, the same two in every row. They are
@@ -142,6 +178,14 @@ def read_returns(
         task: the column of tasks; of a folder, the pattern of its files' paths.
         trial: the column of episodes, each once per task; None if there is none.
         value: the column of returns, or of successes; in files of other tools, the name of the score.
+        successes: the column that counts successes, with `trials`, in place of `value`.
+        trials: the column that counts trials, of `successes` or of the rate of success in `value`.
+        where: conditions on the rows of a table, each a text such as "arm = clean", "arm != clean" or "seed in 1, 2".
+        policy: the column of policies in a table, of which `only` names one.
+        only: the policy whose rows are read.
+        tasks: how many tasks there have to be, or their labels, or a file with one in each line.
+        recipe: a TOML file that says how JSON of another tool is read.
+        records: the names on the way to the list of records in a JSON file, with dots.
         unfinished: the return to count for each rollout that its file marks as unfinished: the worst one possible, and
             0 among successes. Certificates are then about returns that count such rollouts in this way. By default, a
             file with such rollouts is refused.
@@ -172,45 +216,90 @@ def read_returns(
         ...     read_returns(path).returns.shape
         (3, 2)
     """
-    path, columns = Path(path), Columns(task, trial, value)
-    found = (_of_folder if path.is_dir() else _of_file)(path, columns, unfinished, strict)
+    how = None if recipe is None else str(recipe)
+    roles = Roles(task, trial, value, successes, trials, tuple(where), policy, only, unfinished, tasks, records, how)
+    return read_by(path, roles, strict=strict)
+
+
+def read_by(path: str | PathLike[str], roles: Roles, *, strict: bool = False) -> ReturnsFile:
+    """The returns of a file or a folder, by the roles of its columns; see ``read_returns``."""
+    path = Path(path)
+    found = (_of_folder if path.is_dir() else _of_file)(path, roles, strict)
     check_missing(found, strict=strict, place=f"{path}: ")
     return found
 
 
-def _of_folder(path: Path, columns: Columns, unfinished: float | None, _: bool) -> ReturnsFile:
-    read, digest = read_folder(path, columns, unfinished)
-    return _of_other_tool(path, digest, read, unfinished)
+def _of_folder(path: Path, roles: Roles, strict: bool) -> ReturnsFile:
+    with told_of(path, strict):
+        read, digest = read_folder(path, roles, table_in)
+    return _of_other_tool(path, digest, read, roles)
 
 
-def _of_file(path: Path, columns: Columns, unfinished: float | None, strict: bool) -> ReturnsFile:
+def _of_file(path: Path, roles: Roles, strict: bool) -> ReturnsFile:
     content = content_of(path, "returns")  # once, so that the digest belongs to what is parsed
     digest = hashlib.sha256(content).hexdigest()
     has_own_suffix = path.name.lower().endswith(tuple(_SUFFIXES))
     with in_file(path):
-        other = read_content(path, content, columns, unfinished, own=has_own_suffix)
+        other = read_content(path, content, roles, own=has_own_suffix)
     if other is not None:
-        return _of_other_tool(path, digest, other, unfinished)
+        return _of_other_tool(path, digest, other, roles)
     kind = _own_kind(path)
     with in_file(path):
-        if unfinished is not None:
-            raise ValueError(
-                f"unfinished is {unfinished}; expected None: arrays and tables mark no rollout as unfinished"
-            )
         text = unpacked(content) if kind.endswith(_PACKED) else content
-        with strictly(strict):
-            found, names = _read(kind.removesuffix(_PACKED), text, columns)
+        with told_of(path, strict):
+            found, names = _read(kind.removesuffix(_PACKED), text, roles)
     if kind.startswith((".csv", ".tsv")) and not text.endswith((b"\n", b"\r")):
         if strict:
             raise ValueError(f"{path}: {_MAYBE_CUT}; expected a line ending")
         warnings.warn(f"{path}: {_MAYBE_CUT}", UserWarning, stacklevel=3)
-    read, usual = (None, None) if names is None else (columns.in_table(names), Columns.unnamed_in(names))
-    return ReturnsFile(found.returns, found.where, found.tasks, path, digest, read, usual, rows=found.rows)
+    if names is None:
+        return ReturnsFile(found.returns, found.where, found.tasks, path, digest, None, None, rows=found.rows)
+    read, usual = roles.columns(names).in_table(names), Columns.unnamed_in(names)
+    counted = {"unfinished": roles.unfinished, "num_unfinished": found.num_unfinished} if found.num_unfinished else {}
+    told = {"told": _told(found, read, roles), "roles": roles, "rows": found.rows, "counted": found.counted}
+    return ReturnsFile(found.returns, found.where, found.tasks, path, digest, read, usual, **told, **counted)
 
 
-def _of_other_tool(path: Path, digest: str, read: Read, unfinished: float | None) -> ReturnsFile:
-    counted = {"unfinished": unfinished, "num_unfinished": read.num_unfinished} if read.num_unfinished else {}
-    told = {"told": read.told, "fixed_list": read.fixed_list, "known_support": read.support}
+def _told(found: Returns, read: Columns, roles: Roles) -> str:
+    """What was read of a table, in one line."""
+    counts = found.num_rollouts
+    fewest, most = int(counts.min()), int(counts.max())
+    trials = how_many(most, "trial") if fewest == most else f"{fewest} to {most} trials"
+    of_trial = f" from {read.trial}" if read.trial is not None and not found.counted else ""
+    what = "success" if found.returns.dtype == bool else "value"
+    picked = [*roles.where, *([f"{roles.policy} = {roles.only}"] if roles.only is not None else [])]
+    lacking = (
+        f"; {found.num_unfinished} without an outcome, counted as {roles.unfinished:g}" if found.num_unfinished else ""
+    )
+    return (
+        f"{how_many(len(counts), 'task')} from {read.task}, {trials}{of_trial}, {what} from {read.value}"
+        f"{''.join(f', where {each}' for each in picked)}{lacking}"
+    )
+
+
+def policies_of(path: Path, policy: str, where: Sequence[str] = ()) -> list[str]:
+    """The policies that a column of a table names, among the rows that are wanted."""
+    roles = Roles(policy=policy, where=tuple(where), given=("task_id", "episode_id", "total_return"))
+    with in_file(path):
+        table = table_in(path, content_of(path, "returns"), roles)
+        return policies_in(table, roles)
+
+
+def table_in(path: Path, content: bytes, roles: Roles) -> Any:
+    """The rows of a table, as one of pyarrow."""
+    kind = _own_kind(path)
+    text = unpacked(content) if kind.endswith(_PACKED) else content
+    if kind.removesuffix(_PACKED) not in _TABLES:
+        raise ValueError("holds arrays; expected a table")
+    return _TABLES[kind.removesuffix(_PACKED)](text, roles)[0]
+
+
+def _of_other_tool(path: Path, digest: str, read: Read, roles: Roles) -> ReturnsFile:
+    if roles.tasks is not None:
+        with in_file(path):
+            check_tasks(read.returns.tasks, roles.tasks)
+    counted = {"unfinished": roles.unfinished, "num_unfinished": read.num_unfinished} if read.num_unfinished else {}
+    told = {"told": read.told, "fixed_list": read.fixed_list, "known_support": read.support, "roles": roles}
     found = read.returns
     return ReturnsFile(
         found.returns, found.where, found.tasks, path, digest, read.columns, read.usual_columns, **told, **counted
@@ -225,10 +314,17 @@ def _own_kind(path: Path) -> str:
         raise ValueError(f"{error}; nor is it {', '.join(each.name for each in FORMATS)}") from None
 
 
-def _read(kind: str, content: bytes, columns: Columns) -> tuple[Returns, list[str] | None]:
+def _read(kind: str, content: bytes, roles: Roles) -> tuple[Returns, list[str] | None]:
     """The returns and, of a table, the names of all of its columns."""
     if kind in _TABLES:
-        return _TABLES[kind](content, columns)
-    if columns != Columns():
-        raise ValueError(f"has arrays and no columns {', '.join(map(str, columns))}; expected a table for these")
-    return _ARRAYS[kind](content), None
+        table, names = _TABLES[kind](content, roles)
+        return arrange_table(table, roles), names
+    if roles.unfinished is not None:
+        raise ValueError(f"unfinished is {roles.unfinished}; expected None: arrays mark no rollout as unfinished")
+    if roles != Roles()._replace(tasks=roles.tasks, recorded=roles.recorded):
+        named = ", ".join(map(str, [*roles.columns(()), *roles.where, *filter(None, [roles.policy])]))
+        raise ValueError(f"has arrays and no columns {named}; expected a table for these")
+    found = _ARRAYS[kind](content)
+    if roles.tasks is not None:
+        check_tasks(found.tasks, roles.tasks)
+    return found, None

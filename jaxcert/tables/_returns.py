@@ -1,6 +1,7 @@
 """Returns [n, m] with a mask, from one row per rollout: the one place that makes them, for files and for frames."""
 
 import dataclasses
+import re
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -8,13 +9,22 @@ from typing import Any
 import numpy as np
 
 from jaxcert.tables._columns import Columns, as_totals, codes, counts_in, number_of
+from jaxcert.tables._unfinished import has_no_outcome, with_worst
 
 # More than any table counts, and little enough for memory.
 _MOST_ROLLOUTS = 100_000_000
+# Words in the name of a column whose yes is no success.
+_FAILURES = frozenset(
+    ("fail", "fails", "failed", "failure", "failures", "unsuccessful", "unsolved", "unresolved", "crash", "crashed")
+    + ("collision", "collided", "error", "errors", "errored", "unsafe", "violation", "violated", "timeout", "fell")
+)
 _AT_RANDOM = (
     "certificates hold only if whether a rollout is missing does not depend on its outcome; otherwise count it as the "
     "worst return, the lower end of the support"
 )
+
+
+_OF_COUNTS = "certificates hold only if the number of trials of a task does not depend on their outcomes"
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -27,6 +37,8 @@ class Returns:
         tasks: the label of each task, [n].
         rows: int [n, m], the row of the table in which each rollout stands, from 1 on without the header; 0 for a
             missing one. None if they come from no table.
+        num_unfinished: how many rollouts have no outcome of their own.
+        counted: whether rows count trials, so that tasks may have different numbers of them.
 
     Example:
         >>> import jaxcert
@@ -40,6 +52,8 @@ class Returns:
     where: np.ndarray | None
     tasks: np.ndarray
     rows: np.ndarray | None = dataclasses.field(default=None, kw_only=True)
+    num_unfinished: int = dataclasses.field(default=0, kw_only=True)
+    counted: bool = dataclasses.field(default=False, kw_only=True)
 
     def place_of(self, index: Sequence[int]) -> str:
         """Which return it is, by the index of task and rollout: with its row, if it has one, and the task's label."""
@@ -100,15 +114,23 @@ def check_missing(found: Returns, *, strict: bool, place: str = "", stacklevel: 
     if found.missing and strict:
         raise ValueError(f"{place}{found.missing}; expected as many of every task")
     if found.missing:
-        warnings.warn(f"{place}{found.missing}: {_AT_RANDOM}", UserWarning, stacklevel=stacklevel)
+        why = _OF_COUNTS if found.counted else _AT_RANDOM
+        warnings.warn(f"{place}{found.missing}: {why}", UserWarning, stacklevel=stacklevel)
 
 
 def arrange(
-    names: Columns, task: np.ndarray, episode: np.ndarray | None, value: np.ndarray, *, counted: bool = False
+    names: Columns,
+    task: np.ndarray,
+    episode: np.ndarray | None,
+    value: np.ndarray,
+    *,
+    counted: bool = False,
+    unfinished: float | None = None,
 ) -> Returns:
     """The returns of rows; tasks in the order in which they first appear, a task's rollouts in the order of rows.
 
-    ``counted``: whether each entry has to be of successes and trials.
+    ``counted``: whether each entry has to be of successes and trials. ``unfinished``: what a row without an outcome
+    counts as; None to refuse such rows.
     """
     if len(task) == 0:
         raise ValueError("has no rows, expected one per rollout")
@@ -117,7 +139,8 @@ def arrange(
     episodes = None if episode is None else codes(episode, f"{names.trial}")[0]
     if episode is not None and episodes is not None:
         _check_pairs(names, tasks, episodes, task, episode)
-    of_rows, totals = _single(value, names.value, counted)
+    of_rows, totals, lacking = _single(value, names.value, counted, unfinished)
+    _check_is_success(names.value, totals)
     if len(of_rows) > len(value) and names.trial is not None:
         warnings.warn(
             f"column {names.value} counts several trials in each row, and {names.trial} tells rows of a task apart: "
@@ -129,14 +152,24 @@ def arrange(
     rows = np.zeros(found.returns.shape, np.int64)
     where = np.ones(rows.shape, bool) if found.where is None else found.where
     rows[where] = of_rows[np.argsort(tasks[of_rows], kind="stable")] + 1
-    return dataclasses.replace(found, rows=rows)
+    return dataclasses.replace(found, rows=rows, num_unfinished=lacking, counted=len(of_rows) > len(value))
 
 
-def _single(value: np.ndarray, name: str, counted: bool) -> tuple[np.ndarray, np.ndarray]:
-    """The row of each rollout and its return: one of each row, or as many as it counts."""
+def _check_is_success(name: str, totals: np.ndarray) -> None:
+    """Raise ValueError where what would be called a success is a failure, by the name of its column."""
+    if set(re.findall("[a-z]+", name.lower())) & _FAILURES and np.all((totals == 0) | (totals == 1)):
+        raise ValueError(
+            f"column {name} says by its name what is no success; expected the opposite of it, a column of successes"
+        )
+
+
+def _single(
+    value: np.ndarray, name: str, counted: bool, unfinished: float | None
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """The row of each rollout and its return: one of each row, or as many as it counts; and how many have none."""
     counts = counts_in(value, name, sure=counted)
     if counts is None:
-        return np.arange(len(value)), as_totals(value, name)
+        return np.arange(len(value)), *_outcomes(value, name, unfinished)
     successes, trials = counts.T
     if trials.sum() > _MOST_ROLLOUTS:
         raise ValueError(f"column {name} counts {trials.sum()} trials; expected at most {_MOST_ROLLOUTS}")
@@ -146,7 +179,32 @@ def _single(value: np.ndarray, name: str, counted: bool) -> tuple[np.ndarray, np
     order = np.lexsort((np.random.default_rng(0).random(len(of_rows)), of_rows))
     succeeded = np.empty(len(of_rows), bool)
     succeeded[order] = np.arange(len(of_rows)) - np.repeat(np.cumsum(trials) - trials, trials) < successes[of_rows]
-    return of_rows, succeeded
+    return of_rows, succeeded, 0
+
+
+def _outcomes(value: np.ndarray, name: str, unfinished: float | None) -> tuple[np.ndarray, int]:
+    """The outcome of each row, the worst one where there is none; and of how many rows that is so."""
+    lacking = np.zeros(len(value), bool)
+    if value.dtype.kind in "Of":
+        lacking = np.fromiter(map(has_no_outcome, value.tolist()), bool, len(value))
+    count = int(lacking.sum())
+    if not count or unfinished is None:
+        try:
+            return as_totals(value, name), 0
+        except ValueError as error:
+            raise ValueError(f"{error}{_remedy(count, len(value))}") from error
+    if count == len(value):
+        raise ValueError(f"column {name} has no outcome in any row; expected some")
+    return with_worst(as_totals(value[~lacking], name), ~lacking, unfinished), count
+
+
+def _remedy(count: int, rows: int) -> str:
+    if not count:
+        return ""
+    return (
+        f"; {count} of {rows} rows have no outcome, and without them the rest may look better than it is: unfinished "
+        "(--unfinished 0) counts each of them as that return, which has to be the worst one possible"
+    )
 
 
 def _check_spelled_once(labels: np.ndarray, name: str) -> None:

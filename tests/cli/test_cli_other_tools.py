@@ -45,9 +45,7 @@ def test_what_was_read_is_told_on_one_line(tmp_path):
     ("document", "given", "expected"),
     [
         (EVALPLUS, (), ["--delta", "0.05"]),
-        (TAU, (), ["--method", "attained", "--delta", "0.05"]),
-        (TAU, ("--delta", "0.2"), ["--method", "attained"]),
-        (TAU, ("--delta", "0.2", "--beta", "0.1"), ["--support", "0", "1"]),
+        (TAU, (), ["--delta", "0.05"]),
         (LEROBOT, ("--value", "sum_rewards", "--delta", "0.2"), ["--support", "LOW", "HIGH"]),
         (LEROBOT, ("--value", "reward", "--delta", "0.2"), ["--value", "successes"]),
     ],
@@ -207,7 +205,9 @@ def test_a_table_with_a_column_for_each_trial_is_told_what_is_expected(tmp_path,
         told = refused("certify", tmp_path / "wide.csv", "--threshold", 0.5, *options)
         assert "which look like a column for each trial; expected one row per trial, with columns such as" in told
         assert "for example" not in told
-        assert "--value" not in told
+    all_of_them = command("certify", tmp_path / "wide.csv", "--threshold", 0.5, "--support", 0, 1, "--delta", 0.1)
+    assert all_of_them.status == 2
+    assert f"all of these as value (--value '{names}')" in all_of_them.err
 
 
 @pytest.mark.parametrize(

@@ -82,35 +82,25 @@ def test_the_whole_way_from_a_protocol_to_a_page(trials, tmp_path):
     assert command("verify", document, other).status == 1
 
 
-def test_zeros_and_ones_are_numbers_unless_the_method_says_so(tmp_path):
-    file = write(tmp_path / "trials.csv", int)
-    message = refused("certify", file, *DELTA, *HALF)
-    assert "--support missing" in message
-    assert "successes written as 0 and 1 need none with --method attained" in message
-    hinted = command("certify", file, *DELTA, *HALF, "--support", 0, 1)
-    assert "method binomial" in hinted.out
-    assert 'method="attained" (--method attained), which is the default for successes' in hinted.err
-    asked = command("certify", file, *DELTA, *HALF, "--method", "attained")
-    words = write(tmp_path / "words.csv", lambda ok: ok)
-    assert asked.out.replace("trials", "words") == command("certify", words, *DELTA, *HALF).out
-
-
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    "words",
     [
-        (HALF, ("--method", "attained")),
-        ((*HALF, "--suite"), ("--bound", "clopper_pearson")),
-        (("--mean",), ("--support", "0", "1")),
-        (("--mean", "--suite"), ("--bound", "clopper_pearson")),
-        ((*HALF, "--beta", 0.1), ("--support", "0", "1")),
+        HALF,
+        (*HALF, "--suite"),
+        ("--mean",),
+        ("--mean", "--suite"),
+        pytest.param(("--safety", 0.8), marks=pytest.mark.slow),
     ],
 )
-def test_zeros_and_ones_are_answered_with_the_command_for_successes(words, expected, tmp_path):
-    """The command works as it stands, and has no ends of a support to fill in."""
-    file = write(tmp_path / "trials.csv", int)
-    _, arguments = refused("certify", file, *words).split("; for example: jaxcert ")
-    assert arguments.split() == ["certify", str(file), *map(str, words), *expected, "--delta", "0.05"]
-    assert command(*arguments.split()).out.count("With confidence 0.95: o") == 1
+def test_zeros_and_ones_are_successes_unless_a_support_says_otherwise(words, tmp_path):
+    """They give what words give, and are verified as such; with a support they are returns."""
+    file, in_words = write(tmp_path / "trials.csv", int), write(tmp_path / "words.csv", lambda ok: ok)
+    found = command("certify", file, *DELTA, *words, "--json", tmp_path / "c.json")
+    assert (found.status, found.err) == (0, "")
+    assert found.out.replace("trials.csv", "words.csv") == command("certify", in_words, *DELTA, *words).out
+    assert command("verify", tmp_path / "c.json", file).out.startswith("verified: 1 certificate")
+    returns = command("certify", file, *DELTA, *words, "--support", 0, 1)
+    assert "expected return" in returns.out
 
 
 def test_other_numbers_have_a_support_to_fill_in(tmp_path):
@@ -156,6 +146,8 @@ def test_a_plan_from_successes_needs_no_support(trials, tmp_path, monkeypatch):
     monkeypatch.setattr(_planned, "plan", refuse)
     assert "planned from bool in (0, 1)" in refused("plan", trials, *DELTA, *HALF, "--safety", 0.8)
     numbers = write(tmp_path / "n.csv", int)
-    message = refused("plan", numbers, *DELTA, *HALF, "--safety", 0.8)
+    assert "planned from bool in (0, 1)" in refused("plan", numbers, *DELTA, *HALF, "--safety", 0.8)
+    scores = write(tmp_path / "s.csv", lambda ok: 2 * int(ok))
+    message = refused("plan", scores, *DELTA, *HALF, "--safety", 0.8)
     assert "--support is not given" in message
     assert "0 1 for successes" in message

@@ -137,7 +137,7 @@ def test_the_order_of_counted_trials_says_nothing(tmp_path):
 @pytest.mark.parametrize("names", [("successes", "trials"), ("won", "played")])
 def test_successes_and_trials_may_be_two_columns(tmp_path, names):
     rows = [("a", 3, 5), ("b", 0, 5), ("c", 5, 5)]
-    value = {} if names == ("successes", "trials") else {"value": "won/played"}
+    value = {} if names == ("successes", "trials") else {"successes": "won", "trials": "played"}
     table = {"task": [row[0] for row in rows], names[0]: [row[1] for row in rows], names[1]: [row[2] for row in rows]}
     text = "\n".join([",".join(table), *(",".join(map(str, row)) for row in rows), ""])
     lists = lines([dict(zip(table, row, strict=True)) for row in rows])
@@ -169,7 +169,9 @@ def test_counts_beside_a_score_are_a_question(tmp_path):
     path = written(tmp_path, "r.csv", "task,successes,trials,score\na,1,2,0.5\nb,2,2,1\n")
     refused(path, "'score' and 'successes/trials'; expected one of these by name", trial=None)
     assert read_returns(path, trial=None, value="score").returns.shape == (2, 1)
-    assert read_returns(path, trial=None, value="successes/trials").returns.tolist().count([True, True]) == 1
+    assert (
+        read_returns(path, trial=None, successes="successes", trials="trials").returns.tolist().count([True, True]) == 1
+    )
 
 
 def test_policies_in_the_column_of_trials_are_warned_of(tmp_path):
@@ -209,7 +211,7 @@ def test_a_column_that_may_count_trials_is_a_question(tmp_path, header):
     path = written(tmp_path, "r.csv", header + "\n" + "".join(f"{i},1,10\n" for i in range(20)))
     _, value, total = header.split(",")
     refused(path, f"{value!r} and '{value}/{total}'; expected one of these by name", trial=None)
-    assert read_returns(path, trial=None, value=f"{value}/{total}").returns.mean() == 0.1
+    assert read_returns(path, trial=None, successes=value, trials=total).returns.mean() == 0.1
     assert read_returns(path, trial=None, value=value).returns.shape == (20, 1)
 
 

@@ -1,7 +1,6 @@
 """What a file of another tool holds, one entry per rollout, and the returns that are read from it."""
 
 import dataclasses
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,6 +9,8 @@ import numpy as np
 
 from jaxcert.tables._columns import Columns, NotNamedError, as_totals
 from jaxcert.tables._returns import Returns, arrange
+from jaxcert.tables._roles import Roles
+from jaxcert.tables._unfinished import with_worst
 from jaxcert.tables.formats._content import Content
 
 NO_SCORE = "without a score"
@@ -97,13 +98,16 @@ def asked_for(tasks: Sequence[Any], count: int, *, first: int) -> list[tuple[Any
     return [(task, first + i) for task in tasks for i in range(count)]
 
 
-def arranged(name: str, found: Rollouts, wanted: Columns, unfinished: float | None, *, fixed_list: bool) -> Read:
+def arranged(name: str, found: Rollouts, roles: Roles, *, fixed_list: bool) -> Read:
     """The returns of the column that is wanted, where each rollout that is not finished counts as ``unfinished``.
 
     Raises:
         ValueError: another column is wanted, a value is none, or rollouts are not finished.
     """
-    columns = _chosen(found, wanted)
+    unfinished = roles.unfinished
+    if picked := [each for each in roles.picked if each != "recipe"]:
+        raise ValueError(f"is read as {name}, which has no columns for {', '.join(picked)}; expected a table")
+    columns = _chosen(found, Columns(roles.task, roles.trial, roles.value))
     _check_once(found)
     values = found.values[columns.value]
     ended = [why or (NO_SCORE if value is None else "") for why, value in zip(found.ended, values, strict=True)]
@@ -175,26 +179,7 @@ def _totals(
     found = as_totals(_objects([value for value, why in zip(values, ended, strict=True) if not why]), name)
     if done.all() or unfinished is None:
         return found
-    _check_worst(unfinished, found, support)
-    totals = np.full(len(values), False if found.dtype == bool and found.size else float(unfinished))
-    totals[done] = found
-    return totals
-
-
-def _check_worst(unfinished: float, found: np.ndarray, support: tuple[float, float] | None) -> None:
-    """Raise ValueError for a return that is not the worst one possible, as far as the file alone tells.
-
-    What the finished rollouts returned says nothing of what is possible: if all of them succeeded, one that is lost
-    may still have failed. The end of a declared support is compared where there is one.
-    """
-    known = support[0] if support else 0.0 if found.dtype == bool and found.size else None
-    if known is not None and unfinished != known:
-        raise ValueError(f"unfinished is {unfinished:g}; expected {known:g}, the worst return that is possible")
-    coins = bool(found.size and np.all((found == 0) | (found == 1)))
-    most = min(0.0 if coins else np.inf, *found.tolist()) if found.size else np.inf
-    if not math.isfinite(unfinished) or unfinished > most:
-        lowest = f", at most {most:g}" if math.isfinite(most) else ""
-        raise ValueError(f"unfinished is {unfinished:g}; expected the worst return that is possible{lowest}")
+    return with_worst(found, done, unfinished, support)
 
 
 def _objects(entries: list[Any]) -> np.ndarray:

@@ -108,6 +108,30 @@ def _check_arrays(arrays: dict[str, np.ndarray]) -> None:
             raise ValueError(f"array {name!r} is {array.dtype} of shape {array.shape}, expected {expected}")
 
 
+def _is_trainer(content: Content) -> bool:
+    """Whether it is RLlib's log of a trainer, an object of JSON for each iteration."""
+    head = content.data[:4096]
+    return head.lstrip().startswith(b"{") and b'"training_iteration"' in head and b'"evaluation"' in head
+
+
+def _read_trainer(content: Content) -> Episodes:
+    """The episodes of the evaluation in the last iteration that has one."""
+    rows = [parsed(line) for line in content.data.splitlines() if line.strip()]
+    for row in reversed(rows):
+        held = row.get("evaluation") if isinstance(row, dict) else None
+        runners = held.get("env_runners", held) if isinstance(held, dict) else {}
+        returns = (runners.get("hist_stats") or {}).get("episode_reward", runners.get("episode_reward"))
+        if isinstance(returns, list):
+            return Episodes({"episode_reward": returns}, "episode_reward", row.get("training_iteration"))
+    raise ValueError("has no evaluation with the rewards of its episodes (hist_stats); expected one")
+
+
+TRAINER = OneTask(
+    "RLlib's evaluations",
+    _is_trainer,
+    _read_trainer,
+    "its lines are iterations of training; the evaluation in the last of them gives the episodes of one task",
+)
 MONITOR = OneTask(
     "monitors of Stable-Baselines3",
     _is_monitor,

@@ -2,37 +2,44 @@
 
 from pathlib import Path
 
-from jaxcert.tables._columns import Columns
+from jaxcert.tables._roles import Roles
 from jaxcert.tables.formats._content import Content
 from jaxcert.tables.formats._evalplus_results import EVALPLUS
-from jaxcert.tables.formats._found_rollouts import Format, Read, arranged
+from jaxcert.tables.formats._found_rollouts import Read, arranged
 from jaxcert.tables.formats._inspect_log import INSPECT
 from jaxcert.tables.formats._lerobot_info import LEROBOT
-from jaxcert.tables.formats._one_task import EVALUATIONS, MONITOR
+from jaxcert.tables.formats._one_task import EVALUATIONS, MONITOR, TRAINER
+from jaxcert.tables.formats._recipes import RECIPES, recipe_in
 from jaxcert.tables.formats._tau_results import TAU, TAU2
 
 # Each recognises its own files by their content, whatever they are called, and none of another.
-FORMATS = (INSPECT, LEROBOT, TAU, TAU2, EVALPLUS)
+FORMATS = (*(each.format() for each in RECIPES), INSPECT, LEROBOT, TAU, TAU2, EVALPLUS)
 # A file of these is one task; a folder of them is read with the tasks from their paths.
-OF_ONE_TASK = (MONITOR, EVALUATIONS)
+OF_ONE_TASK = (MONITOR, EVALUATIONS, TRAINER)
 # How a log of `rollouts.Trials` begins.
 _TRIALS = b'{"number": 0, "format": "jaxcert-trials-'
 
 
-def read_content(path: Path, data: bytes, wanted: Columns, unfinished: float | None, *, own: bool) -> Read | None:
+def read_content(path: Path, data: bytes, roles: Roles, *, own: bool) -> Read | None:
     """The returns of a file of another tool; None for a file of no known kind.
 
     Args:
         path: where it is, for what is said of a file of one task.
         data: its bytes.
-        wanted: the columns to read.
-        unfinished: the return of a rollout without an outcome of its own; None to refuse them.
+        roles: what is read.
         own: whether the suffix is one of jaxcert's files: damage is no concern of ours then.
 
     Raises:
         ValueError: it is of a known kind, and damaged, changed, of one task, or without what is wanted.
     """
+    if roles.records is not None:
+        return None
     content = Content(data)
+    if roles.recipe is not None:
+        chosen = recipe_in(Path(roles.recipe)).format()
+        if not chosen.recognises(content):
+            raise ValueError(f"is not {chosen.name}: it lacks what the recipe {roles.recipe} recognises it by")
+        return arranged(chosen.name, chosen.read(content), roles, fixed_list=chosen.fixed_list)
     if data.startswith(_TRIALS):
         raise ValueError("is a log of single trials; jaxcert trial status says what it certifies, and --json writes it")
     try:
@@ -44,11 +51,9 @@ def read_content(path: Path, data: bytes, wanted: Columns, unfinished: float | N
         raise
     if alone is not None:
         raise ValueError(f"{alone.alone}; {_a_file_per_task(path)}")
-    return None if kind is None else _of_kind(kind, content, wanted, unfinished)
-
-
-def _of_kind(kind: Format, content: Content, wanted: Columns, unfinished: float | None) -> Read:
-    return arranged(kind.name, kind.read(content), wanted, unfinished, fixed_list=kind.fixed_list)
+    if kind is None:
+        return None
+    return arranged(kind.name, kind.read(content), roles, fixed_list=kind.fixed_list)
 
 
 def _above(folder: Path) -> Path:

@@ -1,0 +1,119 @@
+"""The options that say which column of a table has which role: one group for all commands that read returns."""
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from jaxcert.tables._columns import Columns
+from jaxcert.tables._roles import Roles
+
+_Text = str | None
+_OPTIONS: dict[str, tuple[Any, tuple[str, ...], str, str]] = {
+    "task": (
+        _Text,
+        ("--task", "--task-from-path"),
+        "NAME",
+        "Column of the tasks, in a table; by default task_id or task. Several, with commas, are the label together. "
+        "For a folder with a file per task, the pattern of their paths, with {task} where the task's label stands, as "
+        "in '{task}/monitor.csv' or '{task}.csv'; with {trial} where each file is one more run on all tasks.",
+    ),
+    "trial": (
+        _Text,
+        ("--trial",),
+        "NAME",
+        "Column of the trials, in a table; by default episode_id, or episode, trial, rollout or attempt; '' if it has "
+        "none.",
+    ),
+    "value": (
+        _Text,
+        ("--value",),
+        "NAME",
+        "Column of the outcomes, in a table; by default total_return, or return, score, success or passed; with "
+        "--trials of the rate of success. Several, with commas, hold a trial each. In another tool's file, the name of "
+        "the score.",
+    ),
+    "successes": (_Text, ("--successes",), "NAME", "Column that counts successes, with --trials."),
+    "trials": (_Text, ("--trials",), "NAME", "Column that counts trials, with --successes, or --value for a rate."),
+    "where": (
+        list[str] | None,
+        ("--where",),
+        "TEXT",
+        "Read these rows of a table alone: 'arm = clean', 'arm != clean' or 'seed in 1, 2' (repeatable).",
+    ),
+    "policy": (_Text, ("--policy",), "NAME", "Column of policies, in a table that holds several."),
+    "only": (_Text, ("--only",), "NAME", "The policy whose rows are read, an entry of --policy."),
+    "unfinished": (
+        float | None,
+        ("--unfinished",),
+        "X",
+        "The return of a rollout without an outcome (blank, or a word such as abandoned or error), or that another "
+        "tool's file marks as ended by an error or at a limit, or as never run: the worst one, such as 0. By default, "
+        "a file with such rollouts is refused.",
+    ),
+    "tasks": (_Text, ("--tasks",), "N", "How many tasks there have to be, or a file with their labels, one in a line."),
+    "records": (_Text, ("--records",), "PATH", "Where the list of records stands in a JSON file, such as data.runs."),
+    "recipe": (_Text, ("--recipe",), "FILE", "A TOML file that says how a JSON file of another tool is read."),
+}
+
+
+def _option(name: str) -> Any:
+    _, flags, metavar, words = _OPTIONS[name]
+    return typer.Option(*flags, metavar=metavar, help=words)
+
+
+# Of commands that read less than a file of returns.
+TaskRole = Annotated[str | None, _option("task")]
+TrialRole = Annotated[str | None, _option("trial")]
+ValueRole = Annotated[str | None, _option("value")]
+
+
+def with_roles(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with ``roles``: which options of the group were given, by the parameters of `read_returns`."""
+
+    @functools.wraps(command)
+    def wrapped(**given: Any) -> None:
+        roles = {name: given.pop(name) for name in _OPTIONS}
+        command(**given, roles=roles)
+
+    plain = [each for each in inspect.signature(command).parameters.values() if each.name != "roles"]
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, _option(name)])
+        for name, (kind, *_) in _OPTIONS.items()
+    ]
+    wrapped.__dict__["__signature__"] = inspect.Signature([*plain, *added])
+    wrapped.__annotations__ = {each.name: each.annotation for each in (*plain, *added)}
+    return wrapped
+
+
+def reading_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The roles by the names of `read_returns`, with its own where none is given."""
+    usual = {name: value for name, value in Roles()._asdict().items() if name in _OPTIONS}
+    found = usual | {name: value for name, value in given.items() if value is not None}
+    return {**found, "trial": found["trial"] or None, "where": tuple(found["where"])}
+
+
+def columns_in(reading: Mapping[str, Any]) -> dict[str, Any]:
+    """The three columns among the roles."""
+    return {name: reading[name] for name in Columns._fields}
+
+
+def others_given(given: Mapping[str, Any]) -> list[str]:
+    """The options that were given besides those of the three columns."""
+    return [f"--{name}" for name in _OPTIONS if name not in Columns._fields and given.get(name) not in (None, ())]
+
+
+def words_of(given: Mapping[str, Any]) -> list[str]:
+    """The options that were given, as they are typed."""
+    words = []
+    for name, value in given.items():
+        for each in value if isinstance(value, list | tuple) else [value]:
+            words += [] if each is None else [role_option(name, each), f"{each:g}" if isinstance(each, float) else each]
+    return words
+
+
+def role_option(name: str, value: Any) -> str:
+    """The option of a role; of tasks in a folder, the one of paths."""
+    return "--task-from-path" if name == "task" and "{" in f"{value or ''}" else f"--{name}"
