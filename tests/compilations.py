@@ -37,7 +37,7 @@ def keep_programs() -> None:
 
 
 def compile_quickly() -> None:
-    """Where JAX leaves out most optimizations, let XLA fuse loops in its older way, which takes half as long to compile.
+    """Where JAX leaves out most optimizations, let XLA fuse loops in its older way, in half the time.
 
     Tests of surfaces run so (``make test``): compiling is most of their time. Exactness is tested as users compile.
     """

@@ -46,7 +46,9 @@ def of_origin(locked: Protocol, data: ReturnsFile) -> list[str]:
     columns = {} if data.columns is None else {"task": data.columns.task, "value": data.columns.value}
     found = {name: facts.get(name) for name in _ORIGIN} | dict.fromkeys(("task", "value")) | columns
     unknown = [name for name in found if found[name] is None and getattr(locked, name) is not None]
-    return [*locked.contradictions(found), *_of_open_columns(locked, columns, data.usual_columns)] + [
+    rows = data.roles.rows_picked if data.roles is not None else ()
+    picked = [f"rows are read where {' and '.join(rows)}, of which the protocol says nothing"] if rows else []
+    return [*picked, *locked.contradictions(found), *_of_open_columns(locked, columns, data.usual_columns)] + [
         f"{name} is not recorded in the file of returns, the protocol says {getattr(locked, name)}" for name in unknown
     ]
 

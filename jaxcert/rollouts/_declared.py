@@ -69,11 +69,6 @@ class Declared(NamedTuple):
                     f"threshold is {threshold:g}; expected one below {self.support[1]:g}, the largest possible value, "
                     "which no number of trials shows that a task has on average"
                 )
-            if threshold <= self.support[0]:
-                raise ValueError(
-                    f"threshold is {threshold:g}; expected one above {self.support[0]:g}, the smallest possible value, "
-                    "which every task reaches without a trial"
-                )
         return state
 
     def check_value(self, value: Any) -> None:

@@ -14,7 +14,7 @@ from jaxcert.tables._columns import Columns, NotNamedError, as_counts, codes, gu
 from jaxcert.tables._expected_tasks import check_tasks, gaps_in
 from jaxcert.tables._pooled import check_no_curve, check_one_policy, is_looked_at, strictly
 from jaxcert.tables._returns import Returns, arrange, check_missing, padded
-from jaxcert.tables._roles import Roles
+from jaxcert.tables._roles import Roles, conditions
 
 _DIGITS = re.compile("[0-9]+")
 
@@ -150,7 +150,7 @@ def from_frame(
     value: str = "total_return",
     successes: str | None = None,
     trials: str | None = None,
-    where: Sequence[str] = (),
+    where: str | Sequence[str] = (),
     policy: str | None = None,
     only: str | None = None,
     unfinished: float | None = None,
@@ -200,7 +200,7 @@ def from_frame(
         array([[ True, False],
                [ True,  True]])
     """
-    roles = Roles(task, trial, value, successes, trials, tuple(where), policy, only, unfinished, tasks)
+    roles = Roles(task, trial, value, successes, trials, conditions(where), policy, only, unfinished, tasks)
     with strictly(strict):
         found = arrange_table(frame, roles)
     check_missing(found, strict=strict)
@@ -211,6 +211,7 @@ def arrange_table(table: Any, roles: Roles) -> Returns:
     """The returns of the rows of a table of pandas, Polars or pyarrow that are wanted."""
     columns = _check_table(table, roles)
     names = names_in(table)
+    roles.check_conditions(names, columns)
     picked = roles.rows(names, lambda name: _column(table[name]))
     rows = _Rows(table, names, picked)
     try:

@@ -18,7 +18,7 @@ from jaxcert.tables._frames import arrange_table, policies_in
 from jaxcert.tables._json_rows import json_lines_table, json_table
 from jaxcert.tables._pooled import told_of
 from jaxcert.tables._returns import Returns, check_missing, how_many
-from jaxcert.tables._roles import Roles
+from jaxcert.tables._roles import Roles, conditions
 from jaxcert.tables.formats import FORMATS, Read, read_content, read_folder
 
 _ARRAYS = {".npz": read_npz, ".npy": read_npy}
@@ -122,7 +122,7 @@ def read_returns(
     value: str = "total_return",
     successes: str | None = None,
     trials: str | None = None,
-    where: Sequence[str] = (),
+    where: str | Sequence[str] = (),
     policy: str | None = None,
     only: str | None = None,
     unfinished: float | None = None,
@@ -217,7 +217,9 @@ def read_returns(
         (3, 2)
     """
     how = None if recipe is None else str(recipe)
-    roles = Roles(task, trial, value, successes, trials, tuple(where), policy, only, unfinished, tasks, records, how)
+    roles = Roles(
+        task, trial, value, successes, trials, conditions(where), policy, only, unfinished, tasks, records, how
+    )
     return read_by(path, roles, strict=strict)
 
 
@@ -267,7 +269,7 @@ def _told(found: Returns, read: Columns, roles: Roles) -> str:
     trials = how_many(most, "trial") if fewest == most else f"{fewest} to {most} trials"
     of_trial = f" from {read.trial}" if read.trial is not None and not found.counted else ""
     what = "success" if found.returns.dtype == bool else "value"
-    picked = [*roles.where, *([f"{roles.policy} = {roles.only}"] if roles.only is not None else [])]
+    picked = roles.rows_picked
     lacking = (
         f"; {found.num_unfinished} without an outcome, counted as {roles.unfinished:g}" if found.num_unfinished else ""
     )
@@ -277,9 +279,9 @@ def _told(found: Returns, read: Columns, roles: Roles) -> str:
     )
 
 
-def policies_of(path: Path, policy: str, where: Sequence[str] = ()) -> list[str]:
+def policies_of(path: Path, policy: str, where: str | Sequence[str] = ()) -> list[str]:
     """The policies that a column of a table names, among the rows that are wanted."""
-    roles = Roles(policy=policy, where=tuple(where), given=("task_id", "episode_id", "total_return"))
+    roles = Roles(policy=policy, where=conditions(where), given=("task_id", "episode_id", "total_return"))
     with in_file(path):
         table = table_in(path, content_of(path, "returns"), roles)
         return policies_in(table, roles)

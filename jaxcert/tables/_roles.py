@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxcert.tables._columns import Columns, NotNamedError, number_of
 
-_CONDITION = re.compile(r"\s*(.+?)\s*(!=|=|\bin\b)\s*(.*?)\s*", re.DOTALL)
+_CONDITION = re.compile(r"\s*(.+?)\s*(!=|==?|\bin\b)\s*(.*?)\s*", re.DOTALL)
 
 
 class Roles(NamedTuple):
@@ -81,6 +81,11 @@ class Roles(NamedTuple):
         found = {name: getattr(self, name) for name in names if getattr(self, name)}
         return found | ({"value": self.value} if self.is_rate else {})
 
+    @property
+    def rows_picked(self) -> tuple[str, ...]:
+        """All conditions on the rows that are read, the policy's among them."""
+        return (*self.where, *([] if self.only is None else [f"{self.policy} = {self.only}"]))
+
     def needed(self, names: Sequence[Any]) -> set[Any]:
         """The columns that tell which rows are read."""
         return {name for name, _, _ in self._conditions(names)} | ({self.policy} if self.policy else set())
@@ -90,6 +95,14 @@ class Roles(NamedTuple):
         """The names of columns that are known before any table is."""
         given = [*self.task.split(","), *self.value.split(","), self.trial, self.successes, self.trials, self.policy]
         return {name for name in given if name}
+
+    def check_conditions(self, names: Sequence[Any], columns: Columns) -> None:
+        """Raise ValueError for a condition on what is certified, or for a policy told by it."""
+        told = self.needed(names) & {*columns.of_value(names)}
+        if told:
+            raise ValueError(
+                f"a condition on {next(iter(told))!r:.42} chooses rows by their outcome; expected one on another column"
+            )
 
     def _conditions(self, names: Sequence[Any]) -> list[tuple[Any, str, list[str]]]:
         found = [_condition(text, names) for text in self.where]
@@ -138,11 +151,16 @@ class Roles(NamedTuple):
             )
 
 
+def conditions(where: str | Sequence[str]) -> tuple[str, ...]:
+    """One condition or several."""
+    return (where,) if isinstance(where, str) else tuple(where)
+
+
 def _condition(text: str, names: Sequence[Any]) -> tuple[Any, str, list[str]]:
     """A column, the sign, and the entries that are meant."""
     begun = [name for name in names if text.strip().startswith(f"{name}")]
     for name in sorted(begun, key=lambda each: -len(str(each))):
-        if match := re.fullmatch(r"\s*(!=|=|in\b)\s*(.*?)\s*", text.strip()[len(str(name)) :], re.DOTALL):
+        if match := re.fullmatch(r"\s*(!=|==?|in\b)\s*(.*?)\s*", text.strip()[len(str(name)) :], re.DOTALL):
             wanted = match[2].split(",") if match[1] == "in" else [match[2]]
             return name, match[1], [each.strip().strip("\"'") for each in wanted]
     match = _CONDITION.fullmatch(text)

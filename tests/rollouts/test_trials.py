@@ -178,8 +178,6 @@ def test_two_of_them_share_a_log(tmp_path):
         ({"tasks": ["a", "b\n"]}, "tasks hold 'b\\n'; expected labels of printable characters, at most 200"),
         ({"tasks": ["a", 3]}, "tasks hold 3; expected labels of printable characters, at most 200"),
         ({"thresholds": 1.0}, "threshold is 1; expected one below 1, the largest possible value"),
-        ({"thresholds": 0.0}, "threshold is 0; expected one above 0, the smallest possible value"),
-        ({"thresholds": -1.0}, "threshold is -1; expected one above 0, the smallest possible value"),
         ({"thresholds": np.nan}, "thresholds[0] is nan; expected a finite number"),
         ({"delta": 1.0}, "delta is 1; expected a probability in (0, 1)"),
         ({"delta": [0.1, 0.2]}, "delta has shape (2,); expected one number"),

@@ -142,8 +142,6 @@ _MOST_ROWS, _ENDS = 1000, 10
 _LONGEST_FACT = 300
 _FACTS = {"policy_sha256": "policy, SHA-256", "deterministic": "deterministic policy", "num_tasks": "tasks"}
 # What a page may show of the facts that a file holds, which may be any.
-# Names of packages, and numbers such as 0.10.2.dev3+g1f.
-_PACKAGE, _VERSION = re.compile(r"[a-z][a-z_-]{1,20}\Z"), re.compile(r"[0-9]+(\.[0-9a-z+]{1,12}){1,4}\Z")
 _SHOWN = (*_FACTS, "environment", "num_rollouts", "episode_length", "precision", "versions", "seed")
 
 
@@ -211,17 +209,7 @@ def _level(beta: Any) -> str:
 
 def shown_facts(path: Path) -> dict[str, Any]:
     """What a page may show of the origin of a file's returns."""
-    found = {name: value for name, value in returns_facts(path).items() if name in _SHOWN}
-    if "versions" in found:
-        found["versions"] = _versions(found["versions"])
-    return found
-
-
-def _versions(versions: Any) -> dict[str, str]:
-    """Versions of packages alone: whoever writes the file may put anything there."""
-    entries = versions.items() if isinstance(versions, Mapping) else ()
-    texts = {str(name): str(value) for name, value in entries}
-    return {name: text for name, text in texts.items() if _PACKAGE.match(name) and _VERSION.match(text)}
+    return {name: value for name, value in returns_facts(path).items() if name in _SHOWN}
 
 
 def facts_table(facts: Mapping[str, Any]) -> dict[str, str]:

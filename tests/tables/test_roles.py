@@ -1,0 +1,160 @@
+"""Roles of a table's columns: which rows are read, what tells tasks and policies apart, and what has no outcome."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from saved_files import refused
+
+from jaxcert import from_frame
+from jaxcert.tables import read_returns
+
+ARMS = "task,trial,arm,success\n" + "".join(
+    f"{task},{trial},{arm},{str(trial < 2 if arm == 'clean' else trial < 1).lower()}\n"
+    for task in ("a", "b")
+    for arm in ("clean", "windy")
+    for trial in range(3)
+)
+
+
+@pytest.fixture
+def table(tmp_path):
+    def write(text, name="r.csv"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("where", ["arm = clean", "arm=clean", "arm != windy", "arm in clean", ["arm == clean"]])
+def test_the_rows_of_a_condition(table, where):
+    data = read_returns(table(ARMS), where=where)
+    np.testing.assert_array_equal(data.returns, [[True, True, False]] * 2)
+    np.testing.assert_array_equal(data.rows, [[1, 2, 3], [7, 8, 9]])
+
+
+def test_numbers_are_compared_as_numbers(table):
+    path = table("task,trial,step,score\na,0,1000,0.5\na,1,1e3,0.25\na,0,0,0\nb,0,1000.0,1\nb,1,1000,1\n")
+    np.testing.assert_array_equal(read_returns(path, where="step = 1000").returns, [[0.5, 0.25], [1, 1]])
+
+
+def test_errors_name_the_rows_of_the_file(table):
+    path = table(ARMS.replace("b,1,clean,true", "b,1,clean,perhaps"))
+    refused(path, "row 5: success is 'perhaps'", "counted among the 6 rows that are picked", where="arm = clean")
+    assert read_returns(path, where="arm = windy").returns.shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("success = true", "chooses rows by their outcome"),
+        ("arm = gone", "column arm has no entry 'gone'; found clean, windy"),
+        ("wind = strong", "has no column 'wind'"),
+        ("arm", "the condition is 'arm'; expected a column and its value"),
+        (["arm = clean", "arm = windy"], "no row has 'arm = clean' and 'arm = windy'"),
+    ],
+)
+def test_conditions_that_choose_nothing_or_too_much(table, where, said):
+    refused(table(ARMS), said, value="success", where=where)
+
+
+def test_without_a_condition_two_policies_are_none(table):
+    path = table(ARMS.replace(",0,windy", ",3,windy").replace(",1,windy", ",4,windy").replace(",2,windy", ",5,windy"))
+    refused(path, "rows of the same task differ in column 'arm'")
+    refused(path, "where=['arm = clean'] (--where)")
+
+
+def test_a_label_may_have_parts(table):
+    path = table(
+        "layout,style,trial,passed\n" + "".join(f"{i},{s},{t},yes\n" for i in "12" for s in "xy" for t in "01")
+    )
+    data = read_returns(path, task="layout,style")
+    assert data.tasks.tolist() == ["1, x", "1, y", "2, x", "2, y"]
+    frame = pd.DataFrame({"layout": [1, 1, 2], "style": ["x", "y", "x"], "passed": [True, False, True]})
+    assert from_frame(frame, task="layout,style", trial=None).tasks.tolist() == ["1, x", "1, y", "2, x"]
+
+
+def test_rates_have_as_many_successes_as_they_can_only_mean(table):
+    path = table("task,rate,n\na,0.62,50\nb,0.06,50\nc,0.8,50\nd,1.0,50\n")
+    data = read_returns(path, trial=None, value="rate", trials="n")
+    assert data.returns.sum(axis=1).tolist() == [31, 3, 40, 50]
+    counts = table("task,won,n\na,31,50\nb,3,50\nc,40,50\nd,50,50\n", "counts.csv")
+    same = read_returns(counts, trial=None, successes="won", trials="n")
+    np.testing.assert_array_equal(same.returns, data.returns)
+
+
+@pytest.mark.parametrize("rate", ["0.7", "1.2", "-0.1", "62%", ""])
+def test_a_rate_that_may_mean_several_numbers_is_refused(table, rate):
+    refused(table(f"task,rate,n\na,{rate},48\n"), "row 1: rate/n is", trial=None, value="rate", trials="n")
+
+
+def test_successes_need_their_trials(table):
+    refused(table("task,won\na,3\n"), "successes go with trials", successes="won")
+
+
+LOST = ("", "nan", "abandoned", "Error", "timeout", "null")
+
+
+@pytest.mark.parametrize("lost", LOST)
+def test_what_has_no_outcome_is_refused_or_counts_as_the_worst(table, lost):
+    path = table(f"task,trial,success\na,0,true\na,1,{lost}\nb,0,false\nb,1,true\n")
+    refused(path, "row 2: success is ")
+    refused(path, "1 of 4 rows have no outcome", "(--unfinished 0)")
+    data = read_returns(path, unfinished=0)
+    np.testing.assert_array_equal(data.returns, [[True, False], [False, True]])
+    assert (data.num_unfinished, data.unfinished) == (1, 0)
+    assert data.told.endswith("success from success; 1 without an outcome, counted as 0")
+    refused(path, "expected 0, the worst return that is possible", unfinished=1)
+
+
+def test_lost_returns_count_as_the_lower_end(table):
+    path = table("task,trial,score\na,0,0.5\na,1,\nb,0,0.25\nb,1,1\n")
+    np.testing.assert_array_equal(read_returns(path, unfinished=-1).returns, [[0.5, -1], [0.25, 1]])
+    refused(path, "expected the worst return that is possible, at most 0.25", unfinished=0.5)
+    frame = pd.DataFrame({"task": ["a", "b"], "score": [0.5, np.nan]})
+    np.testing.assert_array_equal(from_frame(frame, trial=None, unfinished=0).returns, [[0.5], [0]])
+
+
+def numbered(tasks):
+    return "task,trial,success\n" + "".join(f"{task},{trial},true\n" for task in tasks for trial in range(2))
+
+
+def test_tasks_that_have_no_row_are_noticed(table):
+    path = table(numbered([0, 1, 2, 4, 5, 6, 8, 9]))
+    refused(path, "has 8 tasks; expected 10", "from 0 to 9 without 3, 7: 2 of them have no row", tasks=10)
+    refused(path, "2 of 10 tasks have no row: 3, 7", tasks=range(10))
+    refused(path, "1 tasks are not among those expected: 9", tasks=[0, 1, 2, 4, 5, 6, 8])
+    refused(path, "without 3, 7: 2 of them have no row", strict=True)
+    with pytest.warns(UserWarning, match="without 3, 7: 2 of them have no row"):
+        read_returns(path)
+    with warnings.catch_warnings(action="error"):
+        read_returns(path, tasks=8)
+        read_returns(table(numbered(["0", "17", "93", "4000"]), "ids.csv"))
+
+
+def test_a_table_for_each_task(table):
+    for task in ("hill", "maze"):
+        path = table("trial,success\n0,true\n1,false\n", f"runs/{task}.csv")
+    data = read_returns(path.parent, task="{task}.csv")
+    assert data.tasks.tolist() == ["hill", "maze"]
+    np.testing.assert_array_equal(data.returns, [[True, False]] * 2)
+    refused(path.parent, "'{task}.csv' if each is a task")
+    path.write_text("trial,score\n0,1\n")
+    refused(path.parent, "success", task="{task}.csv")
+
+
+def test_what_failed_is_no_success(table):
+    refused(table("task,failed\na,true\nb,false\n"), "says by its name what is no success", trial=None, value="failed")
+
+
+@pytest.mark.filterwarnings("ignore:.* are missing:UserWarning")
+@pytest.mark.parametrize("m", [3, 5, 10])
+def test_arms_drawn_at_random_are_asked_about(table, m):
+    rng = np.random.default_rng(m)
+    rows = [(task, trial, rng.random() < 0.9 * (task % 4) / 3 + 0.05) for task in range(30) for trial in range(m)]
+    arms = [f"{task},{trial},{rng.choice(['red', 'blue'])},{str(won).lower()}" for task, trial, won in rows[:-1]]
+    with pytest.warns(UserWarning, match="rows of the same task differ in the words of column 'colour'"):
+        read_returns(table("\n".join(["task,trial,colour,success", *arms, ""])))
