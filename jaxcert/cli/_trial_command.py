@@ -58,6 +58,8 @@ def start_trials(
     Its tasks are drawn at random from those that new ones come from. A fixed list has another command, which is named.
     """
     check_suffix(log, [".jsonl"])
+    if successes and (wrong := [each for each in threshold if not 0 < each <= 1]):
+        raise ValueError(f"--threshold is {wrong[0]:g}; expected a probability of success above 0, and at most 1")
     found = Trials.start(
         log,
         _labels(tasks, tasks_file),

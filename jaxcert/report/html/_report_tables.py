@@ -142,6 +142,7 @@ _MOST_ROWS, _ENDS = 1000, 10
 _LONGEST_FACT = 300
 _FACTS = {"policy_sha256": "policy, SHA-256", "deterministic": "deterministic policy", "num_tasks": "tasks"}
 # What a page may show of the facts that a file holds, which may be any.
+_PACKAGE, _VERSION = re.compile(r"[a-z][a-z0-9_-]{0,30}"), re.compile(r"[0-9]+\.[0-9a-z.+]{1,30}")
 _SHOWN = (*_FACTS, "environment", "num_rollouts", "episode_length", "precision", "versions", "seed")
 
 
@@ -209,7 +210,15 @@ def _level(beta: Any) -> str:
 
 def shown_facts(path: Path) -> dict[str, Any]:
     """What a page may show of the origin of a file's returns."""
-    return {name: value for name, value in returns_facts(path).items() if name in _SHOWN}
+    found = {name: value for name, value in returns_facts(path).items() if name in _SHOWN}
+    held = found.get("versions")
+    if held is not None:  # a file may call anything so
+        found["versions"] = {n: v for n, v in held.items() if _is_version(n, v)} if isinstance(held, dict) else None
+    return found
+
+
+def _is_version(name: Any, value: Any) -> bool:
+    return bool(_PACKAGE.fullmatch(str(name)) and isinstance(value, str) and _VERSION.fullmatch(value))
 
 
 def facts_table(facts: Mapping[str, Any]) -> dict[str, str]:

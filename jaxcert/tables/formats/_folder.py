@@ -110,6 +110,8 @@ def _checked(pattern: str) -> re.Pattern[str]:
 def _not_named(folder: Path) -> ValueError:
     """A folder is given where a file is expected, or the pattern of its files is missing."""
     usual = next((each for each in _USUAL if any(folder.glob(each.replace(PLACE, _WILD)))), None)
+    if usual == _USUAL[-1] and not _is_of_one_task(next(folder.glob(usual.replace(PLACE, _WILD)))):
+        return ValueError("is a directory with a result.json for each trial; expected the result.json of the whole job")
     if usual is not None:
         message = f"is a directory, expected a file, or as task the pattern of its files, here {usual!r}"
         return NotNamedError(message, {"task": usual})
@@ -120,6 +122,10 @@ def _not_named(folder: Path) -> ValueError:
         f"is a directory, expected a file; or the pattern of its files (--task-from-path): '{PLACE}{suffix}' if each "
         f"is a task, '{TRIAL}{suffix}' if each is one more run of the same policy on all tasks"
     )
+
+
+def _is_of_one_task(path: Path) -> bool:
+    return _kind_of(path, Content(content_of(path, "episodes"))) is not None
 
 
 def _of_name(name: str) -> str:
