@@ -4,6 +4,7 @@ import contextlib
 import functools
 import json
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -40,7 +41,7 @@ def made_up(seed):
         kinds |= {"task": "names", "success": str(rng.choice(["bools", "words", "zeros and ones", "lost", "blanks"]))}
     count = int(rng.integers(0, 30))
     rows = [{name: _ENTRIES[kind](rng, i) for name, kind in kinds.items()} for i in range(count)]
-    roles: dict = {"trial": None} if rng.random() < 0.6 else {}
+    roles: dict[str, Any] = {"trial": None} if rng.random() < 0.6 else {}
     for role, share in (("task", 0.1), ("value", 0.1), ("successes", 0.05), ("trials", 0.05), ("policy", 0.1)):
         if rng.random() < share:
             roles[role] = str(rng.choice(names))

@@ -110,7 +110,11 @@ def _checked(pattern: str) -> re.Pattern[str]:
 def _not_named(folder: Path) -> ValueError:
     """A folder is given where a file is expected, or the pattern of its files is missing."""
     usual = next((each for each in _USUAL if any(folder.glob(each.replace(PLACE, _WILD)))), None)
-    if usual == _USUAL[-1] and not _is_of_one_task(next(folder.glob(usual.replace(PLACE, _WILD)))):
+    if (
+        usual is not None
+        and usual == _USUAL[-1]
+        and not _is_of_one_task(next(folder.glob(usual.replace(PLACE, _WILD))))
+    ):
         return ValueError("is a directory with a result.json for each trial; expected the result.json of the whole job")
     if usual is not None:
         message = f"is a directory, expected a file, or as task the pattern of its files, here {usual!r}"
