@@ -58,6 +58,12 @@ def test_several_files_of_a_task_are_its_rollouts(tmp_path):
     np.testing.assert_array_equal(data.where, [[True, True, True], [True, True, False]])
 
 
+def test_monitors_of_training_runs_are_no_tasks(tmp_path):
+    for seed, episodes in enumerate((5, 7, 6)):
+        monitor(tmp_path / f"ppo_Ant_{seed}" / "monitor.csv", list(range(episodes)))
+    refused(tmp_path, "holds monitors of 5 to 7 episodes", "runs are no tasks", task=MONITORS)
+
+
 def test_what_begins_with_a_wildcard_fits_no_hidden_file_and_no_other_folder(runs):
     monitor(runs / ".trash" / "monitor.csv", [9])
     monitor(runs / "a" / "old" / "monitor.csv", [9])

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from jaxcert.tables.formats._registry import OF_ONE_TASK
 
 PLACE, TRIAL = "{task}", "{trial}"
 _TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".arrow")
+_DIGITS = re.compile("[0-9]+")
 _WILD = "*"
 # As the tools place their files.
 _USUAL = (f"{PLACE}/monitor.csv", f"{PLACE}/evaluations.npz", f"{PLACE}.monitor.csv", f"{PLACE}/result.json")
@@ -184,6 +185,7 @@ def _together(task: str, labels: dict[str, str], parts: Sequence[Episodes], kind
     for name, part, kind in zip(labels, parts, kinds, strict=True):
         _check_alike((next(iter(labels)), first, kinds[0]), (name, part, kind))
     lengths = [len(part.values[part.usual]) for part in parts]
+    _check_no_training(labels.values(), lengths, kinds[0])
     repeated = zip(labels.values(), lengths, strict=True)
     return Rollouts(
         columns=Columns(task, None, first.usual),
@@ -194,6 +196,17 @@ def _together(task: str, labels: dict[str, str], parts: Sequence[Episodes], kind
         ended=[""] * sum(lengths),
         remark=kinds[0].remark,
     )
+
+
+def _check_no_training(labels: Iterable[str], lengths: Sequence[int], kind: OneTask) -> None:
+    """Refuse the monitors of training runs: numbered runs, each with as many episodes as came in its steps."""
+    stems = {_DIGITS.sub("", label) for label in labels}
+    if kind.is_log and len(stems) == 1 < len({*labels}) and len({*lengths}) > 1:
+        raise ValueError(
+            f"holds monitors of {min(lengths)} to {max(lengths)} episodes whose tasks differ in a number alone, as "
+            "those of training runs do: their policies were not fixed, and runs are no tasks; expected the monitors of an "
+            "evaluation, with as many episodes of each task"
+        )
 
 
 def _check_alike(a: tuple[str, Episodes, OneTask], b: tuple[str, Episodes, OneTask]) -> None:

@@ -43,6 +43,7 @@ class OneTask:
         read: its episodes.
         alone: why one such file is no sample of tasks.
         remark: what to know of certificates from such files; "" for nothing.
+        is_log: whether a trainer writes such files, too, as it goes along.
     """
 
     name: str
@@ -50,6 +51,7 @@ class OneTask:
     read: Callable[[Content], Episodes]
     alone: str
     remark: str = ""
+    is_log: bool = False
 
 
 def _is_monitor(content: Content) -> bool:
@@ -138,6 +140,7 @@ MONITOR = OneTask(
     _read_monitor,
     "holds the episodes of one environment, which are one task, and no sample of tasks",
     "a monitor of training holds episodes of a policy that changed: certify a fixed policy only",
+    is_log=True,
 )
 EVALUATIONS = OneTask(
     "evaluations of Stable-Baselines3",
