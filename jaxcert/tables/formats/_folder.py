@@ -204,8 +204,8 @@ def _check_no_training(labels: Iterable[str], lengths: Sequence[int], kind: OneT
     if kind.is_log and len(stems) == 1 < len({*labels}) and len({*lengths}) > 1:
         raise ValueError(
             f"holds monitors of {min(lengths)} to {max(lengths)} episodes whose tasks differ in a number alone, as "
-            "those of training runs do: their policies were not fixed, and runs are no tasks; expected the monitors of an "
-            "evaluation, with as many episodes of each task"
+            "those of training runs do: their policies were not fixed, and runs are no tasks; expected the monitors of "
+            "an evaluation, with as many episodes of each task"
         )
 
 
