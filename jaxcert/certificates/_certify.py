@@ -28,7 +28,7 @@ from jaxcert.certificates._registry import METHODS, defaults, warned
 from jaxcert.certificates._weighted_methods import WEIGHTED_METHODS
 from jaxcert.certificates._witness_rows import of_counts
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import placed, sample_of, sample_of_numbers
 from jaxcert.returns._weighted import Weighted
 from jaxcert.returns.summaries import Summary
@@ -139,6 +139,7 @@ def certified(
     name: str = "thresholds",
 ) -> Certificate:
     """``certify``, called by a public function; ``name``: what its messages call the thresholds."""
+    returns = as_successes(returns, support, where)
     plain, methods = (returns.returns, WEIGHTED_METHODS) if isinstance(returns, Weighted) else (returns, METHODS)
     if method is not None:
         # Differences of successes are no successes.

@@ -32,7 +32,7 @@ from jaxcert.certificates._question import Option, Question, same
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._rounding import complement_down
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import Sample, placed, sample_of, sample_of_numbers
 from jaxcert.returns.summaries import Summary
 
@@ -151,6 +151,7 @@ def certify_anytime(
 
     Reference: the theory page, section 16.
     """
+    returns = as_successes(returns, support, where)
     bound = default_bound(bound, returns)
     per_task = choose("bound", bound, BOUNDS)
     refuse_choice(beta, "a number, or None for 0.05")

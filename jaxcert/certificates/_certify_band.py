@@ -34,7 +34,7 @@ from jaxcert.certificates._missing import missing_of_counts
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.numerics._rounding import known
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import sample_of, sample_of_numbers
 from jaxcert.returns.summaries import Summary
 
@@ -105,6 +105,7 @@ def certify_band(
 
     Reference: the theory page, section 15; Berk & Jones (1979), Moscovich & Nadler (2017).
     """
+    returns = as_successes(returns, support, where)
     kind, bound = _defaults(kind, bound, beta, returns)
     per_task = choose("bound", bound, BOUNDS)
     sample = sample_of(per_task.needs, returns, support, where, validate)

@@ -16,7 +16,7 @@ from jaxcert.certificates._mean_certificate import MeanCertificate
 from jaxcert.certificates._question import MEAN_ROWS, Option, Question, same
 from jaxcert.numerics._rounding import known
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._prepared import Support
+from jaxcert.returns._prepared import Support, as_successes
 from jaxcert.returns._sample import Sample
 from jaxcert.returns._weighted import Weighted
 from jaxcert.returns.summaries import Summary
@@ -76,6 +76,7 @@ def certify_cvar(
     Reference: Rockafellar & Uryasev (2000), Theorem 1, for the maximum over c; the theory page, equation (17.2); of
     weighted tasks (20.3).
     """
+    returns = as_successes(returns, support, where)
     chosen, sample = bound_over_tasks(bound, returns, support, where, validate, capped=True)
     worst = _shares(alpha, sample.dtype, validate), _caps(cap, sample, validate)
     quantity = quantity_of(chosen.name, returns)

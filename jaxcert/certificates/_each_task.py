@@ -25,7 +25,7 @@ from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import next_down, unit_roundoff
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import Sample, placed, sample_of
 from jaxcert.returns.summaries import Summary
 
@@ -87,6 +87,7 @@ def certify_each_task(
 
     Reference: Holm (1979); the theory page, section 22; its equation (22.3).
     """
+    returns = as_successes(returns, support, where)
     bound = default_bound(bound, returns)
     per_task = choose("bound", bound, BOUNDS)
     # Bounds at a level for each number of tasks that are named.

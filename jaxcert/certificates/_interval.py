@@ -36,7 +36,7 @@ from jaxcert.certificates._witness_rows import of_both_sides
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, complement_up, next_down, unit_roundoff
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import Sample, placed
 
 _TAIL: Any = BINOMIAL.tail
@@ -170,6 +170,7 @@ def certify_interval(
 
     Reference: the theory page, section 15.4.
     """
+    returns = as_successes(returns, support, where)
     bound = default_bound(bound, returns)
     per_task = choose("bound", bound, BOUNDS)
     refuse_choice(beta, "a number, or None for 0.05")

@@ -20,7 +20,7 @@ from jaxcert.numerics._batches import common_shape
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import next_down, next_up, unit_roundoff
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import Sample, placed
 from jaxcert.returns._weighted import Weighted
 from jaxcert.returns.summaries import Summary
@@ -69,6 +69,7 @@ def certify_mean(
 
     Reference: the theory page, equation (17.1); of weighted tasks (20.3).
     """
+    returns = as_successes(returns, support, where)
     chosen, sample = bound_over_tasks(bound, returns, support, where, validate)
     return certified_mean(chosen, sample, delta, validate, quantity=quantity_of(chosen.name, returns), question="mean")
 

@@ -31,7 +31,7 @@ from jaxcert.numerics._rounding import cast, is_zero, next_down
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._differences import apart
 from jaxcert.returns._paired import refuse_summary
-from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import Apart, Needs, Sample, placed, sample_of
 
 
@@ -162,6 +162,7 @@ def certify_ranking(
 
     Reference: the theory page, section 18; its equations (18.3) and (18.4).
     """
+    returns = as_successes(returns, support, where)
     is_single = is_one_trial_each(returns)
     if bound == CLOPPER_PEARSON.name and not is_single:
         raise ValueError(

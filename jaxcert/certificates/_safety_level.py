@@ -30,7 +30,7 @@ from jaxcert.certificates._witness_rows import of_limits
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._rounding import Side, cast_host, complement_down, complement_up
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import Sample, placed, sample_of
 from jaxcert.returns.summaries import Summary
 
@@ -150,6 +150,7 @@ def certify_safety_level(
 
     Reference: the theory page, section 2.3; section 15.2 for several together.
     """
+    returns = as_successes(returns, support, where)
     bound, method = defaults(bound, method, returns, beta)
     chosen = choose("method", method, METHODS)
     per_task = choose_bound(bound, chosen)

@@ -26,7 +26,7 @@ from jaxcert.certificates._witness_rows import of_lists
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._rounding import next_down
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import Sample, placed, sample_of
 from jaxcert.returns.summaries import Summary
 
@@ -189,6 +189,7 @@ def certify_suite(
 
     Reference: the theory page, section 22; its equations (22.1) and (22.2).
     """
+    returns = as_successes(returns, support, where)
     bound = default_bound(bound, returns)
     per_task = choose("bound", bound, BOUNDS)
     sample = sample_of(per_task.needs, returns, support, where, validate)

@@ -28,7 +28,7 @@ from jaxcert.numerics._summation import count_down, count_up, sum_error, tree_su
 from jaxcert.numerics._tails import limit
 from jaxcert.returns._checks import check_sums
 from jaxcert.returns._paired import Paired
-from jaxcert.returns._prepared import Support, probability
+from jaxcert.returns._prepared import Support, as_successes, probability
 from jaxcert.returns._sample import Needs, Sample, numbers_as_sample, placed, sample_of
 from jaxcert.returns.summaries import Moments, Summary
 
@@ -86,6 +86,7 @@ def certify_suite_mean(
 
     Reference: the theory page, equations (3.12), (22.4) and (22.5); Hoeffding (1956), Theorem 4.
     """
+    returns = as_successes(returns, support, where)
     bound = default_bound(bound, returns)
     needs = choose("bound", bound, _NEEDS)
     if isinstance(returns, Moments):

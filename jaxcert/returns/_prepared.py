@@ -3,6 +3,7 @@
 from typing import Any
 
 import chex
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -45,6 +46,23 @@ def is_successes(x: Any) -> bool:
     if isinstance(x, list | tuple):
         x = np.asarray(x) if is_concrete(x) else x
     return getattr(x, "dtype", None) == np.bool_
+
+
+def as_successes(returns: Any, support: Any, where: Any = None) -> Any:
+    """Numbers that are all 0 or 1 as bool, where no support says that they are returns; anything else as it is.
+
+    Whether they are cannot be seen of a tracer: there successes are of type bool, or have a support.
+    """
+    is_array = isinstance(returns, np.ndarray | jax.Array | list | tuple)
+    if support is not None or not is_array or not is_concrete(returns, where):
+        return returns
+    try:
+        values = np.asarray(returns)
+        there = np.broadcast_to(True if where is None else np.asarray(where, bool), values.shape)
+    except ValueError:  # shapes that do not fit, which the checks of the sample tell
+        return returns
+    is_coin = values.dtype.kind in "iuf" and values.size and np.all((values == 0) | (values == 1) | ~there)
+    return values == 1 if is_coin else returns
 
 
 def returns_dtype(x: Any) -> np.dtype:

@@ -17,7 +17,7 @@ from jaxcert.certificates._certify import curve_of_counts
 from jaxcert.certificates._missing import missing_of_counts
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.certificates._soft import SOFT
-from jaxcert.returns._prepared import Support, is_successes
+from jaxcert.returns._prepared import Support, as_successes, is_successes
 from jaxcert.returns._sample import Sample, placed, sample_of
 from jaxcert.returns.summaries import Summary
 from jaxcert.sequential._rule import Bets, Settings, check_give_up, prepare_rule, takes_table
@@ -110,6 +110,7 @@ def certify_sequential(
     if isinstance(returns, Summary):
         raise ValueError("a summary keeps no order of rollouts; expected returns [..., num_tasks, num_rollouts]")
     require_real("returns", returns)
+    returns = as_successes(returns, support, where)
     if binary is None:
         most, levels = (np.shape(returns) or (0,))[-1], (thresholds, beta, support)
         binary = is_successes(returns) and method == BINOMIAL.name and bets is None and takes_table(most, levels)
