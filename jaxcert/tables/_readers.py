@@ -153,8 +153,8 @@ def read_returns(
 
     Successes and failures are arrays or columns of booleans, or columns of words, in upper or lower case: true and
     false, yes and no, pass and fail, passed and failed, or success and failure, the same two in every row. They are
-    read as bool, and need no support. A 0 or 1 is a number, and may be a return like any other: `method="attained"` in
-    `jaxcert.certify` takes it as a success, as does `.astype(bool)` where none is missing.
+    read as bool, and need no support. A 0 or 1 is read as a number; if all are, they are successes, unless they are
+    certified with a support.
 
     Logs of Inspect, evaluations of LeRobot, results of tau-bench, tau2-bench and EvalPlus are recognised by what they
     hold. Their tasks and rollouts have the tool's own names, and `value` names a score if there are several. A rollout
