@@ -25,7 +25,7 @@ from jaxcert.cli._options import (
 )
 from jaxcert.cli._parquet_folder import Across, FolderOptions, NumBins, Processes
 from jaxcert.cli._question_options import required_words, with_options
-from jaxcert.cli._roles import with_roles
+from jaxcert.cli._role_options import with_roles
 from jaxcert.cli._settled import Force, ProtocolFile
 
 _BOUNDS = [f"{bound.name} (0/1 returns)" if bound.binary else bound.name for bound in BOUNDS.values()]

@@ -15,7 +15,7 @@ from jaxcert.certificates._question import Question
 from jaxcert.certificates._registry import METHODS, counts_bounds
 from jaxcert.cli import _tables
 from jaxcert.cli._options import write_plot
-from jaxcert.cli._roles import role_option
+from jaxcert.cli._role_options import role_option
 from jaxcert.cli._settled import Writing, check_distinct, check_new, check_witness
 from jaxcert.diagnostics import Finding
 from jaxcert.planning import Advice

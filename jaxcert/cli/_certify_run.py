@@ -22,7 +22,7 @@ from jaxcert.cli._certified import (
 from jaxcert.cli._certify_outputs import Found, Outputs, write_outputs
 from jaxcert.cli._parquet_folder import FolderOptions
 from jaxcert.cli._question_options import check_rows
-from jaxcert.cli._roles import columns_in
+from jaxcert.cli._role_options import columns_in
 from jaxcert.cli._settled import check_design, completed, settled, settled_roles
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import Protocol

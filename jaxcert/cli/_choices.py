@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxcert.certificates._question import Question
 from jaxcert.cli._question_options import askable
-from jaxcert.cli._roles import words_of
+from jaxcert.cli._role_options import words_of
 from jaxcert.cli._tables import as_given
 from jaxcert.questions import QUESTIONS
 from jaxcert.returns._prepared import is_successes

@@ -12,7 +12,7 @@ from jaxcert.cli import _console
 from jaxcert.cli._choices import Choice, choices, elsewhere, facts
 from jaxcert.cli._parquet_folder import refuse_parquet_folder
 from jaxcert.cli._reading import as_stated, read_file
-from jaxcert.cli._roles import reading_of, with_roles
+from jaxcert.cli._role_options import reading_of, with_roles
 from jaxcert.tables import ReturnsFile, align_tasks
 
 _NEW = "If the tasks were drawn at random from those that new ones come from:"

@@ -32,7 +32,7 @@ from jaxcert.cli._question_options import (
     with_options,
 )
 from jaxcert.cli._reading import sources_of
-from jaxcert.cli._roles import reading_of, with_roles
+from jaxcert.cli._role_options import reading_of, with_roles
 from jaxcert.cli._settled import Force
 from jaxcert.report._leaderboard import board_of
 

@@ -20,7 +20,7 @@ from jaxcert.cli._certify_outputs import verify_command
 from jaxcert.cli._options import write_plot
 from jaxcert.cli._question_options import chosen
 from jaxcert.cli._reading import PolicySource, as_stated, read_two, told
-from jaxcert.cli._roles import columns_in
+from jaxcert.cli._role_options import columns_in
 from jaxcert.cli._settled import (
     Writing,
     check_distinct,

@@ -17,7 +17,7 @@ from jaxcert.cli._advised import advice_of, print_advice, print_too_few_trials
 from jaxcert.cli._asking import check_listed
 from jaxcert.cli._certify_outputs import verify_command
 from jaxcert.cli._reading import PolicySource, as_stated, told
-from jaxcert.cli._roles import columns_in
+from jaxcert.cli._role_options import columns_in
 from jaxcert.cli._settled import (
     Writing,
     check_distinct,

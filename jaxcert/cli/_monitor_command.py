@@ -16,7 +16,7 @@ from jaxcert._files import content_of, in_file
 from jaxcert.cli import _console
 from jaxcert.cli._monitor_input import Task, tasks_from
 from jaxcert.cli._options import write_plot
-from jaxcert.cli._roles import TaskRole, ValueRole, columns_in, reading_of
+from jaxcert.cli._role_options import TaskRole, ValueRole, columns_in, reading_of
 from jaxcert.cli._settled import Force, check_distinct, check_new
 from jaxcert.monitoring import Monitor, MonitoredClaim, Row, claim_of_record
 from jaxcert.monitoring._claims import has_successes

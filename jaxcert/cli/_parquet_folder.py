@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from jaxcert.cli._reading import read_file
-from jaxcert.cli._roles import others_given, reading_of, role_option
+from jaxcert.cli._role_options import others_given, reading_of, role_option
 from jaxcert.tables import ReturnsFile, read_summary
 from jaxcert.tables.folders._parts import holds_parquet
 from jaxcert.tables.folders._read_summary import type_in_folder

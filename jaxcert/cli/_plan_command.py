@@ -8,7 +8,7 @@ import typer
 from jaxcert.cli._options import Quiet, several
 from jaxcert.cli._plan_choice import plan_asked
 from jaxcert.cli._planned import OF_SUCCESSES, PlanOutputs
-from jaxcert.cli._roles import reading_of, with_roles
+from jaxcert.cli._role_options import reading_of, with_roles
 from jaxcert.cli._settled import Force
 from jaxcert.planning._design import DESIGNS
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.cli._roles import role_option
+from jaxcert.cli._role_options import role_option
 from jaxcert.cli._typed import typed_with
 from jaxcert.returns._prepared import is_successes
 from jaxcert.tables import ReturnsFile, read_returns

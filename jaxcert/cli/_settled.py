@@ -14,7 +14,7 @@ from jaxcert.certificates._arguments import choose_bound
 from jaxcert.certificates._question import COMMON, Question
 from jaxcert.certificates._registry import METHODS, defaults
 from jaxcert.cli._question_options import not_taken
-from jaxcert.cli._roles import reading_of
+from jaxcert.cli._role_options import reading_of
 from jaxcert.cli._typed import typed_with
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import Protocol

@@ -7,7 +7,7 @@ import typer
 
 from jaxcert.cli import _console
 from jaxcert.cli._options import Quiet
-from jaxcert.cli._roles import TaskRole, TrialRole, ValueRole
+from jaxcert.cli._role_options import TaskRole, TrialRole, ValueRole
 from jaxcert.report import check_certificate, check_exactly, verify
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jaxcert.tables._columns import Columns, as_totals, codes, counts_in, number_of
-from jaxcert.tables._unfinished import has_no_outcome, with_worst
+from jaxcert.tables._no_outcome import has_no_outcome, with_worst
 
 # More than any table counts, and little enough for memory.
 _MOST_ROLLOUTS = 100_000_000

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from jaxcert.tables._columns import Columns, NotNamedError, as_totals
+from jaxcert.tables._no_outcome import with_worst
 from jaxcert.tables._returns import Returns, arrange
 from jaxcert.tables._roles import Roles
-from jaxcert.tables._unfinished import with_worst
 from jaxcert.tables.formats._content import Content
 
 NO_SCORE = "without a score"

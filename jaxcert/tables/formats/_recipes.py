@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._unfinished import has_no_outcome
+from jaxcert.tables._no_outcome import has_no_outcome
 from jaxcert.tables.formats._content import Content
 from jaxcert.tables.formats._found_rollouts import Format, Rollouts
 
