@@ -137,8 +137,8 @@ def computed() -> dict[str, dict[str, Any]]:
 
     precision, found, compiled = str(jnp.result_type(float)), {}, [0]
 
-    def count(event: str, _: float, **__: Any) -> None:
-        compiled[0] += event == "/jax/core/compile/backend_compile_duration"
+    def count(event: str, duration_secs: float, **_: str | int) -> None:
+        compiled[0] += event == "/jax/core/compile/backend_compile_duration" and duration_secs > 0
 
     jax.monitoring.register_event_duration_secs_listener(count)
     for name, kind, returns, mask in samples():

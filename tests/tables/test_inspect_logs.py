@@ -311,4 +311,4 @@ def test_an_archive_in_an_archive_is_none(tmp_path):
     path = tmp_path / "outer.eval"
     with zipfile.ZipFile(path, "w") as file:
         file.write(KEPT / "letters.eval", "letters.eval")
-    refused(path, "suffix '.eval', expected one of .npz", "nor is it an Inspect log")
+    refused(path, "suffix '.eval', expected one of .npz", "nor is it ", "an Inspect log")
