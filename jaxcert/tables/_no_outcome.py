@@ -9,7 +9,7 @@ import numpy as np
 _NO_OUTCOME = frozenset(
     ("", "na", "n/a", "nan", "none", "null", "abandoned", "aborted", "cancelled", "canceled", "crash", "crashed")
     + ("error", "errored", "exception", "incomplete", "infrastructure_error", "interrupted", "killed", "missing")
-    + ("pending", "skipped", "timeout", "timed out", "unfinished")
+    + ("pending", "skipped", "unfinished")
 )
 
 

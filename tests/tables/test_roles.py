@@ -95,7 +95,7 @@ def test_successes_need_their_trials(table):
     refused(table("task,won\na,3\n"), "successes go with trials", successes="won")
 
 
-LOST = ("", "nan", "abandoned", "Error", "timeout", "null")
+LOST = ("", "nan", "abandoned", "Error", "null")
 
 
 @pytest.mark.parametrize("lost", LOST)
@@ -158,3 +158,14 @@ def test_arms_drawn_at_random_are_asked_about(table, m):
     arms = [f"{task},{trial},{rng.choice(['red', 'blue'])},{str(won).lower()}" for task, trial, won in rows[:-1]]
     with pytest.warns(UserWarning, match="rows of the same task differ in the words of column 'colour'"):
         read_returns(table("\n".join(["task,trial,colour,success", *arms, ""])))
+
+
+def test_the_order_of_counted_trials_is_drawn_for_each_task(tmp_path):
+    """Or all tasks with the same counts would succeed in the same trials."""
+    path, recipe = tmp_path / "r.json", tmp_path / "r.toml"
+    path.write_text('{"tasks": [' + ",".join(f'{{"id": {i}, "won": 10, "of": 20}}' for i in range(40)) + "]}")
+    recipe.write_text('name = "a tool of mine"\nrecords = "tasks.*"\ntask = "id"\ncounts = ["won", "of"]\n')
+    data = read_returns(path, recipe=recipe)
+    assert (data.returns.sum(axis=1) == 10).all()
+    assert 8 < data.returns[:, 0].sum() < 32
+    assert len({row.tobytes() for row in data.returns}) == 40

@@ -101,6 +101,7 @@ class Recipe(NamedTuple):
 
     def _of_records(self, document: Any) -> Iterator["_Row"]:
         policies: dict[str, None] = {}
+        rng = np.random.default_rng(0)
         for keys, record in _found(document, self.records):
             policies[" / ".join(str(_role(each, keys, record)) for each in self.policy)] = None
             if len(policies) > 1:
@@ -114,7 +115,7 @@ class Recipe(NamedTuple):
             ended = self._ended(record)
             trial = _role(self.trial, keys, record) if self.trial else _MISSING
             if self.counts:
-                yield from self._counted(task, keys, record)
+                yield from self._counted(task, keys, record, rng)
             else:
                 yield _Row(task, trial, {name: self._value(how, record) for name, how in self.values.items()}, ended)
 
@@ -131,14 +132,14 @@ class Recipe(NamedTuple):
             return None
         return found == word if equals else found
 
-    def _counted(self, task: Any, keys: tuple[Any, ...], record: Any) -> Iterator["_Row"]:
+    def _counted(self, task: Any, keys: tuple[Any, ...], record: Any, rng: np.random.Generator) -> Iterator["_Row"]:
         won, total = (_role(name, keys, record) for name in self.counts)
         if not all(isinstance(each, int) and not isinstance(each, bool) for each in (won, total)):
             raise ValueError(f"task {task!r:.60} has no whole numbers {' and '.join(self.counts)}; expected both")
         if not 0 <= won <= total or total > 10**7:
             raise ValueError(f"task {task!r:.60} has {won} successes of {total} trials")
-        # In what order they succeeded is not known; all orders are as likely.
-        for won_it in np.random.default_rng(won + total).permutation(np.arange(total) < won).tolist():
+        # In what order they succeeded is not known; all orders are as likely, and each task draws its own.
+        for won_it in (rng.permutation(total) < won).tolist():
             yield _Row(task, _MISSING, {"success": won_it}, "")
 
 
