@@ -26,7 +26,7 @@ EXACT += tuple(
     for name in ("anytime", "attained", "batch_independence", "corners", "coverage", "epsilon_reference")
     + ("scenario_search", "shifted_epsilon")
 )
-EXACT += ("test_compilations", "test_lowering")
+EXACT += ("test_compilations", "test_conformance", "test_docs", "test_lowering", "test_notebooks", "sweep/")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

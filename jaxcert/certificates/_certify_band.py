@@ -105,7 +105,7 @@ def certify_band(
 
     Reference: the theory page, section 15; Berk & Jones (1979), Moscovich & Nadler (2017).
     """
-    returns = as_successes(returns, support, where)
+    returns = as_successes(returns, support, where, bound)
     kind, bound = _defaults(kind, bound, beta, returns)
     per_task = choose("bound", bound, BOUNDS)
     sample = sample_of(per_task.needs, returns, support, where, validate)

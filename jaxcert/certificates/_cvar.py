@@ -76,7 +76,7 @@ def certify_cvar(
     Reference: Rockafellar & Uryasev (2000), Theorem 1, for the maximum over c; the theory page, equation (17.2); of
     weighted tasks (20.3).
     """
-    returns = as_successes(returns, support, where)
+    returns = as_successes(returns, support, where, bound)
     chosen, sample = bound_over_tasks(bound, returns, support, where, validate, capped=True)
     worst = _shares(alpha, sample.dtype, validate), _caps(cap, sample, validate)
     quantity = quantity_of(chosen.name, returns)

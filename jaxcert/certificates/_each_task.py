@@ -87,7 +87,7 @@ def certify_each_task(
 
     Reference: Holm (1979); the theory page, section 22; its equation (22.3).
     """
-    returns = as_successes(returns, support, where)
+    returns = as_successes(returns, support, where, bound)
     bound = default_bound(bound, returns)
     per_task = choose("bound", bound, BOUNDS)
     # Bounds at a level for each number of tasks that are named.

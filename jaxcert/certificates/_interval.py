@@ -170,7 +170,7 @@ def certify_interval(
 
     Reference: the theory page, section 15.4.
     """
-    returns = as_successes(returns, support, where)
+    returns = as_successes(returns, support, where, bound)
     bound = default_bound(bound, returns)
     per_task = choose("bound", bound, BOUNDS)
     refuse_choice(beta, "a number, or None for 0.05")

@@ -69,7 +69,7 @@ def certify_mean(
 
     Reference: the theory page, equation (17.1); of weighted tasks (20.3).
     """
-    returns = as_successes(returns, support, where)
+    returns = as_successes(returns, support, where, bound)
     chosen, sample = bound_over_tasks(bound, returns, support, where, validate)
     return certified_mean(chosen, sample, delta, validate, quantity=quantity_of(chosen.name, returns), question="mean")
 

@@ -162,7 +162,7 @@ def certify_ranking(
 
     Reference: the theory page, section 18; its equations (18.3) and (18.4).
     """
-    returns = as_successes(returns, support, where)
+    returns = as_successes(returns, support, where, bound)
     is_single = is_one_trial_each(returns)
     if bound == CLOPPER_PEARSON.name and not is_single:
         raise ValueError(

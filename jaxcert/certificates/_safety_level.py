@@ -150,7 +150,7 @@ def certify_safety_level(
 
     Reference: the theory page, section 2.3; section 15.2 for several together.
     """
-    returns = as_successes(returns, support, where)
+    returns = as_successes(returns, support, where, bound, method)
     bound, method = defaults(bound, method, returns, beta)
     chosen = choose("method", method, METHODS)
     per_task = choose_bound(bound, chosen)

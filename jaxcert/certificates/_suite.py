@@ -189,7 +189,7 @@ def certify_suite(
 
     Reference: the theory page, section 22; its equations (22.1) and (22.2).
     """
-    returns = as_successes(returns, support, where)
+    returns = as_successes(returns, support, where, bound)
     bound = default_bound(bound, returns)
     per_task = choose("bound", bound, BOUNDS)
     sample = sample_of(per_task.needs, returns, support, where, validate)

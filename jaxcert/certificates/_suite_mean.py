@@ -86,7 +86,7 @@ def certify_suite_mean(
 
     Reference: the theory page, equations (3.12), (22.4) and (22.5); Hoeffding (1956), Theorem 4.
     """
-    returns = as_successes(returns, support, where)
+    returns = as_successes(returns, support, where, bound)
     bound = default_bound(bound, returns)
     needs = choose("bound", bound, _NEEDS)
     if isinstance(returns, Moments):

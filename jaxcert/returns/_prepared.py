@@ -48,13 +48,19 @@ def is_successes(x: Any) -> bool:
     return getattr(x, "dtype", None) == np.bool_
 
 
-def as_successes(returns: Any, support: Any, where: Any = None) -> Any:
+def as_successes(returns: Any, support: Any, where: Any, *named: str | None) -> Any:
     """Numbers that are all 0 or 1 as bool, where no support says that they are returns; anything else as it is.
 
-    Whether they are cannot be seen of a tracer: there successes are of type bool, or have a support.
+    Whether they are cannot be seen of a tracer: there successes are of type bool, or have a support. ``named``: the
+    bound and the method that were named; those for successes take numbers as they are, in their own precision.
     """
     is_array = isinstance(returns, np.ndarray | jax.Array | list | tuple)
-    if support is not None or not is_array or not is_concrete(returns, where):
+    if (
+        support is not None
+        or {"clopper_pearson", "attained"} & {*named}
+        or not is_array
+        or not is_concrete(returns, where)
+    ):
         return returns
     try:
         values = np.asarray(returns)

@@ -312,7 +312,9 @@ def test_columns_of_other_names_and_a_packed_table(tmp_path):
     columns = ("--task", "world", "--trial", "", "--value", "score")
     status, out, err = command("certify", tmp_path / "r.csv.gz", *settings, *columns)
     assert (status, err) == (0, "")
-    assert out.splitlines()[1:] == command("certify", tmp_path / "r.npy", *settings).out.splitlines()[1:]
+    _, read, *lines = out.splitlines()
+    assert read == "30 tasks from world, 8 trials, value from score"
+    assert lines == command("certify", tmp_path / "r.npy", *settings).out.splitlines()[1:]
     message = refused("certify", tmp_path / "r.csv.gz", *settings, *columns[:2], *columns[4:])
     assert "has no column episode_id; found 'world', 'score'" in message
 

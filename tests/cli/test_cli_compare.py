@@ -122,7 +122,7 @@ def test_a_bound_for_successes_is_answered_with_a_command_that_works(tmp_path, w
     assert arguments[-3:] == ["--support", "0", "1"]
     assert "--bound" not in arguments
     assert "With confidence 0.9: " in command(*arguments).out
-    assert shlex.split(refused("compare", *files, *words, "--delta", 0.1).split("for example: ")[1])[1:] == arguments
+    assert command("compare", *files, *words, "--delta", 0.1).status == 0  # zeros and ones need no support
 
 
 def test_it_says_why_nothing_is_certified_as_certify_does(files, tmp_path):

@@ -179,7 +179,9 @@ def test_a_pilot_with_columns_of_other_names(tmp_path):
     status, out, err = command("plan", tmp_path / "pilot.csv", *SUPPORT, *wish, *columns)
     assert (status, err) == (0, "")
     np.save(tmp_path / "pilot.npy", PILOT)
-    assert command("plan", tmp_path / "pilot.npy", *SUPPORT, *wish).out == out
+    read = "40 tasks from world, 10 trials, value from score\n"
+    assert read in out
+    assert command("plan", tmp_path / "pilot.npy", *SUPPORT, *wish).out == out.replace(read, "")
 
 
 @pytest.fixture
