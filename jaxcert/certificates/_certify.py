@@ -140,7 +140,8 @@ def certified(
     name: str = "thresholds",
 ) -> Certificate:
     """``certify``, called by a public function; ``name``: what its messages call the thresholds."""
-    returns = as_successes(returns, support, where, bound, method)
+    if support is None:
+        returns = as_successes(returns, support, where, bound, method)
     plain, methods = (returns.returns, WEIGHTED_METHODS) if isinstance(returns, Weighted) else (returns, METHODS)
     if method is not None:
         # Differences of successes are no successes.

@@ -285,7 +285,7 @@ GOOD = Histogram.empty(10, support=(0, 1), num_bins=9).update(np.full((10, 3), 0
             lambda: certify(Moments.empty(3, support=(0, 1)), 0.5, delta=0.1, bound="hoeffding"),
             "task 0 .* too few rollouts",
         ),
-        (lambda: certify(np.ones((3, 4)), 0.5, delta=0.1), "support is None; expected a pair"),
+        (lambda: certify(np.full((3, 4), 0.5), 0.5, delta=0.1), "support is None; expected a pair"),
     ],
 )
 def test_refusals(call, message):
