@@ -54,13 +54,9 @@ def as_successes(returns: Any, support: Any, where: Any, *named: str | None) -> 
     Whether they are cannot be seen of a tracer: there successes are of type bool, or have a support. ``named``: the
     bound and the method that were named; those for successes take numbers as they are, in their own precision.
     """
+    is_declared = support is not None or any(name in ("clopper_pearson", "attained") for name in named)
     is_array = isinstance(returns, np.ndarray | jax.Array | list | tuple)
-    if (
-        support is not None
-        or {"clopper_pearson", "attained"} & {*named}
-        or not is_array
-        or not is_concrete(returns, where)
-    ):
+    if is_declared or not is_array or not is_concrete(returns, where):
         return returns
     try:
         values = np.asarray(returns)
@@ -68,7 +64,9 @@ def as_successes(returns: Any, support: Any, where: Any, *named: str | None) -> 
     except ValueError:  # shapes that do not fit, which the checks of the sample tell
         return returns
     is_coin = values.dtype.kind in "iuf" and values.size and np.all((values == 0) | (values == 1) | ~there)
-    return values == 1 if is_coin else returns
+    if not is_coin:
+        return returns
+    return returns == 1 if isinstance(returns, jax.Array) else values == 1  # on the devices where they are
 
 
 def returns_dtype(x: Any) -> np.dtype:

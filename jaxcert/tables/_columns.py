@@ -2,6 +2,7 @@
 
 import decimal
 import functools
+import math
 import numbers
 import re
 from collections.abc import Callable, Sequence
@@ -11,6 +12,8 @@ import numpy as np
 
 # float() also accepts nan, inf, +5 and 1_000; here only decimal and exponent notation is accepted.
 _NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+
+_DECIMALS = re.compile(r"[0-9]*\.([0-9]+)", re.ASCII)
 
 # So many successes of so many trials, as 31/50.
 _COUNTS = re.compile(r"\s*([0-9]{1,9})\s*/\s*([0-9]{1,9})\s*", re.ASCII)
@@ -254,29 +257,45 @@ def counts_in(column: np.ndarray, name: str, *, sure: bool) -> np.ndarray | None
     return np.asarray(found, np.int64)
 
 
-def as_counts(successes: np.ndarray, trials: np.ndarray, *, rate: bool = False) -> np.ndarray:
-    """Two columns of numbers as one of entries such as 31/50, [rows].
-
-    ``rate``: whether the first one is the share of successes, which may be rounded to the digits that it has.
-    """
-    pairs = zip(successes.tolist(), trials.tolist(), strict=True)
-    digits = max((len(f"{one}".partition(".")[2]) for one in successes.tolist()), default=0)
-    rows = (map(_whole, (_of_rate(one, all_, digits) if rate else one, all_)) for one, all_ in pairs)
+def as_counts(successes: np.ndarray, trials: np.ndarray) -> np.ndarray:
+    """Two columns of numbers as one of entries such as 31/50, [rows]."""
+    rows = zip(*(map(_whole, column.tolist()) for column in (successes, trials)), strict=True)
     return np.fromiter((f"{one}/{all_}" for one, all_ in rows), object, len(successes))
+
+
+def of_rates(rates: np.ndarray, trials: np.ndarray, name: str) -> np.ndarray:
+    """Rates of success, each of so many trials, as entries such as 31/50, [rows].
+
+    A rate may be rounded to the digits of the longest one in its column.
+
+    Raises:
+        ValueError: a rate is none, or may stand for several numbers of successes.
+    """
+    digits = max(
+        (len(match[1]) for rate in rates.tolist() if (match := _DECIMALS.fullmatch(f"{rate}".strip()))), default=0
+    )
+    won = [_of_rate(*pair, digits) for pair in zip(rates.tolist(), trials.tolist(), strict=True)]
+    expected = "a rate from 0 to 1, with digits enough to tell how many of so many trials succeeded"
+    column = as_counts(rates, trials)
+    _check_rows(np.asarray([each is None for each in won]), name, column, expected)
+    return as_counts(np.fromiter(won, object, len(won)), trials)
 
 
 def _whole(entry: Any) -> Any:
     return int(entry) if isinstance(entry, float) and entry.is_integer() else entry
 
 
-def _of_rate(rate: Any, trials: Any, digits: int) -> Any:
-    """The number of successes of a rate, if so many digits leave one alone; otherwise as it is written."""
+def _of_rate(rate: Any, trials: Any, digits: int) -> int | None:
+    """The number of successes of a rate, if so many digits leave one alone.
+
+    Two digits and 100 trials do: 0.62 are more than 61.5 and fewer than 62.5 of them.
+    """
     share, total = number_of(rate), number_of(trials)
     if not (0 <= share <= 1 and total >= 1 and float(total).is_integer()):
-        return rate
-    exact, slack = share * total, total * 10.0**-digits / 2
-    nearest = round(exact)
-    return nearest if abs(exact - nearest) <= slack + 1e-9 and slack < 0.5 else rate
+        return None
+    exact, slack = share * total, total * 10.0**-digits / 2 + 1e-9
+    least, most = math.ceil(exact - slack), math.floor(exact + slack)
+    return least if least == most else None
 
 
 def _counts_of(entry: Any) -> tuple[int, int] | None:

@@ -14,10 +14,10 @@ import numpy as np
 from jaxcert._archive import damage_told, read_arrays, whole_array
 from jaxcert._extras import import_extra
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._frames import checked
 from jaxcert.tables._pooled import is_looked_at
 from jaxcert.tables._returns import Returns
 from jaxcert.tables._roles import Roles
+from jaxcert.tables._table_rows import checked
 
 
 def read_npz(content: bytes) -> Returns:

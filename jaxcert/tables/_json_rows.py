@@ -5,8 +5,8 @@ from typing import Any
 
 from jaxcert._extras import import_extra
 from jaxcert._files import parsed
-from jaxcert.tables._frames import checked
 from jaxcert.tables._roles import Roles
+from jaxcert.tables._table_rows import checked
 
 # Lines that say which fields there are, and of which kind.
 _HEAD = 1000

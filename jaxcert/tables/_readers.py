@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from jaxcert._files import check_suffix, content_of, in_file
+from jaxcert.returns._prepared import as_successes
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._episodes import arrow_table, csv_table, parquet_table, read_npy, read_npz, unpacked
 from jaxcert.tables._expected_tasks import check_tasks
-from jaxcert.tables._frames import arrange_table, policies_in
 from jaxcert.tables._json_rows import json_lines_table, json_table
 from jaxcert.tables._pooled import told_of
 from jaxcert.tables._returns import Returns, check_missing, how_many
 from jaxcert.tables._roles import Roles, conditions
+from jaxcert.tables._table_rows import arrange_table, policies_in
 from jaxcert.tables.formats import FORMATS, Read, read_content, read_folder
 
 _ARRAYS = {".npz": read_npz, ".npy": read_npy}
@@ -50,16 +51,8 @@ class ReturnsFile(Returns):
         fixed_list: whether the tasks are known to be a list that somebody made, such as a benchmark, and no random
             sample; False if that is not known.
         known_support: the smallest and the largest return possible, if the tool fixes them.
-        successes: the column that counts successes, with `trials`, in place of `value`.
-        trials: the column that counts trials, of `successes` or of the rate of success in `value`.
-        where: conditions on the rows of a table, each a text such as "arm = clean", "arm != clean" or "seed in 1, 2".
-        policy: the column of policies in a table, of which `only` names one.
-        only: the policy whose rows are read.
-        tasks: how many tasks there have to be, or their labels, or a file with one in each line.
-        recipe: a TOML file that says how JSON of another tool is read.
-        records: the names on the way to the list of records in a JSON file, with dots.
         unfinished: the return that rollouts without an outcome of their own count as; None if there are none.
-        roles: how the columns were told apart; None for a file of arrays.
+        roles: which column has which role, and which rows were read; None for a file of arrays.
     """
 
     path: Path
@@ -78,14 +71,11 @@ class ReturnsFile(Returns):
 
     def without_support(self, support: Any) -> "ReturnsFile":
         """These returns where such a support is declared: without one, numbers that are all 0 or 1 are successes."""
-        if support is not None or not self.has_rollouts or self.returns.dtype == bool:
+        found = as_successes(self.returns, support, self.where) if self.has_rollouts else self.returns
+        if found is self.returns:
             return self
-        counts = self.returns if self.where is None else self.returns[self.where]
-        return self._as_successes() if np.all((counts == 0) | (counts == 1)) else self
-
-    def _as_successes(self) -> "ReturnsFile":
         told = self.told.replace(", value from ", ", success from ")
-        return dataclasses.replace(self, returns=np.asarray(self.returns == 1), known_support=None, told=told)
+        return dataclasses.replace(self, returns=found, known_support=None, told=told)
 
     @property
     def policy(self) -> str | None:

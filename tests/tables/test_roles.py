@@ -1,5 +1,6 @@
 """Roles of a table's columns: which rows are read, what tells tasks and policies apart, and what has no outcome."""
 
+import re
 import warnings
 
 import numpy as np
@@ -86,7 +87,15 @@ def test_rates_have_as_many_successes_as_they_can_only_mean(table):
     np.testing.assert_array_equal(same.returns, data.returns)
 
 
-@pytest.mark.parametrize("rate", ["0.7", "1.2", "-0.1", "62%", ""])
+@pytest.mark.parametrize(
+    ("rate", "trials", "won"), [("0.62", 100, 62), ("0.7", 10, 7), ("0.335", 200, 67), ("1.0", 3, 3)]
+)
+def test_as_many_digits_as_are_needed(table, rate, trials, won):
+    data = read_returns(table(f"task,rate,n\na,{rate},{trials}\n"), trial=None, value="rate", trials="n")
+    assert data.returns.sum() == won
+
+
+@pytest.mark.parametrize("rate", ["0.7", "1.2", "-0.1", "62%", "", "1", "1.0", " 0.7 ", "7.000e-1"])
 def test_a_rate_that_may_mean_several_numbers_is_refused(table, rate):
     refused(table(f"task,rate,n\na,{rate},48\n"), "row 1: rate/n is", trial=None, value="rate", trials="n")
 
@@ -169,3 +178,38 @@ def test_the_order_of_counted_trials_is_drawn_for_each_task(tmp_path):
     assert (data.returns.sum(axis=1) == 10).all()
     assert 8 < data.returns[:, 0].sum() < 32
     assert len({row.tobytes() for row in data.returns}) == 40
+
+
+GOOD = 'name = "a tool of mine"\nrecords = "tasks.*"\ntask = "id"\ncounts = ["won", "of"]\n'
+
+
+@pytest.mark.parametrize(
+    ("recipe", "said"),
+    [
+        (GOOD.replace('"id"', "5"), "has 5 as task; expected a text"),
+        (GOOD.replace('["won", "of"]', '"won"'), "has 'won' as counts; expected a list of texts"),
+        (GOOD.replace('"id"', '"$3"'), "the recipe names '$3'"),
+        (GOOD.replace("name", "title"), "has the entry 'title'"),
+        (GOOD.replace("=", ""), "cannot be read as TOML"),
+    ],
+)
+def test_a_recipe_that_is_none_is_told(tmp_path, recipe, said):
+    (tmp_path / "r.json").write_text('{"tasks": [{"id": 1, "won": 1, "of": 2}]}')
+    (tmp_path / "r.toml").write_text(recipe)
+    with pytest.raises(ValueError, match=re.escape(said)):
+        read_returns(tmp_path / "r.json", recipe=tmp_path / "r.toml")
+    assert read_returns(tmp_path / "r.json", recipe=written(tmp_path / "good.toml", GOOD)).returns.shape == (1, 2)
+
+
+def written(path, text):
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("held", ["[]", '{"env_runners": [1]}', '{"hist_stats": 3}', "null", '{"episode_reward": 1}'])
+def test_a_trainer_without_episodes_of_its_evaluation_is_refused(tmp_path, held):
+    for task in ("a", "b"):
+        (tmp_path / task).mkdir()
+        (tmp_path / task / "result.json").write_text(f'{{"training_iteration": 1, "evaluation": {held}}}\n')
+    with pytest.raises(ValueError, match="has no evaluation with the rewards of its episodes"):
+        read_returns(tmp_path, task="{task}/result.json")

@@ -8,7 +8,7 @@ import numpy as np
 from jaxcert._extras import import_extra
 from jaxcert._files import in_file, unreadable
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._frames import check_names
+from jaxcert.tables._table_rows import check_names
 from jaxcert.tables.folders._parts import Part, opened
 
 # Rows that are held at once, and bytes of a column that are read ahead: what memory needs besides the summary.

@@ -11,9 +11,9 @@ import numpy as np
 from jaxcert._extras import import_extra
 from jaxcert._files import content_of, in_file
 from jaxcert.tables._columns import Columns, NotNamedError, as_totals
-from jaxcert.tables._frames import arrange_table
 from jaxcert.tables._returns import how_many
 from jaxcert.tables._roles import Roles
+from jaxcert.tables._table_rows import arrange_table
 from jaxcert.tables.formats._content import Content
 from jaxcert.tables.formats._found_rollouts import Read, Rollouts, arranged
 from jaxcert.tables.formats._one_task import Episodes, OneTask

@@ -120,12 +120,17 @@ def _read_trainer(content: Content) -> Episodes:
     """The episodes of the evaluation in the last iteration that has one."""
     rows = [parsed(line) for line in content.data.splitlines() if line.strip()]
     for row in reversed(rows):
-        held = row.get("evaluation") if isinstance(row, dict) else None
-        runners = held.get("env_runners", held) if isinstance(held, dict) else {}
-        returns = (runners.get("hist_stats") or {}).get("episode_reward", runners.get("episode_reward"))
-        if isinstance(returns, list):
-            return Episodes({"episode_reward": returns}, "episode_reward", row.get("training_iteration"))
+        held = _object_in(row, "evaluation")
+        runners = _object_in(held, "env_runners") or held
+        for place in (_object_in(runners, "hist_stats"), runners):
+            if isinstance(returns := place.get("episode_reward"), list):
+                return Episodes({"episode_reward": returns}, "episode_reward", row.get("training_iteration"))
     raise ValueError("has no evaluation with the rewards of its episodes (hist_stats); expected one")
+
+
+def _object_in(row: Any, name: str) -> dict[str, Any]:
+    found = row.get(name) if isinstance(row, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 TRAINER = OneTask(

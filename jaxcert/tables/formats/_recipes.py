@@ -86,6 +86,8 @@ class Recipe(NamedTuple):
         for path, value in self.lists.items():
             for keys, labels in _found(document, path):
                 for label in labels if isinstance(labels, list) else ():
+                    if not isinstance(label, str | int):
+                        raise ValueError(f"lists {label!r:.60} at {path}; expected labels of tasks")
                     name = ".".join([path.split(".")[-1].replace("*", ""), *map(str, keys[-1:])]).strip(".")
                     if label in seen:
                         raise ValueError(f"lists {label!r:.60} under {seen[label]} and {name}; expected each once")
@@ -163,6 +165,10 @@ def _label(label: Any, before: str) -> Any:
 def _role(how: str, keys: tuple[Any, ...], record: Any) -> Any:
     """A field of a record, or what a ``*`` stands for."""
     if how[:1] == "$":
+        if not how[1:].isdecimal() or not 1 <= int(how[1:]) <= len(keys):
+            raise ValueError(
+                f"the recipe names {how!r:.20}; expected $1 to ${len(keys)}, what the * of records stand for"
+            )
         return keys[int(how[1:]) - 1]
     return next((each for _, each in _found(record, how)), _MISSING)
 
@@ -181,6 +187,9 @@ def _found(node: Any, path: str, keys: tuple[Any, ...] = ()) -> Iterator[tuple[t
         yield from _found(node[name], rest, keys)
 
 
+_KINDS = {str: "a text", tuple: "a list of texts", dict: "a table", bool: "true or false"}
+
+
 def recipe_in(path: Path) -> Recipe:
     """The recipe of a TOML file.
 
@@ -193,6 +202,10 @@ def recipe_in(path: Path) -> Recipe:
         raise ValueError(f"{path}: cannot be read as TOML ({error})") from error
     if unknown := [name for name in given if name not in Recipe._fields]:
         raise ValueError(f"{path}: has the entry {unknown[0]!r:.40}; expected {', '.join(Recipe._fields)}")
+    kinds = {name: type(usual) for name, usual in Recipe("", ())._asdict().items()}
+    for name, entry in given.items():
+        if not isinstance(entry, list if kinds[name] is tuple else kinds[name]):
+            raise ValueError(f"{path}: has {entry!r:.40} as {name}; expected {_KINDS[kinds[name]]}")
     if "name" not in given or not (given.get("records") or given.get("lists")):
         raise ValueError(f"{path}: lacks its name, or records or lists; expected them")
     if not (given.get("values") or given.get("counts") or given.get("lists")):
