@@ -101,7 +101,7 @@ def columns_in(reading: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def others_given(given: Mapping[str, Any]) -> list[str]:
-    """The options that were given besides those of the three columns."""
+    """The options that were given, without the three columns."""
     return [f"--{name}" for name in _OPTIONS if name not in Columns._fields and given.get(name) not in (None, ())]
 
 

@@ -134,7 +134,7 @@ def _certified(question: Question, answer: Any) -> float:
 
 
 def names_of(data: Sequence[ReturnsFile]) -> list[str]:
-    """What tells the policies apart: their names in the table, those of files, or paths where two are the same."""
+    """A name of each policy: its name in the table, its file's, or the path where two files have one name."""
     names = [each.policy or each.path.name for each in data]
     return names if len(set(names)) == len(names) else [str(each.path) for each in data]
 

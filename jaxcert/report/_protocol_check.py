@@ -47,7 +47,7 @@ def of_origin(locked: Protocol, data: ReturnsFile) -> list[str]:
     found = {name: facts.get(name) for name in _ORIGIN} | dict.fromkeys(("task", "value")) | columns
     unknown = [name for name in found if found[name] is None and getattr(locked, name) is not None]
     rows = data.roles.rows_picked if data.roles is not None else ()
-    picked = [f"rows are read where {' and '.join(rows)}, of which the protocol says nothing"] if rows else []
+    picked = [f"only rows with {' and '.join(rows)} are read, which the protocol does not lock"] if rows else []
     return [*picked, *locked.contradictions(found), *_of_open_columns(locked, columns, data.usual_columns)] + [
         f"{name} is not recorded in the file of returns, the protocol says {getattr(locked, name)}" for name in unknown
     ]

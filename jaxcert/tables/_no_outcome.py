@@ -28,7 +28,7 @@ def has_no_outcome(entry: Any) -> bool:
 def with_worst(
     found: np.ndarray, done: np.ndarray, unfinished: float, support: tuple[float, float] | None = None
 ) -> np.ndarray:
-    """The outcomes of rollouts [rows], of which those that are ``done`` have their own, ``found``.
+    """The outcome of each rollout [rows]: its own in ``found`` if it is ``done``, else the worst one.
 
     Raises:
         ValueError: ``unfinished`` is not the worst return that is possible, as far as the data alone tell.

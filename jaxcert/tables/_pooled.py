@@ -95,8 +95,8 @@ def check_no_curve(names: Sequence[Any], columns: Columns, missing: Sequence[str
 def check_one_policy(columns: Columns, names: Iterable[Any], task: np.ndarray, column: Callable[[Any], Any]) -> None:
     """Raise ValueError for rows of the same task that are of several policies, conditions or moments.
 
-    ``column`` gives the entries of a column by its name, ``names`` are those of all but task and value. A column that
-    no name explains is warned of, if rows of the same task differ in its few words.
+    ``names`` are all columns but those of task and value, and ``column`` gives the entries of one. If rows of the same
+    task differ in the few words of a column that its name does not explain, a warning asks what they are.
     """
     tasks, _ = codes(task, columns.task)
     held = {name: part for each in names for name, part in _nested(each, column(each))}
@@ -163,7 +163,7 @@ def _counts_steps(name: Any, entries: np.ndarray) -> bool:
 
 
 def _tell_apart(entries: np.ndarray) -> bool:
-    """Whether all are short words, and not those of success and failure."""
+    """Whether all entries are short words, but not those for success and failure."""
     found = set(map(str, entries.tolist()))
     return all(len(each) <= _LONGEST_WORD and each[:1].isalnum() for each in found) and not all(
         words_like(each) is not None for each in found

@@ -62,7 +62,7 @@ def test_counts_in_every_spelling_give_the_same(tmp_path):
     }
     assert len(ends) == 1
     rough = table(tmp_path / "e.csv", "task,rate,n", [("a", 0.333, 50), ("b", 0.5, 50)])
-    assert "expected successes of at least one trial" in refused(
+    assert "expected a rate from 0 to 1, with digits enough" in refused(
         "certify", rough, *DELTA, "--suite", "--mean", "--value", "rate", "--trials", "n"
     )
 

@@ -213,3 +213,8 @@ def test_a_trainer_without_episodes_of_its_evaluation_is_refused(tmp_path, held)
         (tmp_path / task / "result.json").write_text(f'{{"training_iteration": 1, "evaluation": {held}}}\n')
     with pytest.raises(ValueError, match="has no evaluation with the rewards of its episodes"):
         read_returns(tmp_path, task="{task}/result.json")
+
+
+def test_runs_of_a_tool_need_their_tasks(tmp_path):
+    (tmp_path / "0.monitor.csv").write_text('#{"t_start": 0.0, "env_id": "E"}\nr,l,t\n1.0,5,0.1\n')
+    refused(tmp_path, "expected one with {task}", task="{trial}.monitor.csv")

@@ -49,6 +49,8 @@ def read_folder(folder: Path, roles: Roles, table_in: Callable[[Path, bytes, Rol
         with in_file(folder):
             read = _of_tables(tables, labels, roles.task, own)
     else:
+        if PLACE not in roles.task:
+            raise ValueError(f"{folder}: the pattern of its files is {roles.task!r:.60}; expected one with {PLACE}")
         tasks = {name: match["task"] for name, match in labels.items()}
         known = [_known(folder / name, kind) for name, kind in kinds.items()]
         parts = [_episodes(folder / name, kind, contents[name]) for name, kind in zip(contents, known, strict=True)]
@@ -59,7 +61,7 @@ def read_folder(folder: Path, roles: Roles, table_in: Callable[[Path, bytes, Rol
 
 
 def _table(path: Path, data: bytes, roles: Roles, table_in: Callable[[Path, bytes, Roles], Any]) -> Any:
-    """The rows of a file; its columns are looked at with those of the others."""
+    """The rows of one file. Whether its columns fit is seen with all files together."""
     with in_file(path):
         return table_in(path, data, roles)
 
