@@ -63,7 +63,8 @@ def _arranged(rows: _Rows, columns: Columns, roles: Roles) -> Returns:
         task, episode = np.repeat(task, width), None
         values = [np.stack([each.astype(object) for each in values], axis=1).reshape(-1)]
     if len(values) == 2:
-        value = of_rates(*values, columns.value) if roles.is_rate else as_counts(*values)
+        won, trials = values
+        value = of_rates(won, trials, columns.value) if roles.is_rate else as_counts(won, trials)
         found = arrange(columns, task, episode, value, counted=True)
     else:
         found = arrange(columns, task, episode, *values, unfinished=roles.unfinished)
