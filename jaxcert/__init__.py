@@ -44,9 +44,8 @@ from jaxcert.certificates import (
     consecutive_successes_threshold,
     scenario_epsilon,
     shifted_epsilon,
-    task_weights,
 )
-from jaxcert.returns import Paired, Weighted, paired, sample_returns, weighted
+from jaxcert.returns import Paired, Weighted, paired, sample_returns, task_weights, weighted
 from jaxcert.rollouts import AdaptiveCertificate, PolicyCertificate, certify_adaptive, certify_policy
 from jaxcert.sequential import certify_sequential
 from jaxcert.tables import Returns, align_tasks, from_frame, from_lists, from_xarray, read_returns

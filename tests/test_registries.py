@@ -149,7 +149,7 @@ def test_a_method_from_returns_fails_no_more_often_than_delta(name):
     """Tasks just below the threshold, which give all the evidence that they may, beside good ones."""
     rng, risk, repetitions = np.random.default_rng(5), 0.3, 1000
     means = np.where(rng.random((repetitions, NUM_TASKS)) < risk, 0.4999, 0.95)
-    x = returns(METHODS[name].from_returns.bound.name, means, rng, binary=True)[..., :5]
+    x = returns(METHODS[name].bound.name, means, rng, binary=True)[..., :5]
     found = certify(x, 0.5, support=SUPPORT, delta=DELTA, method=name, validate=False)
     assert np.sum(np.asarray(found.epsilon) < risk) <= stats.binom.isf(1e-6, repetitions, DELTA)
     assert np.mean(found.epsilon) < 1
@@ -157,7 +157,7 @@ def test_a_method_from_returns_fails_no_more_often_than_delta(name):
 
 @pytest.mark.parametrize("name", FROM_RETURNS)
 def test_a_method_from_returns_works_in_the_calls_that_have_them(name):
-    bound = METHODS[name].from_returns.bound
+    bound = METHODS[name].bound
     x = returns(bound.name, np.linspace(0.5, 0.9, NUM_TASKS), np.random.default_rng(4))
     options = {"support": SUPPORT, "delta": DELTA, "method": name}
     eager = certify(x, [0.2, 0.4], **options)

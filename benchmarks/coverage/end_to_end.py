@@ -185,7 +185,7 @@ KINDS = (
         Kind(
             f"certify, {name}",
             _with(certify, method=name),
-            binary=bool(each.from_returns and each.from_returns.bound.binary),
+            binary=bool(each.bound and each.bound.binary),
         )
         for name, each in METHODS.items()
     ),

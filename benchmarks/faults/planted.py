@@ -124,7 +124,7 @@ FAULTS = (
     ),
     Fault(
         "margin-of-weights-subtracted",
-        "certificates/_task_weights.py",
+        "returns/_weighted.py",
         "- log_p + margin * size",
         "- log_p - margin * size",
     ),

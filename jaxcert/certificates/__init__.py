@@ -26,7 +26,6 @@ from jaxcert.certificates._scenario import ScenarioSolution, scenario_epsilon
 from jaxcert.certificates._suite import SuiteCertificate, certify_suite
 from jaxcert.certificates._suite_mean import certify_suite_mean
 from jaxcert.certificates._tail_certificate import TailCertificate, certify_tail
-from jaxcert.certificates._task_weights import task_weights
 from jaxcert.certificates._tasks_certificate import TasksCertificate
 
 __all__ = [
@@ -74,5 +73,4 @@ __all__ = [
     "scenario_epsilon",
     "sentence",
     "shifted_epsilon",
-    "task_weights",
 ]

@@ -12,7 +12,7 @@ from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._method import FromReturns, Method
+from jaxcert.certificates._method import Method
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import cast_host, cast_level, compute_dtype, known, unit_roundoff
 from jaxcert.returns._prepared import Support, is_successes, probability
@@ -41,22 +41,29 @@ def default_bound(bound: str | None, returns: Any) -> str:
 
 def choose_bound(name: str, method: Method) -> Bound:
     """The bound with that name, or ValueError if the method has only another one."""
-    only = None if method.from_returns is None else method.from_returns.bound.name
+    only = None if method.bound is None else method.bound.name
     if only not in (None, name):
         raise ValueError(f"bound is {name!r}, which has no effect with method {method.name!r}; expected {only!r}")
     return choose("bound", name, BOUNDS)
 
 
+def levels_of(method: Method, delta: Any, beta: Any, sample: Sample, validate: bool) -> tuple[Any, Any]:
+    """Delta and beta of a sample; ValueError for a summary where the method needs single rollouts."""
+    if sample.is_summary and not method.summaries:
+        raise ValueError("returns are a summary, without single rollouts; this method needs an array")
+    return prepare_levels(method, delta, beta, (int(sample.num_tasks), sample.num_rollouts), sample.dtype, validate)
+
+
 def prepare_levels(
-    method: Method, delta: Any, beta: Any, num_tasks: int, dtype: np.dtype, validate: bool
+    method: Method, delta: Any, beta: Any, size: tuple[int, Any], dtype: np.dtype, validate: bool
 ) -> tuple[Any, Any]:
     """Delta rounded down, and beta, by default the method's own, to nearest, since the rounded one is used.
 
-    None for a method that chooses a beta for each threshold.
+    None for a method that chooses a beta for each threshold. ``size``: the numbers of tasks and of rollouts of each.
     """
     checks = {"validate": validate, "scalar": True}
     delta = probability("delta", delta, dtype, "down", **checks)
-    beta = method.default_beta(delta, num_tasks) if beta is None else beta
+    beta = method.default_beta(delta, *size) if beta is None else beta
     level: Any = None if beta is None else probability("beta", beta, dtype, "nearest", **checks)
     return delta, level
 
@@ -71,15 +78,6 @@ def divided(delta: Any, dtype: np.dtype, parts: int, exact: Callable[[float], fl
         return cast_host(np.asarray(each), dtype, "down")
     below, size = cast_level(delta, dtype, "down"), jnp.asarray(parts, dtype)
     return jnp.where((below > 0) & (below < 1), quotient(below, size) * (1 - 8 * unit_roundoff(dtype)), jnp.nan)
-
-
-def planned_beta(derive: FromReturns, beta: Any, sample: Sample) -> Any:
-    """Beta, or the default of a method that needs the returns, by how many rollouts of a task they have room for."""
-    if sample.is_summary:
-        if not derive.summaries:
-            raise ValueError("returns are a summary, without single rollouts; this method needs an array")
-        return beta
-    return derive.default_beta(int(sample.num_rollouts)) if beta is None else beta
 
 
 def prepare_lower_bounds(lower_bounds: Any, validate: bool) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxcert.bounds._bound import Bound, Ends, finish, rollouts_of, usable
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON, successes_of
-from jaxcert.certificates._arguments import planned_beta, prepare_levels
+from jaxcert.certificates._arguments import levels_of
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._counting import at_least, count_violations, fields_of_solution
 from jaxcert.certificates._levels import (
@@ -24,7 +24,7 @@ from jaxcert.certificates._levels import (
     sets_of,
     usual_enough,
 )
-from jaxcert.certificates._method import FromReturns, Method, Solution, solve, table_of
+from jaxcert.certificates._method import Method, Solution, solve, table_of
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._rounding import complement_down, next_down
 from jaxcert.numerics._tails import limit
@@ -100,10 +100,8 @@ def count_successes(
     method: Method, bound: Bound, sample: Sample, thresholds: Any, beta: Any, delta: Any, validate: bool
 ) -> dict[str, Any]:
     """The fields of certificates from numbers of successes, at the best of a few levels or below a given one."""
-    assert method.from_returns is not None
     n, m = int(sample.num_tasks), sample.num_rollouts
-    beta = planned_beta(method.from_returns, beta, sample)
-    delta, beta = prepare_levels(method, delta, beta, n, sample.dtype, validate)
+    delta, beta = levels_of(method, delta, beta, sample, validate)
     known = sample.is_full
     tried = usual_tried(m.astype(sample.dtype), thresholds, beta, delta, n, sample.tasks[-1]) if known else None
     fields = _of_sample(method, *placed((sample, thresholds, beta, delta, shown_at(sample, beta), tried)))
@@ -183,6 +181,6 @@ ATTAINED = Method(
     "attained",
     count_successes,
     _TAIL,
-    lambda delta, num_tasks: None,
-    from_returns=FromReturns(CLOPPER_PEARSON, lambda num_rollouts: None, summaries=True),
+    lambda delta, num_tasks, num_rollouts=None: None,
+    bound=CLOPPER_PEARSON,
 )

@@ -13,10 +13,9 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.bounds._evaluate import evaluate
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose, default_bound
-from jaxcert.certificates._task_weights import weighted_loss
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import quotient
-from jaxcert.numerics._rounding import complement_down, next_down, next_up, unit_roundoff
+from jaxcert.numerics._rounding import complement_down, complement_up, next_down, next_up, unit_roundoff
 from jaxcert.returns._checks import check_sums
 from jaxcert.returns._sample import Needs, Sample, numbers_as_sample, sample_of
 from jaxcert.returns._weighted import Weighted
@@ -124,6 +123,22 @@ def mean_over_tasks(bound: Bound, values: jax.Array, level: jax.Array, low: Any,
     return evaluate(bound, numbers_as_sample(values, low, high, there), level)
 
 
+def mean_loss(bound: Bound, share: jax.Array, delta: jax.Array, low: Any, there: Any = None) -> jax.Array:
+    """At least the mean of 1 - s, [..., t], from independent shares s [..., n, t] in [low, 1]; NaN for a bad delta."""
+    there = None if there is None else jnp.expand_dims(there, -2)
+    mean = mean_over_tasks(bound, jnp.moveaxis(share, -1, -2), delta, low, jnp.ones_like(low), there)
+    return jnp.where(mean >= 0, complement_up(jnp.clip(mean, 0, 1)), jnp.nan)
+
+
+def risk_of_loss(loss: jax.Array, beta: jax.Array) -> jax.Array:
+    """The risk loss / (1 - beta), never below it, elementwise; 1 for a loss of NaN, and for beta outside (0, 1)."""
+    valid = (beta > 0) & (beta < 1)
+    rest = jnp.broadcast_to(complement_down(jnp.where(valid, beta, 0.5)), loss.shape)
+    # The quotient and this product: 3 u.
+    risk = quotient(loss, rest) * (1 + 6 * unit_roundoff(loss.dtype))
+    return jnp.where(valid & (risk < 1), risk, 1.0)
+
+
 def capped_mean(bound: Bound, sample: Sample, room: jax.Array, delta: jax.Array) -> jax.Array:
     """At most the mean over tasks of min(J - a, room), [..., t]; -inf for invalid returns, weights or levels.
 
@@ -173,3 +188,43 @@ def _weighted(bound: Bound, sample: Sample, excess: jax.Array, room: jax.Array, 
     room, positive = (jnp.broadcast_to(each, loss.shape) for each in (room, positive))
     lower = next_down(room * complement_down(jnp.where(jnp.isnan(loss), 1, loss)))
     return jnp.where(positive & ~jnp.isnan(loss), jnp.maximum(lower, 0), -jnp.inf)
+
+
+# --- of tasks that have weights -------------------------------------------------------------------------------------
+
+
+def ratios_of(sample: Sample) -> tuple[jax.Array, jax.Array]:
+    """At least each weight as a part of the largest, in [0, 1], and which weights are valid, [..., n].
+
+    Those in [0, max_weight] are, and none if the largest is no number of at least 1. An invalid one refutes the bound
+    or the claim of a density ratio, on which the whole certificate rests; its ratio is 0.
+    """
+    assert sample.weights is not None
+    weights, largest = jnp.broadcast_to(sample.weights.weights, sample.tasks), sample.weights.largest
+    sized = (largest >= 1) & (largest < jnp.inf)
+    valid = (weights >= 0) & (weights <= largest) & sized
+    weights, unit = jnp.where(valid, weights, 0), jnp.broadcast_to(jnp.where(sized, largest, 1), weights.shape)
+    # Smaller quotients lose digits on a GPU.
+    shares = jnp.maximum(quotient(weights, unit) * (1 + 4 * unit_roundoff(weights.dtype)), 2.0**-90)
+    return jnp.where(weights > 0, jnp.minimum(shares, 1), 0), valid
+
+
+def weighted_loss(bound: Bound, share: jax.Array, sample: Sample, delta: jax.Array, low: Any = 0) -> jax.Array:
+    """At least the mean of 1 - s over tasks from D', [..., t], from shares s [..., n, t] of at least ``low``.
+
+    NaN for an invalid weight of the sample or delta.
+    """
+    assert sample.weights is not None
+    (ratio, valid), low = ratios_of(sample), jnp.asarray(low, delta.dtype)
+    there = in_front(valid, sample.num_tasks) if sample.padded else None
+    loss = mean_loss(bound, jnp.maximum(_kept(share, ratio), low), delta, low, there)
+    loss = loss * sample.weights.largest * (1 + 4 * unit_roundoff(loss.dtype))
+    return jnp.where(jnp.all(valid, axis=-1, keepdims=True), loss, jnp.nan)
+
+
+def _kept(share: jax.Array, ratio: jax.Array) -> jax.Array:
+    """At most 1 - ratio (1 - share), in [0, 1]."""
+    miss, ratio = complement_up(share), ratio[..., None]
+    tiny = float(jnp.finfo(share.dtype).tiny)
+    lost = jnp.maximum(ratio * miss * (1 + 4 * unit_roundoff(share.dtype)), tiny)
+    return complement_down(jnp.where((ratio > 0) & (miss > 0), jnp.minimum(lost, 1), 0))

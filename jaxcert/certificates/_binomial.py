@@ -10,7 +10,7 @@ import numpy as np
 from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
 from jaxcert.certificates._calibration import calibrated
 from jaxcert.certificates._counting import count_bounds
-from jaxcert.certificates._method import Choice, Method, Solution, Tail
+from jaxcert.certificates._method import USUAL_BETA, Choice, Method, Solution, Tail
 from jaxcert.numerics._batches import elementwise, in_blocks, in_front
 from jaxcert.numerics._binomial_limits import upper_limit
 from jaxcert.numerics._elementary import quotient
@@ -52,10 +52,6 @@ def _check_counts(k: Any, n: Any, dtype: np.dtype) -> None:
     violations, tasks = np.broadcast_arrays(as_numbers("num_violations", k), tasks)
     good = (violations >= 0) & (violations <= tasks) & (violations == np.floor(violations))
     refuse("num_violations", violations, good, "a whole number between 0 and num_tasks")
-
-
-# The only cost of a beta is the factor 1/(1 - beta).
-_USUAL_BETA = 0.05
 
 
 def binomial_epsilon(
@@ -145,10 +141,10 @@ def largest_beta(risk: jax.Array, wanted: jax.Array, n: Any) -> jax.Array:
     inflated = risk * (1 + 16 * unit_roundoff(risk.dtype))
     largest = next_down(1 - inflated[None, :] / complement_down(wanted)[:, None], 2)
     largest = jnp.where(in_front(largest, n), largest, -jnp.inf)
-    usual = jnp.min(jnp.where(largest >= _USUAL_BETA, largest, jnp.inf), axis=-1)
+    usual = jnp.min(jnp.where(largest >= USUAL_BETA, largest, jnp.inf), axis=-1)
     smaller = jnp.where(largest[:, 0] > 0, largest[:, 0], jnp.inf)
     beta = jnp.min(jnp.where(usual < 1, usual, smaller))
-    return jnp.where(beta < 1, beta, _USUAL_BETA)
+    return jnp.where(beta < 1, beta, USUAL_BETA)
 
 
 # Near 0.05, 0.25 and 0.6: more levels cost about as much in delta as they gain (benchmarks/levels.py).
@@ -158,7 +154,6 @@ BINOMIAL = Method(
     "binomial",
     count_bounds,
     Tail(_search, _finish),
-    lambda delta, n: _USUAL_BETA,
     choice=CHOICE,
     zero_beta=True,
     free_beta=True,

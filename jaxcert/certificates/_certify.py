@@ -152,7 +152,7 @@ def certified(
     per_task = choose_bound(bound, METHODS[method])
     # Evidence is added up for each threshold; counting costs nothing more.
     many = not chosen.tail and np.size(thresholds) > _MANY
-    needs = {"apart": chosen.from_returns is None, "weights": True, "padded": not many}
+    needs = {"apart": chosen.bound is None, "weights": True, "padded": not many}
     sample = sample_of(per_task.needs._replace(**needs), returns, support, where, validate)
     rounded = prepare_thresholds(thresholds, sample.dtype, validate, name=name)
     warn_outside(name, thresholds, (sample.low, sample.high), validate, stacklevel=4)
@@ -204,7 +204,7 @@ def certify_lower_bounds(
     """
     chosen = choose("method", method, METHODS)
     refuse_choice(beta, "a number: the level of the given lower bounds")
-    if chosen.from_returns is not None:
+    if chosen.bound is not None:
         raise ValueError(
             f"{method} derives the risk from the returns and counts no lower bounds; expected another method"
         )

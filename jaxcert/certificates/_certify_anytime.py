@@ -18,7 +18,7 @@ from jaxcert.certificates._anytime_epsilon import Prior, anytime_risk, check_pri
 from jaxcert.certificates._arguments import (
     choose,
     default_bound,
-    prepare_levels,
+    levels_of,
     prepare_thresholds,
     refuse_choice,
     warn_outside,
@@ -162,7 +162,7 @@ def certify_anytime(
     prior = prepare_prior(prior, sample.dtype, validate)
     if np.ndim(prior[0]) or np.ndim(prior[1]):
         raise ValueError(f"prior has shapes {np.shape(prior[0])} and {np.shape(prior[1])}; expected scalars")
-    delta, beta = prepare_levels(BINOMIAL, delta, beta, int(sample.num_tasks), sample.dtype, validate)
+    delta, beta = levels_of(BINOMIAL, delta, beta, sample, validate)
     return about(certify_in_order(per_task, sample, rows, beta, delta, prior), returns)
 
 

@@ -15,7 +15,7 @@ from jaxcert.certificates._arguments import (
     choose,
     default_bound,
     is_auto,
-    prepare_levels,
+    levels_of,
     prepare_lower_bounds,
     prepare_thresholds,
     refuse_choice,
@@ -118,7 +118,7 @@ def certify_band(
         delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
         return band_of_successes(sample, thresholds, delta, level, num_smallest)
     settings = {"level": level_of(delta, n, num_smallest, dtype), "num_smallest": num_smallest}
-    delta, beta = prepare_levels(BINOMIAL, delta, beta, n, dtype, validate)
+    delta, beta = levels_of(BINOMIAL, delta, beta, sample, validate)
     return about(band_of(per_task, sample, thresholds, **settings, beta=beta, delta=delta), returns)
 
 

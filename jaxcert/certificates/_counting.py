@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import task_bounds, task_bounds_at
-from jaxcert.certificates._arguments import AUTO, divided, prepare_levels
+from jaxcert.certificates._arguments import AUTO, divided, levels_of
 from jaxcert.certificates._figures import Status
 from jaxcert.certificates._method import Method, Solution, solve, table_of
 from jaxcert.numerics._batches import in_front
@@ -28,7 +28,7 @@ def count_bounds(
         rounded = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
         levels = levels_for(method, delta, beta, n, sample.dtype) if isinstance(beta, str) else beta
         return _count_at_the_best(method, bound, sample, thresholds, levels, rounded)
-    delta, beta = prepare_levels(method, delta, beta, n, sample.dtype, validate)
+    delta, beta = levels_of(method, delta, beta, sample, validate)
     assert method.tail is not None
     table = table_of(method.tail, n, size, delta, beta)
     fields = _at_one_level(method, bound, *placed((sample, thresholds, beta, delta, table)))

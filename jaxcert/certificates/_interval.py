@@ -17,7 +17,7 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import (
     choose,
     default_bound,
-    prepare_levels,
+    levels_of,
     prepare_thresholds,
     refuse_choice,
     warn_outside,
@@ -178,7 +178,7 @@ def certify_interval(
     sample, raised = both_sides(per_task.needs, returns, support, where, validate)
     n, rows = int(sample.num_tasks), prepare_thresholds(thresholds, sample.dtype, validate)
     warn_outside("thresholds", thresholds, (sample.low, sample.high), validate)
-    delta, beta = prepare_levels(BINOMIAL, delta, beta, n, sample.dtype, validate)
+    delta, beta = levels_of(BINOMIAL, delta, beta, sample, validate)
     beta_upper = _level_above(beta_upper, beta, sample.dtype, validate)
     levels = beta, beta_upper, delta, half_of(delta)
     table = table_of(_TAIL, n, sample.tasks[-1], levels[-1])

@@ -18,6 +18,9 @@ from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound
 from jaxcert.numerics._batches import on_rows
 
+# The level of a lower bound if none is given: its only cost is the factor 1/(1 - beta).
+USUAL_BETA = 0.05
+
 
 class Solution(NamedTuple):
     """What a method gives for each number of violations, elementwise.
@@ -61,21 +64,6 @@ class Choice(NamedTuple):
     delta_each: Callable[[int, float, tuple[float, ...]], float]
 
 
-class FromReturns(NamedTuple):
-    """What a method that counts no lower bounds has in their place.
-
-    Attributes:
-        bound: the only bound that it uses.
-        default_beta: (m) -> beta if the user gives none, from the planned number of rollouts; None if the method then
-            chooses one for each threshold; "auto" asks for the same.
-        summaries: whether a summary of the returns suffices.
-    """
-
-    bound: Bound
-    default_beta: Callable[[int], float | None]
-    summaries: bool = False
-
-
 @dataclasses.dataclass(frozen=True)
 class Method:
     """A rule that counts tasks, and the tail that turns the count into a risk; hashable.
@@ -84,27 +72,30 @@ class Method:
         name: as in ``certify(method=...)``.
         count: (method, bound, sample, thresholds, beta, delta, validate) -> the fields of a ``Certificate``.
         tail: from the number of violations to the risk; None for a method that adds up evidence.
-        default_beta: (delta, n) -> beta if the user gives none.
+        default_beta: (delta, n, m) -> beta if the user gives none, for n tasks with room for m rollouts each; None if
+            the method then chooses one for each threshold, for which "auto" asks as well.
         choice: how ``certify(beta="auto")`` chooses the level; None where it needs one.
         zero_beta: whether beta may be 0.
         free_beta: whether ``certify_safety_level`` takes the largest beta that costs nothing if the user gives none.
         is_sound: (beta, delta, n) -> where the method is sound by itself.
         caveat: (beta, delta, n) -> the text of the warning where it is not; the tail must be sound there, too.
         chooses_valid: whether ``num_valid`` says more than n - k.
-        from_returns: what it has in place of lower bounds; None if it counts these.
+        bound: the only bound that it uses, if it counts no lower bounds; None if it counts those of any bound.
+        summaries: whether a summary of the returns suffices.
     """
 
     name: str
     count: Callable[..., dict[str, Any]]
     tail: Tail | None
-    default_beta: Callable[[Any, int], Any] = lambda delta, num_tasks: 0.05
+    default_beta: Callable[..., Any] = lambda delta, num_tasks, num_rollouts=None: USUAL_BETA
     choice: Choice | None = None
     zero_beta: bool = False
     free_beta: bool = False
     is_sound: Callable[[Any, Any, Any], Any] = lambda beta, delta, n: True
     caveat: Callable[[float, float, int], str] | None = None
     chooses_valid: bool = False
-    from_returns: FromReturns | None = None
+    bound: Bound | None = None
+    summaries: bool = True
 
     def solve(self, k: jax.Array, n: jax.Array, beta: jax.Array, delta: jax.Array) -> Solution:
         """The solutions of arrays of one float type that broadcast."""
@@ -117,7 +108,7 @@ class Method:
 
         It then chooses a beta for each threshold where none is given.
         """
-        return self.from_returns is not None and self.from_returns.bound.binary
+        return self.bound is not None and self.bound.binary
 
 
 # --- the risks ----------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ _ALL = (
 )
 METHODS = {method.name: method for method in _ALL}
 # The methods that need no more than the number of violations.
-COUNTING = {name: method for name, method in METHODS.items() if method.from_returns is None}
+COUNTING = {name: method for name, method in METHODS.items() if method.bound is None}
 
 
 def defaults(bound: str | None, method: str | None, returns: Any, beta: Any = None) -> tuple[str, str]:
@@ -34,8 +34,8 @@ def defaults(bound: str | None, method: str | None, returns: Any, beta: Any = No
     if method is None:
         binary = usual == CLOPPER_PEARSON.name or is_auto(beta)
         method = ATTAINED.name if binary and (bound or usual) == CLOPPER_PEARSON.name else BINOMIAL.name
-    derive = choose("method", method, METHODS).from_returns
-    return bound or (usual if derive is None else derive.bound.name), method
+    own = choose("method", method, METHODS).bound
+    return bound or (usual if own is None else own.name), method
 
 
 def warned(certificate: Certificate) -> Certificate:

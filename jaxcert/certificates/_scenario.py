@@ -283,7 +283,7 @@ SCENARIO = Method(
     "scenario",
     count_bounds,
     Tail(_search, _finish, of_beta=True),
-    lambda delta, num_tasks: delta / num_tasks,
+    lambda delta, num_tasks, num_rollouts=None: delta / num_tasks,
     is_sound=_in_range,
     caveat=lambda beta, delta, num_tasks: (
         f"beta = {beta:.3g} > sqrt(2 delta) / num_tasks = {(2 * delta) ** 0.5 / num_tasks:.3g}: the theorem alone may "

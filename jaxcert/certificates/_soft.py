@@ -10,16 +10,16 @@ import numpy as np
 
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Bound, Rollouts, rollouts_of, usable
-from jaxcert.bounds._evaluate import evaluate
-from jaxcert.certificates._arguments import planned_beta, prepare_levels
+from jaxcert.certificates._arguments import levels_of
+from jaxcert.certificates._averages import mean_loss, risk_of_loss
 from jaxcert.certificates._counting import fields_of_solution
-from jaxcert.certificates._method import FromReturns, Method, Solution
+from jaxcert.certificates._method import Method, Solution
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._bets import factor, mean_wealth_down, ratio_of
-from jaxcert.numerics._elementary import exp, log, quotient
-from jaxcert.numerics._rounding import cast_host, complement_down, complement_up, unit_roundoff
+from jaxcert.numerics._elementary import exp, log
+from jaxcert.numerics._rounding import cast_host, unit_roundoff
 from jaxcert.numerics._summation import sum_error
-from jaxcert.returns._sample import Sample, numbers_as_sample, placed
+from jaxcert.returns._sample import Sample, placed
 
 # Large, since a few rollouts give no evidence otherwise; below 1, where a single return of a would take all of it.
 BETS = (0.625, 0.9375)
@@ -99,14 +99,7 @@ def soft_epsilon(
     """
     valid = (alpha > 0) & (alpha < 1)
     share, low = shares(wealth, jnp.where(valid, alpha, 0.5), least)
-    share = jnp.moveaxis(share, -1, -2)
-    there = None if where is None else jnp.broadcast_to(jnp.expand_dims(where, -2), share.shape)
-    mean = evaluate(BETTING, numbers_as_sample(share, low, jnp.ones_like(low), there), delta)
-    rest = complement_down(jnp.where(valid, alpha, 0.5))
-    ratio = quotient(complement_up(jnp.clip(mean, 0, 1)), jnp.broadcast_to(rest, mean.shape))
-    # The quotient and this product: 3 u.
-    risk = ratio * (1 + 6 * unit_roundoff(mean.dtype))
-    return jnp.where(valid & (mean >= 0) & (risk < 1), risk, 1.0)
+    return risk_of_loss(mean_loss(BETTING, share, delta, low, where), alpha)
 
 
 def shares(wealth: jax.Array, alpha: jax.Array, least: chex.Numeric) -> tuple[jax.Array, jax.Array]:
@@ -127,9 +120,7 @@ def count_evidence(
     method: Method, bound: Bound, sample: Sample, thresholds: Any, beta: Any, delta: Any, validate: bool
 ) -> dict[str, Any]:
     """The fields of certificates from the evidence of each task, whose weight beta is."""
-    assert method.from_returns is not None
-    beta = planned_beta(method.from_returns, beta, sample)
-    delta, beta = prepare_levels(method, delta, beta, int(sample.num_tasks), sample.dtype, validate)
+    delta, beta = levels_of(method, delta, beta, sample, validate)
     least = least_evidence(int(sample.num_rollouts), sample.dtype)
     fields = _of_sample(method, *placed((sample, thresholds, beta, delta, least)))
     return fields | {"thresholds": thresholds, "beta": beta, "delta": delta}
@@ -159,4 +150,11 @@ def fields_of_evidence(
     return fields | {"lower_bounds": lower}
 
 
-SOFT = Method("soft", count_evidence, None, from_returns=FromReturns(BETTING, default_alpha))
+SOFT = Method(
+    "soft",
+    count_evidence,
+    None,
+    lambda delta, num_tasks, num_rollouts: default_alpha(int(num_rollouts)),
+    bound=BETTING,
+    summaries=False,
+)

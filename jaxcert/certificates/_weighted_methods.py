@@ -15,14 +15,14 @@ import numpy as np
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import task_bounds
-from jaxcert.certificates._arguments import planned_beta, prepare_levels, refuse_choice
+from jaxcert.certificates._arguments import levels_of, refuse_choice
 from jaxcert.certificates._attained import ATTAINED, counted, least_risk
+from jaxcert.certificates._averages import ratios_of, risk_of_loss, weighted_loss
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._counting import any_neginf, count_violations, fields_of_solution
 from jaxcert.certificates._levels import numbers_for, risks_at_levels
 from jaxcert.certificates._method import Method, Solution
 from jaxcert.certificates._soft import SOFT, evidence, least_evidence, shares
-from jaxcert.certificates._task_weights import ratios_of, weighted_loss
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, complement_up, unit_roundoff
@@ -34,11 +34,9 @@ def count_weighted(
 ) -> dict[str, Any]:
     """The fields of certificates for tasks from D'."""
     refuse_choice(beta, "a number, or None for the default")
-    derive, least = method.from_returns, np.zeros((), sample.dtype)
-    if derive is not None:
-        beta = planned_beta(derive, beta, sample)
-        least = least if method.counts_successes else least_evidence(int(sample.num_rollouts), sample.dtype)
-    delta, beta = prepare_levels(method, delta, beta, int(sample.num_tasks), sample.dtype, validate)
+    delta, beta = levels_of(method, delta, beta, sample, validate)
+    with_evidence = method.bound is not None and not method.counts_successes
+    least = least_evidence(int(sample.num_rollouts), sample.dtype) if with_evidence else np.zeros((), sample.dtype)
     fields = _fields(method, bound, *placed((sample, thresholds, beta, delta, least)))
     return fields | {"thresholds": thresholds, "delta": delta} | ({} if beta is None else {"beta": beta})
 
@@ -46,7 +44,7 @@ def count_weighted(
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _fields(method: Method, bound: Bound, sample: Sample, thresholds, beta, delta, least) -> dict[str, Any]:
     n, (_, valid) = sample.num_tasks, ratios_of(sample)
-    if method.from_returns is None:
+    if method.bound is None:
         found = _of_bounds(bound, sample, valid, thresholds, beta, delta)
     elif method.counts_successes:
         found = _of_successes(sample, valid, thresholds, beta, delta)
@@ -115,11 +113,7 @@ def weighted_epsilon(share: jax.Array, sample: Sample, beta: jax.Array, delta: j
 
     Never below the exact value for the given shares; 1 for levels outside (0, 1), or if any weight is invalid.
     """
-    valid = (beta > 0) & (beta < 1)
-    loss = weighted_loss(BETTING, share, sample, delta, low)
-    rest = jnp.broadcast_to(complement_down(jnp.where(valid, beta, 0.5)), loss.shape)
-    risk = quotient(loss, rest) * (1 + 4 * unit_roundoff(share.dtype))
-    return jnp.where(valid & (risk < 1), risk, 1.0)
+    return risk_of_loss(weighted_loss(BETTING, share, sample, delta, low), beta)
 
 
 def _with_weights(method: Method) -> Method:

@@ -79,7 +79,7 @@ WEAKER_BOUND = "weaker-bound"
 def weaker_bound(sample: Sample) -> Iterator[Finding]:
     """Returns that are all 0 or 1, with a bound for returns in between."""
     binary = sample.support == (0.0, 1.0) and np.all((sample.values == 0) | (sample.values == 1))
-    has_own_bound = METHODS[sample.method].from_returns is not None
+    has_own_bound = METHODS[sample.method].bound is not None
     if not binary or sample.bound == "clopper_pearson" or has_own_bound or not _has_bounds(sample):
         return
     use = 'bound="clopper_pearson" (--bound clopper_pearson)'

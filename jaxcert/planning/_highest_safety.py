@@ -11,7 +11,7 @@ from jaxcert.certificates import Certificate, floor_figures, floor_to
 from jaxcert.certificates._attained_band import attained_level
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._levels import LEVELS, delta_shares
-from jaxcert.certificates._method import Choice, FromReturns
+from jaxcert.certificates._method import Choice
 from jaxcert.certificates._registry import METHODS
 from jaxcert.certificates._safety_level import FEW
 from jaxcert.certificates._soft import least_evidence, shares
@@ -33,11 +33,11 @@ class Most(NamedTuple):
 def advice_on_most(certificate: Certificate, num_rollouts: int | None, wanted: float) -> Advice | None:
     """Say that there are too few tasks, if so."""
     method, n = METHODS[certificate.method], certificate.num_tasks
-    if method.from_returns is None:
+    if method.bound is None:
         assert method.choice
         most = _of_levels(certificate, method.choice)
     elif num_rollouts or certificate.stops:
-        most = _of_shares(certificate, method.from_returns, num_rollouts)
+        most = _of_shares(certificate, method.bound.name, num_rollouts)
     else:
         return None
     return advice_by(most, n, "", None, wanted)
@@ -57,7 +57,7 @@ def advice_by(most: Most, n: int, sizes: str, threshold: float | None, wanted: f
     return Advice(threshold, wanted, highest, tasks_needed=needed or None, text=text)
 
 
-def _of_shares(certificate: Certificate, derive: FromReturns, num_rollouts: int | None) -> Most:
+def _of_shares(certificate: Certificate, bound: str, num_rollouts: int | None) -> Most:
     """The most that tasks certify if each has a share of 1."""
     dtype, alpha = certificate.safety.dtype, float(certificate.beta)
     least = 0.0
@@ -65,7 +65,7 @@ def _of_shares(certificate: Certificate, derive: FromReturns, num_rollouts: int 
         assert num_rollouts
         least = least_evidence(num_rollouts, dtype)
     _, low = shares(jnp.ones((), dtype), certificate.beta, least)
-    best, delta = best_of(derive.bound.name, (float(low), 1.0), dtype), float(certificate.delta)
+    best, delta = best_of(bound, (float(low), 1.0), dtype), float(certificate.delta)
 
     def safety(n: int) -> float:
         return max(1 - (1 - best.one_by_one(n, delta)) / (1 - alpha), 0.0)

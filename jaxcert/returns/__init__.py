@@ -10,7 +10,7 @@ from jaxcert.returns._metrics import (
 from jaxcert.returns._paired import Paired, paired
 from jaxcert.returns._steps import reach, reach_avoid
 from jaxcert.returns._support import return_support
-from jaxcert.returns._weighted import Weighted, weighted
+from jaxcert.returns._weighted import Weighted, task_weights, weighted
 
 __all__ = [
     "Paired",
@@ -22,6 +22,7 @@ __all__ = [
     "return_support",
     "sample_returns",
     "summaries",
+    "task_weights",
     "truncated_return",
     "undiscounted_return",
     "weighted",

@@ -117,7 +117,7 @@ def certify_adaptive(
         check_count(name, value)
     choose("schedule", schedule, SCHEDULES)
     dtype = jnp.result_type(float)
-    share, level = prepare_levels(BINOMIAL, delta, beta, num_tasks, dtype, validate)
+    share, level = prepare_levels(BINOMIAL, delta, beta, (num_tasks, max_rollouts_per_task), dtype, validate)
     rows: Any = prepare_thresholds(thresholds, dtype, validate)
     if binary is None:
         binary = env.binary and bets is None and takes_table(max_rollouts_per_task, (rows, level))

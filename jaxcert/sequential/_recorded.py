@@ -11,7 +11,7 @@ import numpy as np
 from jaxcert._validation import require_real
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._arguments import choose, planned_beta, prepare_levels, prepare_thresholds, warn_outside
+from jaxcert.certificates._arguments import choose, levels_of, prepare_thresholds, warn_outside
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certify import curve_of_counts
 from jaxcert.certificates._missing import missing_of_counts
@@ -119,8 +119,7 @@ def certify_sequential(
     needs = (CLOPPER_PEARSON if binary else BETTING).needs
     sample = sample_of(needs, returns, support, where, validate)
     dtype, ends, m = sample.dtype, (sample.low, sample.high), int(sample.num_rollouts)
-    beta = beta if chosen.from_returns is None else planned_beta(chosen.from_returns, beta, sample)
-    share, level = prepare_levels(chosen, delta, beta, int(sample.num_tasks), dtype, validate)
+    share, level = levels_of(chosen, delta, beta, sample, validate)
     rows: Any = prepare_thresholds(thresholds, dtype, validate)
     warn_outside("thresholds", thresholds, ends, validate)
     limits = {"give_up": give_up, "max_rollouts_per_task": m, "binary": binary}

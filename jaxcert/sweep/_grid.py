@@ -93,11 +93,11 @@ class Grid:
 def check_pairs(bounds: tuple[str, ...], methods: tuple[str, ...]) -> None:
     """Raise ValueError for a bound without effect on a method, which every combination would hold."""
     for bound, method in itertools.product(bounds, methods):
-        derive = METHODS[method].from_returns
-        if derive is not None and derive.bound.name != bound:
+        own = METHODS[method].bound
+        if own is not None and own.name != bound:
             raise ValueError(
                 f"bounds of the grid holds {bound!r}, which has no effect with method {method!r}; expected "
-                f"{derive.bound.name!r} alone, and other bounds in a grid of their own"
+                f"{own.name!r} alone, and other bounds in a grid of their own"
             )
 
 
