@@ -16,9 +16,8 @@ from jaxcert.certificates._episode import EpisodeCertificate, certify_episode, c
 from jaxcert.certificates._figures import ceil_figures, confidence, floor_figures, floor_to
 from jaxcert.certificates._improvement import certify_improvement
 from jaxcert.certificates._interval import IntervalCertificate, certify_interval
-from jaxcert.certificates._mean import certify_mean
+from jaxcert.certificates._mean import certify_mean, certify_mean_difference
 from jaxcert.certificates._mean_certificate import MeanCertificate
-from jaxcert.certificates._mean_difference import certify_mean_difference
 from jaxcert.certificates._question import Option, Question
 from jaxcert.certificates._ranking import RankingCertificate, certify_ranking
 from jaxcert.certificates._safety_level import certify_safety_level

@@ -19,13 +19,12 @@ from jaxcert.certificates._arguments import (
 )
 from jaxcert.certificates._batch_axes import answer, padded_rows
 from jaxcert.certificates._certificate import Certificate, about, quantity_of
+from jaxcert.certificates._counted_tasks import missing_of_counts
 from jaxcert.certificates._counting import fields_of_bounds
 from jaxcert.certificates._headline import REWEIGHTED
 from jaxcert.certificates._method import Method, table_of
-from jaxcert.certificates._missing import missing_of_counts
 from jaxcert.certificates._question import Question, same
-from jaxcert.certificates._registry import METHODS, defaults, warned
-from jaxcert.certificates._weighted_methods import WEIGHTED_METHODS
+from jaxcert.certificates._registry import METHODS, WEIGHTED_METHODS, defaults, warned
 from jaxcert.certificates._witness_rows import of_counts
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, as_successes, probability

@@ -13,7 +13,6 @@ import numpy as np
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import task_bounds
 from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._anytime_counts import counted_as_stated
 from jaxcert.certificates._anytime_epsilon import Prior, anytime_risk, check_prior, prepare_prior
 from jaxcert.certificates._arguments import (
     choose,
@@ -26,8 +25,8 @@ from jaxcert.certificates._arguments import (
 from jaxcert.certificates._batch_axes import along, answer, padded_rows
 from jaxcert.certificates._binomial import BINOMIAL, inflate
 from jaxcert.certificates._certificate import Certificate, about, quantity_of
+from jaxcert.certificates._counted_tasks import counted_as_stated, missing_of_counts
 from jaxcert.certificates._counting import any_neginf, bad_levels, status_of
-from jaxcert.certificates._missing import missing_of_counts
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._rounding import complement_down

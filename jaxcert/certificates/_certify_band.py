@@ -30,7 +30,7 @@ from jaxcert.certificates._attained_band import (
 from jaxcert.certificates._band import EQUAL_LOCAL_LEVELS, BandCertificate, band_of, level_of
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certificate import about
-from jaxcert.certificates._missing import missing_of_counts
+from jaxcert.certificates._counted_tasks import missing_of_counts
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.numerics._rounding import known
 from jaxcert.returns._paired import Paired

@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._evaluate import task_bounds
+from jaxcert.bounds._evaluate import both_sides, check_complete, task_bounds, upper_bounds
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import choose, default_bound, prepare_thresholds, warn_outside
 from jaxcert.certificates._attained import counted
@@ -20,7 +20,6 @@ from jaxcert.certificates._certificate import Status, quantity_of
 from jaxcert.certificates._levels import with_level
 from jaxcert.certificates._question import Option, Question, Rows, same
 from jaxcert.certificates._tasks_certificate import TasksCertificate
-from jaxcert.certificates._upper_bounds import both_sides, check_complete, upper_bounds
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import next_down, unit_roundoff

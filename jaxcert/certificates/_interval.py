@@ -12,7 +12,7 @@ import numpy as np
 
 from jaxcert._validation import check_open_unit, is_concrete
 from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._evaluate import task_bounds
+from jaxcert.bounds._evaluate import both_sides, check_complete, task_bounds, upper_bounds
 from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._arguments import (
     choose,
@@ -25,13 +25,12 @@ from jaxcert.certificates._arguments import (
 from jaxcert.certificates._batch_axes import along, answer, padded_rows
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certificate import Certificate, Status, about, quantity_of, with_article
+from jaxcert.certificates._counted_tasks import missing_of_counts
 from jaxcert.certificates._counting import bad_levels, count_violations, fields_of_bounds
 from jaxcert.certificates._figures import ceil_to, floor_figures, floor_to
 from jaxcert.certificates._headline import Headline, in_hundred, nothing, reach
 from jaxcert.certificates._method import solve, table_of
-from jaxcert.certificates._missing import missing_of_counts
 from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows, same
-from jaxcert.certificates._upper_bounds import both_sides, check_complete, upper_bounds
 from jaxcert.certificates._witness_rows import of_both_sides
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import complement_down, complement_up, next_down, unit_roundoff

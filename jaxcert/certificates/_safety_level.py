@@ -21,9 +21,9 @@ from jaxcert.certificates._binomial import BINOMIAL, largest_beta
 from jaxcert.certificates._calibration import joint_counts
 from jaxcert.certificates._certificate import Certificate, about, quantity_of
 from jaxcert.certificates._certify import curve_of_counts
+from jaxcert.certificates._counted_tasks import missing_of_counts
 from jaxcert.certificates._counting import any_neginf, bad_levels, count_violations, status_of
 from jaxcert.certificates._method import Method, solve_every, table_of
-from jaxcert.certificates._missing import missing_of_counts
 from jaxcert.certificates._question import Option, Question, Rows, same
 from jaxcert.certificates._registry import METHODS, defaults, warned
 from jaxcert.certificates._witness_rows import of_limits

@@ -9,8 +9,7 @@ from jaxcert.certificates._each_task import EACH_TASK
 from jaxcert.certificates._episode import EPISODE
 from jaxcert.certificates._improvement import IMPROVEMENT
 from jaxcert.certificates._interval import INTERVAL
-from jaxcert.certificates._mean import MEAN
-from jaxcert.certificates._mean_difference import MEAN_DIFFERENCE
+from jaxcert.certificates._mean import MEAN, MEAN_DIFFERENCE
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._ranking import RANKING
 from jaxcert.certificates._safety_level import SAFETY_LEVEL

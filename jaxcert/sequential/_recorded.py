@@ -14,7 +14,7 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._arguments import choose, levels_of, prepare_thresholds, warn_outside
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certify import curve_of_counts
-from jaxcert.certificates._missing import missing_of_counts
+from jaxcert.certificates._counted_tasks import missing_of_counts
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.certificates._soft import SOFT
 from jaxcert.returns._prepared import Support, as_successes, is_successes

@@ -18,8 +18,8 @@ from scipy import stats
 import jaxcert
 from jaxcert import Status, certify, certify_weighted, task_weights
 from jaxcert.certificates._averages import _kept, ratios_of
+from jaxcert.certificates._registry import weighted_epsilon
 from jaxcert.certificates._soft import BETS
-from jaxcert.certificates._weighted_methods import weighted_epsilon
 from jaxcert.planning import advise
 from jaxcert.report import step_curve
 from jaxcert.returns._sample import numbers_as_sample

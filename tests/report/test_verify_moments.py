@@ -10,8 +10,8 @@ from test_verify import RETURNS, SETTINGS, altered, saved
 
 import jaxcert
 from jaxcert.certificates import _certify_anytime
-from jaxcert.certificates._anytime_counts import counted_as_stated
 from jaxcert.certificates._certify_anytime import certify_in_order
+from jaxcert.certificates._counted_tasks import counted_as_stated
 from jaxcert.report import certificate_record, step_curve, verify, write_certificates
 from jaxcert.returns._sample import sample_of_numbers
 from jaxcert.tables import read_returns
