@@ -225,13 +225,6 @@ def mean_down(data: Rollouts | Averages) -> jax.Array:
     return quotient(data.total, jnp.maximum(data.num_rollouts, 1)) * (1 - slack)
 
 
-def mean_up(data: Rollouts) -> jax.Array:
-    """At least the exact sample mean of x - a, for the given floats x and a."""
-    # As in ``mean_down``; the rest of the 6 u is for the square of the sum's error.
-    slack = sum_error(data.x.shape[-1], data.x.dtype) + 6 * unit_roundoff(data.x.dtype)
-    return quotient(data.total, jnp.maximum(data.num_rollouts, 1)) * (1 + slack)
-
-
 def standard_deviation_up(data: Rollouts | Averages, mean: jax.Array) -> jax.Array:
     """At least the exact unbiased sample standard deviation, for m >= 2.
 

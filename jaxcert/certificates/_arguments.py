@@ -54,6 +54,11 @@ def levels_of(method: Method, delta: Any, beta: Any, sample: Sample, validate: b
     return prepare_levels(method, delta, beta, (int(sample.num_tasks), sample.num_rollouts), sample.dtype, validate)
 
 
+def bound_for(name: str | None, returns: Any) -> Bound:
+    """The bound with that name, or the default for these returns."""
+    return choose("bound", default_bound(name, returns), BOUNDS)
+
+
 def prepare_levels(
     method: Method, delta: Any, beta: Any, size: tuple[int, Any], dtype: np.dtype, validate: bool
 ) -> tuple[Any, Any]:
@@ -104,6 +109,15 @@ def prepare_thresholds(thresholds: Any, dtype: np.dtype, validate: bool, *, name
     else:
         require_real(name, thresholds)
     return as_row(name, known(thresholds, dtype, "up"))
+
+
+def thresholds_of(
+    sample: Sample, thresholds: Any, validate: bool, *, name: str = "thresholds", stacklevel: int = 4
+) -> Any:
+    """Thresholds [t] rounded up, with a warning where every policy reaches them, or none; ``name``: as above."""
+    row = prepare_thresholds(thresholds, sample.dtype, validate, name=name)
+    warn_outside(name, thresholds, (sample.low, sample.high), validate, stacklevel=stacklevel)
+    return row
 
 
 def warn_outside(name: str, values: Any, support: Support, validate: bool, *, stacklevel: int = 3) -> None:

@@ -14,8 +14,8 @@ from jaxcert.certificates._arguments import (
     prepare_lower_bounds,
     prepare_thresholds,
     refuse_choice,
+    thresholds_of,
     usual_beta,
-    warn_outside,
 )
 from jaxcert.certificates._batch_axes import answer, padded_rows
 from jaxcert.certificates._certificate import Certificate, about, quantity_of
@@ -153,8 +153,7 @@ def certified(
     many = not chosen.tail and np.size(thresholds) > _MANY
     needs = {"apart": chosen.bound is None, "weights": True, "padded": not many}
     sample = sample_of(per_task.needs._replace(**needs), returns, support, where, validate)
-    rounded = prepare_thresholds(thresholds, sample.dtype, validate, name=name)
-    warn_outside(name, thresholds, (sample.low, sample.high), validate, stacklevel=4)
+    rounded = thresholds_of(sample, thresholds, validate, name=name, stacklevel=5)
     rows = padded_rows(rounded, sample, *(() if chosen.tail else (1,)))
     fields = chosen.count(chosen, per_task, sample, rows, usual_beta(chosen, beta), delta, validate)
     settings = {"bound": per_task.name, "method": chosen.name, "quantity": quantity_of(per_task.name)}

@@ -12,16 +12,8 @@ import numpy as np
 
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import task_bounds
-from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._anytime_epsilon import Prior, anytime_risk, check_prior, prepare_prior
-from jaxcert.certificates._arguments import (
-    choose,
-    default_bound,
-    levels_of,
-    prepare_thresholds,
-    refuse_choice,
-    warn_outside,
-)
+from jaxcert.certificates._arguments import bound_for, levels_of, refuse_choice, thresholds_of
 from jaxcert.certificates._batch_axes import along, answer, padded_rows
 from jaxcert.certificates._binomial import BINOMIAL, inflate
 from jaxcert.certificates._certificate import Certificate, about, quantity_of
@@ -151,13 +143,11 @@ def certify_anytime(
     Reference: the theory page, section 16.
     """
     returns = as_successes(returns, support, where, bound)
-    bound = default_bound(bound, returns)
-    per_task = choose("bound", bound, BOUNDS)
+    per_task = bound_for(bound, returns)
     refuse_choice(beta, "a number, or None for 0.05")
     # A search for each task.
     sample = sample_of(per_task.needs._replace(costly=True), returns, support, where, validate)
-    rows = prepare_thresholds(thresholds, sample.dtype, validate)
-    warn_outside("thresholds", thresholds, (sample.low, sample.high), validate)
+    rows = thresholds_of(sample, thresholds, validate)
     prior = prepare_prior(prior, sample.dtype, validate)
     if np.ndim(prior[0]) or np.ndim(prior[1]):
         raise ValueError(f"prior has shapes {np.shape(prior[0])} and {np.shape(prior[1])}; expected scalars")

@@ -19,7 +19,7 @@ from jaxcert.certificates._arguments import (
     prepare_lower_bounds,
     prepare_thresholds,
     refuse_choice,
-    warn_outside,
+    thresholds_of,
 )
 from jaxcert.certificates._attained_band import (
     ATTAINED_LEVELS,
@@ -111,8 +111,7 @@ def certify_band(
     sample = sample_of(per_task.needs, returns, support, where, validate)
     dtype, n = sample.dtype, int(sample.num_tasks)
     if thresholds is not None:
-        given, thresholds = thresholds, prepare_thresholds(thresholds, dtype, validate)
-        warn_outside("thresholds", given, (sample.low, sample.high), validate)
+        thresholds = thresholds_of(sample, thresholds, validate)
     if kind == ATTAINED_LEVELS:
         level = level_of_successes(sample, delta, num_smallest)
         delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)

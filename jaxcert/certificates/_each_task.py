@@ -12,8 +12,7 @@ import numpy as np
 from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import both_sides, check_complete, task_bounds, upper_bounds
-from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._arguments import choose, default_bound, prepare_thresholds, warn_outside
+from jaxcert.certificates._arguments import bound_for, thresholds_of
 from jaxcert.certificates._attained import counted
 from jaxcert.certificates._batch_axes import answer, padded_rows
 from jaxcert.certificates._certificate import Status, quantity_of
@@ -87,8 +86,7 @@ def certify_each_task(
     Reference: Holm (1979); the theory page, section 22; its equation (22.3).
     """
     returns = as_successes(returns, support, where, bound)
-    bound = default_bound(bound, returns)
-    per_task = choose("bound", bound, BOUNDS)
+    per_task = bound_for(bound, returns)
     # Bounds at a level for each number of tasks that are named.
     needs, raised = per_task.needs._replace(costly=not complete), None
     if complete is not False:
@@ -97,8 +95,7 @@ def certify_each_task(
     else:
         sample = sample_of(needs, returns, support, where, validate)
     n = int(sample.num_tasks)
-    row = prepare_thresholds(thresholds, sample.dtype, validate)
-    warn_outside("thresholds", thresholds, (sample.low, sample.high), validate)
+    row = thresholds_of(sample, thresholds, validate)
     delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
     rows = padded_rows(row, sample, 1)
     if complete:
@@ -107,7 +104,12 @@ def certify_each_task(
     else:
         so_far = _named_so_far(n)
         fields = _one_side(per_task, *placed((sample, rows, delta, _share(delta, n - so_far), so_far)))
-    settings = {"num_tasks": n, "bound": bound, "quantity": quantity_of(bound, returns), "complete": complete}
+    settings = {
+        "num_tasks": n,
+        "bound": per_task.name,
+        "quantity": quantity_of(per_task.name, returns),
+        "complete": complete,
+    }
     settings |= {"tasks": _names(tasks, n)}
     fields |= {"thresholds": rows, "delta": delta}
     return answer(TasksCertificate, fields, {"task": n, "threshold": len(row)}, **settings)

@@ -13,15 +13,7 @@ import numpy as np
 from jaxcert._validation import check_open_unit, is_concrete
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import both_sides, check_complete, task_bounds, upper_bounds
-from jaxcert.bounds._registry import BOUNDS
-from jaxcert.certificates._arguments import (
-    choose,
-    default_bound,
-    levels_of,
-    prepare_thresholds,
-    refuse_choice,
-    warn_outside,
-)
+from jaxcert.certificates._arguments import bound_for, levels_of, refuse_choice, thresholds_of
 from jaxcert.certificates._batch_axes import along, answer, padded_rows
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certificate import Certificate, Status, about, quantity_of, with_article
@@ -170,13 +162,11 @@ def certify_interval(
     Reference: the theory page, section 15.4.
     """
     returns = as_successes(returns, support, where, bound)
-    bound = default_bound(bound, returns)
-    per_task = choose("bound", bound, BOUNDS)
+    per_task = bound_for(bound, returns)
     refuse_choice(beta, "a number, or None for 0.05")
     check_complete(complete)
     sample, raised = both_sides(per_task.needs, returns, support, where, validate)
-    n, rows = int(sample.num_tasks), prepare_thresholds(thresholds, sample.dtype, validate)
-    warn_outside("thresholds", thresholds, (sample.low, sample.high), validate)
+    n, rows = int(sample.num_tasks), thresholds_of(sample, thresholds, validate)
     delta, beta = levels_of(BINOMIAL, delta, beta, sample, validate)
     beta_upper = _level_above(beta_upper, beta, sample.dtype, validate)
     levels = beta, beta_upper, delta, half_of(delta)
@@ -184,7 +174,7 @@ def certify_interval(
     shown = padded_rows(rows, sample)
     arguments = placed((sample, raised, shown, *levels, table))
     fields = _interval(per_task, isinstance(returns, Paired), *arguments)
-    return about(_answer(bound, fields, shown, levels, n, len(rows)), returns)
+    return about(_answer(per_task.name, fields, shown, levels, n, len(rows)), returns)
 
 
 def _answer(bound: str, fields: dict[str, Any], rows: Any, levels: tuple[Any, ...], n: int, t: int) -> Any:

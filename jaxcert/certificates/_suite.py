@@ -12,9 +12,8 @@ import numpy as np
 
 from jaxcert._validation import check_open_unit
 from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._access import ByThreshold
-from jaxcert.certificates._arguments import as_row, choose, default_bound, prepare_thresholds, warn_outside
+from jaxcert.certificates._arguments import as_row, bound_for, thresholds_of
 from jaxcert.certificates._batch_axes import along, answer, padded_rows
 from jaxcert.certificates._certificate import Status, quantity_of, with_article
 from jaxcert.certificates._counting import at_least
@@ -190,12 +189,10 @@ def certify_suite(
     Reference: the theory page, section 22; its equations (22.1) and (22.2).
     """
     returns = as_successes(returns, support, where, bound)
-    bound = default_bound(bound, returns)
-    per_task = choose("bound", bound, BOUNDS)
+    per_task = bound_for(bound, returns)
     sample = sample_of(per_task.needs, returns, support, where, validate)
     dtype, n = sample.dtype, int(sample.num_tasks)
-    row = prepare_thresholds(thresholds, dtype, validate)
-    warn_outside("thresholds", thresholds, (sample.low, sample.high), validate)
+    row = thresholds_of(sample, thresholds, validate)
     delta = probability("delta", delta, dtype, "down", validate=validate, scalar=True)
     levels = np.asarray(USUAL_LEVELS) if betas is None else betas
     levels = as_row("betas", probability("betas", levels, dtype, "nearest", validate=validate))
@@ -203,7 +200,7 @@ def certify_suite(
     known = known_before(per_task, sample, rows, levels, delta)
     fields = _counted(per_task, *placed((sample, rows, levels, delta, known)))
     fields |= {"thresholds": rows, "betas": levels, "delta": delta}
-    settings = {"num_tasks": n, "bound": bound, "quantity": quantity_of(bound, returns)}
+    settings = {"num_tasks": n, "bound": per_task.name, "quantity": quantity_of(per_task.name, returns)}
     return answer(SuiteCertificate, fields, {"task": n, "threshold": len(row)}, **settings)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from jaxcert._validation import require_real
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._arguments import choose, levels_of, prepare_thresholds, warn_outside
+from jaxcert.certificates._arguments import choose, levels_of, thresholds_of
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._certify import curve_of_counts
 from jaxcert.certificates._counted_tasks import missing_of_counts
@@ -118,10 +118,9 @@ def certify_sequential(
     # These bounds ask the same of returns.
     needs = (CLOPPER_PEARSON if binary else BETTING).needs
     sample = sample_of(needs, returns, support, where, validate)
-    dtype, ends, m = sample.dtype, (sample.low, sample.high), int(sample.num_rollouts)
+    ends, m = (sample.low, sample.high), int(sample.num_rollouts)
     share, level = levels_of(chosen, delta, beta, sample, validate)
-    rows: Any = prepare_thresholds(thresholds, dtype, validate)
-    warn_outside("thresholds", thresholds, ends, validate)
+    rows: Any = thresholds_of(sample, thresholds, validate)
     limits = {"give_up": give_up, "max_rollouts_per_task": m, "binary": binary}
     rule = prepare_rule(rows, level, ends, bets=bets, **limits)
     state = _run(*placed((sample, rows, level, rule)))
