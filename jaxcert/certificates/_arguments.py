@@ -15,7 +15,7 @@ from jaxcert.bounds._registry import BOUNDS
 from jaxcert.certificates._method import Method
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import cast_host, cast_level, compute_dtype, known, unit_roundoff
-from jaxcert.returns._prepared import Support, is_successes, probability
+from jaxcert.returns._prepared import is_successes, probability
 from jaxcert.returns._sample import Sample
 
 Described = TypeVar("Described")
@@ -48,29 +48,25 @@ def choose_bound(name: str, method: Method) -> Bound:
 
 
 def levels_of(method: Method, delta: Any, beta: Any, sample: Sample, validate: bool) -> tuple[Any, Any]:
-    """Delta and beta of a sample; ValueError for a summary where the method needs single rollouts."""
+    """Delta rounded down, and beta, by default the method's own, to nearest, since the rounded one is used.
+
+    None for a method that chooses a beta for each threshold.
+
+    Raises:
+        ValueError: also for a summary where the method needs single rollouts.
+    """
     if sample.is_summary and not method.summaries:
         raise ValueError("returns are a summary, without single rollouts; this method needs an array")
-    return prepare_levels(method, delta, beta, (int(sample.num_tasks), sample.num_rollouts), sample.dtype, validate)
+    checks = {"validate": validate, "scalar": True}
+    delta = probability("delta", delta, sample.dtype, "down", **checks)
+    beta = method.default_beta(delta, int(sample.num_tasks), sample.num_rollouts) if beta is None else beta
+    level: Any = None if beta is None else probability("beta", beta, sample.dtype, "nearest", **checks)
+    return delta, level
 
 
 def bound_for(name: str | None, returns: Any) -> Bound:
     """The bound with that name, or the default for these returns."""
     return choose("bound", default_bound(name, returns), BOUNDS)
-
-
-def prepare_levels(
-    method: Method, delta: Any, beta: Any, size: tuple[int, Any], dtype: np.dtype, validate: bool
-) -> tuple[Any, Any]:
-    """Delta rounded down, and beta, by default the method's own, to nearest, since the rounded one is used.
-
-    None for a method that chooses a beta for each threshold. ``size``: the numbers of tasks and of rollouts of each.
-    """
-    checks = {"validate": validate, "scalar": True}
-    delta = probability("delta", delta, dtype, "down", **checks)
-    beta = method.default_beta(delta, *size) if beta is None else beta
-    level: Any = None if beta is None else probability("beta", beta, dtype, "nearest", **checks)
-    return delta, level
 
 
 def divided(delta: Any, dtype: np.dtype, parts: int, exact: Callable[[float], float]) -> Any:
@@ -112,22 +108,17 @@ def prepare_thresholds(thresholds: Any, dtype: np.dtype, validate: bool, *, name
 
 
 def thresholds_of(
-    sample: Sample, thresholds: Any, validate: bool, *, name: str = "thresholds", stacklevel: int = 4
+    sample: Sample, thresholds: Any, validate: bool, *, name: str = "thresholds", stacklevel: int = 3
 ) -> Any:
-    """Thresholds [t] rounded up, with a warning where every policy reaches them, or none; ``name``: as above."""
-    row = prepare_thresholds(thresholds, sample.dtype, validate, name=name)
-    warn_outside(name, thresholds, (sample.low, sample.high), validate, stacklevel=stacklevel)
-    return row
+    """Thresholds [t] rounded up; ``name``: as above.
 
-
-def warn_outside(name: str, values: Any, support: Support, validate: bool, *, stacklevel: int = 3) -> None:
-    """Warn of thresholds above the support, and if all are below it; of those that are concrete.
-
-    A grid may begin at the lower end, or below it. They have been checked to be finite numbers.
+    Warn of those above the support, and if all are below it; of those that are concrete. A grid may begin at the lower
+    end, or below it.
     """
-    if not (validate and is_concrete(values, *support)):
-        return
-    array, (low, high) = np.asarray(values, np.float64).ravel(), map(float, support)
+    row = prepare_thresholds(thresholds, sample.dtype, validate, name=name)
+    if not (validate and is_concrete(thresholds, sample.low, sample.high)):
+        return row
+    array, low, high = np.asarray(thresholds, np.float64).ravel(), float(sample.low), float(sample.high)
     above, ends = array[array > high], f"support ({low:.6g}, {high:.6g})"
     if above.size:
         some = f"{name} is {above[0]:.9g}," if array.size == 1 else f"{name} hold {above[0]:.9g},"
@@ -137,6 +128,7 @@ def warn_outside(name: str, values: Any, support: Support, validate: bool, *, st
         most = f"{name} is {array[0]:.9g}," if array.size == 1 else f"{name} are up to {array.max():.9g},"
         text = f"{most} below the {ends}: every policy reaches that, whatever its returns"
         warnings.warn(text, UserWarning, stacklevel=stacklevel)
+    return row
 
 
 def as_row(name: str, values: Any) -> Any:

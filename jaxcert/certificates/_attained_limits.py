@@ -21,7 +21,7 @@ from jaxcert.certificates._attained import Shown, Successes, any_invalid, counte
 from jaxcert.certificates._attained_band import NUM_NUMBERS, families
 from jaxcert.certificates._binomial import BINOMIAL, inflate
 from jaxcert.certificates._counting import at_least
-from jaxcert.certificates._figures import Status
+from jaxcert.certificates._figures import status_where
 from jaxcert.certificates._levels import LEVELS, delta_shares, together, too_few, with_level
 from jaxcert.certificates._method import solve_every, table_of
 from jaxcert.numerics._batches import in_front
@@ -134,7 +134,6 @@ def _fields(sample: Sample, found: Successes, reached, beta, violations, wanted,
     # Where no violation is allowed, the lower end is certified by definition, unless data contradict the support.
     holds = good & (jnp.isfinite(reached) | ~bad_task)
     says_something = holds & (reached > low)
-    status = jnp.where(says_something, Status.CERTIFIED.value, Status.VACUOUS.value)
     safety = jnp.where(holds, wanted, 0.0)
     return {
         "thresholds": jnp.where(holds, jnp.maximum(reached, low), -jnp.inf),
@@ -142,7 +141,7 @@ def _fields(sample: Sample, found: Successes, reached, beta, violations, wanted,
         "epsilon": complement_up(safety),
         "num_violations": jnp.where(says_something, violations, 0),
         "num_valid": n - jnp.where(says_something, violations, 0),
-        "status": jnp.where(bad_task | ~good, Status.INVALID_INPUT.value, status).astype(jnp.int32),
+        "status": status_where(says_something, good & ~bad_task),
         "beta": beta,
     }
 

@@ -153,7 +153,7 @@ def certified(
     many = not chosen.tail and np.size(thresholds) > _MANY
     needs = {"apart": chosen.bound is None, "weights": True, "padded": not many}
     sample = sample_of(per_task.needs._replace(**needs), returns, support, where, validate)
-    rounded = thresholds_of(sample, thresholds, validate, name=name, stacklevel=5)
+    rounded = thresholds_of(sample, thresholds, validate, name=name, stacklevel=4)
     rows = padded_rows(rounded, sample, *(() if chosen.tail else (1,)))
     fields = chosen.count(chosen, per_task, sample, rows, usual_beta(chosen, beta), delta, validate)
     settings = {"bound": per_task.name, "method": chosen.name, "quantity": quantity_of(per_task.name)}

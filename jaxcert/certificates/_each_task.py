@@ -15,7 +15,8 @@ from jaxcert.bounds._evaluate import both_sides, check_complete, task_bounds, up
 from jaxcert.certificates._arguments import bound_for, thresholds_of
 from jaxcert.certificates._attained import counted
 from jaxcert.certificates._batch_axes import answer, padded_rows
-from jaxcert.certificates._certificate import Status, quantity_of
+from jaxcert.certificates._certificate import quantity_of
+from jaxcert.certificates._figures import status_where
 from jaxcert.certificates._levels import with_level
 from jaxcert.certificates._question import Option, Question, Rows, same
 from jaxcert.certificates._tasks_certificate import TasksCertificate
@@ -199,10 +200,9 @@ def _reached(bounds: jax.Array, thresholds: jax.Array) -> jax.Array:
 
 def _fields(good: jax.Array, bad: jax.Array, valid: jax.Array, thresholds: jax.Array, delta: jax.Array) -> dict:
     num_good, num_bad = (jnp.sum(each, axis=-2, dtype=np.int32) for each in (good, bad))
-    status = jnp.where(num_good + num_bad > 0, Status.CERTIFIED.value, Status.VACUOUS.value)
     known = jnp.all(valid, axis=-1, keepdims=True) & (delta > 0) & (delta < 1)
     known = known & jnp.expand_dims(jnp.isfinite(thresholds), range(known.ndim - 1))
-    status = jnp.where(known, status, Status.INVALID_INPUT.value).astype(np.int32)
+    status = status_where(num_good + num_bad > 0, known)
     return {"num_good": num_good, "num_bad": num_bad, "status": status, "good": good, "bad": bad}
 
 

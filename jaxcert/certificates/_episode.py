@@ -18,7 +18,7 @@ from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._arguments import prepare_thresholds
 from jaxcert.certificates._batch_axes import along, answer, padded_rows
 from jaxcert.certificates._certificate import Status
-from jaxcert.certificates._figures import floor_figures, floor_to
+from jaxcert.certificates._figures import floor_figures, floor_to, status_where
 from jaxcert.certificates._headline import Headline, InWords, in_hundred, nothing
 from jaxcert.certificates._question import COUNTED, Option, Question, Rows, same
 from jaxcert.numerics._batches import elementwise, in_front
@@ -314,9 +314,7 @@ def _certificates(lower: jax.Array, thresholds: jax.Array, valid: jax.Array) -> 
     """The fields of certificates with these lower bounds, [..., t]; -inf where delta is invalid."""
     bad = jnp.isneginf(lower) | jnp.broadcast_to(~jnp.isfinite(thresholds), lower.shape)
     safety = jnp.where(bad, 0, jnp.clip(lower, 0, 1))
-    status = jnp.where(safety > 0, Status.CERTIFIED.value, Status.VACUOUS.value)
-    invalid = bad | ~jnp.all(valid, axis=-1, keepdims=True)
-    status = jnp.where(invalid, Status.INVALID_INPUT.value, status).astype(jnp.int32)
+    status = status_where(safety > 0, ~bad & jnp.all(valid, axis=-1, keepdims=True))
     return {"safety": safety, "epsilon": complement_up(safety), "status": status}
 
 

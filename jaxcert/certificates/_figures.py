@@ -5,6 +5,8 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 
@@ -39,6 +41,12 @@ _ADVICE = {
     "value reported is the larger of it and the binomial certificate, which holds",
     Status.UNSOUND: "no certificate: an estimate for comparison, which holds with no stated confidence",
 }
+
+
+def status_where(says_something: jax.Array, valid: jax.Array) -> jax.Array:
+    """Codes, int32: certified or vacuous for valid input."""
+    status = jnp.where(says_something, Status.CERTIFIED.value, Status.VACUOUS.value)
+    return jnp.where(valid, status, Status.INVALID_INPUT.value).astype(jnp.int32)
 
 
 def floor_to(value: float, digits: int) -> str:

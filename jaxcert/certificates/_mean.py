@@ -14,8 +14,9 @@ from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._averages import OVER_TASKS, bound_over_tasks, capped_mean, check_averages
 from jaxcert.certificates._batch_axes import answer
 from jaxcert.certificates._certificate import quantity_of
+from jaxcert.certificates._figures import status_where
 from jaxcert.certificates._headline import REWEIGHTED
-from jaxcert.certificates._mean_certificate import MeanCertificate, mean_status
+from jaxcert.certificates._mean_certificate import MeanCertificate
 from jaxcert.certificates._question import MEAN_ROWS, Question, same
 from jaxcert.numerics._batches import common_shape
 from jaxcert.numerics._elementary import quotient
@@ -111,7 +112,7 @@ def _fields(bound: Bound, single: bool, sample: Sample, alpha, cap, delta) -> di
         mean = jnp.where(good, lower, -jnp.inf)
     else:  # all of the tasks need no cap, which may be infinite
         mean = finish(lower if single else _above_low(lower, room, alpha), Ends(low, good))
-    fields = {"mean": mean, "alpha": alpha, "cap": cap, "status": mean_status(mean, low)}
+    fields = {"mean": mean, "alpha": alpha, "cap": cap, "status": status_where(mean > low, mean > -jnp.inf)}
     return {name: value[..., 0] for name, value in fields.items()} if single else fields
 
 

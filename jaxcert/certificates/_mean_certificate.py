@@ -5,7 +5,6 @@ import decimal
 from typing import ClassVar
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.certificates._batch_axes import along
@@ -102,9 +101,3 @@ _NOTES = {Status.VACUOUS: " (the least that is possible: sample more tasks or ro
 def _percent(share: float) -> str:
     """The share in per cent, rounded up."""
     return f"{(100 * decimal.Decimal(ceil_figures(share))).normalize():f}"
-
-
-def mean_status(mean: jax.Array, least: jax.Array) -> jax.Array:
-    """Invalid input, which has a mean of -inf, vacuous or certified."""
-    status = jnp.where(mean > least, Status.CERTIFIED.value, Status.VACUOUS.value)
-    return jnp.where(mean > -jnp.inf, status, Status.INVALID_INPUT.value).astype(jnp.int32)

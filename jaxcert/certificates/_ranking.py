@@ -25,6 +25,7 @@ from jaxcert.certificates._averages import (
 )
 from jaxcert.certificates._batch_axes import along, answer
 from jaxcert.certificates._certificate import Status
+from jaxcert.certificates._figures import status_where
 from jaxcert.certificates._headline import InWords
 from jaxcert.certificates._question import NO_ROWS, Question, same
 from jaxcert.numerics._rounding import cast, is_zero, next_down
@@ -223,10 +224,8 @@ def _ranking(bound: Bound, each: Sample, level: jax.Array) -> dict:
     differences = jnp.where(jnp.isneginf(lower), -jnp.inf, differences)
     order = _linked(itself | (lower >= 0))
     claims = jnp.any(order & ~itself, axis=(-2, -1))
-    status = jnp.where(claims, Status.CERTIFIED.value, Status.VACUOUS.value)
     good = ~jnp.any(jnp.isneginf(lower), axis=(-2, -1))
-    status = jnp.where(good, status, Status.INVALID_INPUT.value).astype(jnp.int32)
-    return {"differences": differences, "order": order, "status": status}
+    return {"differences": differences, "order": order, "status": status_where(claims, good)}
 
 
 def _linked(order: jax.Array) -> jax.Array:

@@ -17,7 +17,7 @@ from jaxcert.certificates._arguments import as_row, bound_for, thresholds_of
 from jaxcert.certificates._batch_axes import along, answer, padded_rows
 from jaxcert.certificates._certificate import Status, quantity_of, with_article
 from jaxcert.certificates._counting import at_least
-from jaxcert.certificates._figures import floor_figures
+from jaxcert.certificates._figures import floor_figures, status_where
 from jaxcert.certificates._headline import LISTED, Headline, InWords, nothing, of_tasks, reach
 from jaxcert.certificates._question import Option, Question, Rows, same
 from jaxcert.certificates._suite_counts import USUAL_LEVELS, Known, allowances, known_before, passes
@@ -211,11 +211,10 @@ def _counted(bound: Bound, sample: Sample, thresholds, betas, delta, known: Know
     k = jnp.sum(violations, axis=-2, dtype=np.int32)
     bad = k + allowance
     good, k, level = at_least(bad, (n - bad, k, jnp.max(found.levels, axis=-2)), axis=-2)
-    status = jnp.where(good > 0, Status.CERTIFIED.value, Status.VACUOUS.value)
     there = in_front(found.valid, n)
     good_input = jnp.all(found.valid | ~there, axis=-1, keepdims=True) & (delta > 0) & (delta < 1)
     good_input = good_input & jnp.expand_dims(jnp.isfinite(thresholds), range(good_input.ndim - 1))
-    status = jnp.where(good_input, status, Status.INVALID_INPUT.value).astype(np.int32)
+    status = status_where(good > 0, good_input)
     fields = {"num_good": good.astype(np.int32), "num_violations": k, "best_level": level, "status": status}
     return fields | {"violations": violations, "allowance": allowance}
 

@@ -16,8 +16,9 @@ from jaxcert.certificates._attained import any_invalid, counted
 from jaxcert.certificates._averages import check_averages
 from jaxcert.certificates._batch_axes import answer
 from jaxcert.certificates._certificate import quantity_of
+from jaxcert.certificates._figures import status_where
 from jaxcert.certificates._headline import LISTED
-from jaxcert.certificates._mean_certificate import MeanCertificate, mean_status
+from jaxcert.certificates._mean_certificate import MeanCertificate
 from jaxcert.certificates._question import MEAN_ROWS, Question, same
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._bets import factor, goal_up
@@ -117,7 +118,7 @@ def _mean(binary: bool, sample: Sample, delta: jax.Array) -> dict[str, jax.Array
     # NaN or -inf where input is invalid.
     mean, low = jnp.where(jnp.isnan(mean), -jnp.inf, mean), jnp.asarray(sample.low)
     one = jnp.ones_like(low)
-    return {"mean": mean, "alpha": one, "cap": one * jnp.inf, "status": mean_status(mean, low)}
+    return {"mean": mean, "alpha": one, "cap": one * jnp.inf, "status": status_where(mean > low, mean > -jnp.inf)}
 
 
 def _of_all_rollouts(sample: Sample, delta: jax.Array) -> jax.Array:

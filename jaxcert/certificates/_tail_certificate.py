@@ -18,7 +18,7 @@ from jaxcert.certificates._band import BandCertificate, risks
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._certificate import EXPECTED_RETURN, Status
 from jaxcert.certificates._counting import bad_levels
-from jaxcert.certificates._figures import ceil_figures, floor_figures, floor_to
+from jaxcert.certificates._figures import ceil_figures, floor_figures, floor_to, status_where
 from jaxcert.certificates._headline import InWords
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import unit_roundoff
@@ -151,11 +151,10 @@ def _fields(ordered, epsilon, low, shares, bad_task, bad_setting) -> dict[str, j
     bad_setting = jnp.broadcast_to(bad_setting | ~((shares > 0) & (shares < 1)), quantiles.shape)
     # The lower end of the support is certified by definition, unless data contradict the support.
     holds = ~bad_setting & (~bad_task | (quantiles > low))
-    says_nothing = jnp.where(quantiles > low, Status.CERTIFIED.value, Status.VACUOUS.value)
     return {
         "quantiles": jnp.where(holds, quantiles, -jnp.inf),
         "cvar": _means(ordered, low, risk, shares, ~bad_setting & ~bad_task),
-        "status": jnp.where(bad_task | bad_setting, Status.INVALID_INPUT.value, says_nothing).astype(jnp.int32),
+        "status": status_where(quantiles > low, ~(bad_task | bad_setting)),
     }
 
 

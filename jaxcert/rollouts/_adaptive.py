@@ -11,8 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert._validation import check_count, is_concrete, kept_readable
-from jaxcert.certificates._arguments import as_row, choose, prepare_levels, prepare_thresholds
+from jaxcert.certificates._arguments import as_row, choose, prepare_thresholds
 from jaxcert.certificates._binomial import BINOMIAL, binomial_epsilon
+from jaxcert.certificates._method import USUAL_BETA
 from jaxcert.certificates._safety_level import allowed_counts
 from jaxcert.numerics._rounding import cast
 from jaxcert.returns._prepared import probability
@@ -117,7 +118,9 @@ def certify_adaptive(
         check_count(name, value)
     choose("schedule", schedule, SCHEDULES)
     dtype = jnp.result_type(float)
-    share, level = prepare_levels(BINOMIAL, delta, beta, (num_tasks, max_rollouts_per_task), dtype, validate)
+    checks: dict[str, Any] = {"validate": validate, "scalar": True}
+    share = probability("delta", delta, dtype, "down", **checks)
+    level = probability("beta", USUAL_BETA if beta is None else beta, dtype, "nearest", **checks)
     rows: Any = prepare_thresholds(thresholds, dtype, validate)
     if binary is None:
         binary = env.binary and bets is None and takes_table(max_rollouts_per_task, (rows, level))
