@@ -98,9 +98,9 @@ FAULTS = (
     ),
     Fault(
         "soft-risk-not-rounded",
-        "certificates/_soft.py",
-        "risk = ratio * (1 + 6 * unit_roundoff(mean.dtype))",
-        "risk = ratio",
+        "certificates/_averages.py",
+        "risk = quotient(loss, rest) * (1 + 6 * unit_roundoff(loss.dtype))",
+        "risk = quotient(loss, rest)",
     ),
     Fault(
         "min-for-max-over-levels",
