@@ -1,12 +1,14 @@
 """What `jaxcert certify` asks of returns, and its answers: certificates, likely mistakes, advice, and their words."""
 
 import warnings
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxcert.certificates import Certificate
 from jaxcert.certificates._arguments import default_bound
+from jaxcert.certificates._figures import confidence
 from jaxcert.certificates._question import Question
 from jaxcert.cli import _console, _tables
 from jaxcert.cli._advised import print_advice, print_too_few_trials
@@ -138,6 +140,23 @@ def findings_of(
             raise ValueError(f"{data.path}: {finding}")
         warnings.warn(f"{data.path}: {finding}", UserWarning, stacklevel=2)
     return findings
+
+
+def print_answers(answers: Mapping[str, Found], by: str | None, delta: float) -> None:
+    """What was found, of each group of rows by itself if a column tells them; and with which confidence all holds."""
+    console = _console.output()
+    for group, found in answers.items():
+        if by is not None:
+            console.print(f"{by} = {group}", markup=False, highlight=False)
+        print_found(found)
+        if by is not None:
+            console.print("")
+    if len(answers) > 1:
+        of_one_row = all(each.status.size == 1 for found in answers.values() for each in found.certificates.values())
+        together = (
+            f"All {len(answers)} groups together: with confidence {confidence(delta)}, what is said of each holds"
+        )
+        console.print(f"{together}{'' if of_one_row else ', in each row of the tables by itself'}.", highlight=False)
 
 
 def print_found(found: Found) -> None:

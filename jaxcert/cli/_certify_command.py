@@ -91,6 +91,14 @@ def certify_file(
     mean: Mean = False,
     each_task: EachTask = False,
     protocol: ProtocolFile = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Answer for each group of rows by itself, as a column of a table tells them; all groups together fail "
+            "with probability delta.",
+        ),
+    ] = None,
     wanted: Annotated[
         float | None,
         typer.Option(metavar="S", help="Safety wanted at the thresholds: where it is missed, say why."),
@@ -127,7 +135,7 @@ def certify_file(
     check_size(plot_size)
     settings = {"thresholds": threshold, "safeties": safety, "support": support, "delta": delta, "beta": beta}
     settings |= {"bound": bound, "method": method, "question": question, "options": options}
-    source = Source(file, FolderOptions(num_bins, across, processes), roles, strict)
+    source = Source(file, FolderOptions(num_bins, across, processes), roles, strict, by)
     wish = Wish(settings, listed, {"mean": mean, "each-task": each_task}, wanted, require)
     outputs = Outputs(json, plot, report, title, plot_size, force, witness, tasks_in_report)
     certify_returns(source, wish, protocol, outputs, quiet=quiet)

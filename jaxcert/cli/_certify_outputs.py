@@ -113,14 +113,14 @@ class Found(NamedTuple):
     columns: Mapping[str, str | None]
 
 
-def write_outputs(wanted: Outputs, found: Found) -> None:
-    """Write the files that are wanted."""
-    written = Writing()
+def write_outputs(wanted: Outputs, answers: Mapping[str, Found]) -> None:
+    """Write the files that are wanted, of one group of rows or of several, by their names."""
+    written, found = Writing(), next(iter(answers.values()))
     if wanted.plot:
-        axes = _axes(wanted.title or found.data.path.name, found, wanted.size)
+        axes = _axes(wanted.title or found.data.path.name, answers, wanted.size)
         written.attempt(write_plot, wanted.plot, axes, replace=wanted.force)
     if wanted.json:
-        records = _records(found, witness=wanted.witness)
+        records = [record for each in answers.values() for record in _records(each, witness=wanted.witness)]
         digest = None if found.protocol is None else found.protocol.digest
         if wanted.to_stdout:
             print(document_text(certificate_document(records, protocol=digest)), end="")
@@ -140,15 +140,15 @@ def _records(found: Found, *, witness: bool) -> list[dict[str, Any]]:
     ]
 
 
-def _axes(title: str, found: Found, size: tuple[float, float] | None) -> Any:
-    """The curve, with the requested points."""
-    certificates = list(found.certificates.values())
-    curve = _curve(found)
-    shown = certificates if found.asked else []
+def _axes(title: str, answers: Mapping[str, Found], size: tuple[float, float] | None) -> Any:
+    """The curve of each group, with the requested points."""
+    curves = {group: _curve(found) for group, found in answers.items()}
+    shown = [each for found in answers.values() if found.asked for each in found.certificates.values()]
     points = [pair for c in shown for pair in zip(c.thresholds.tolist(), c.safety.tolist(), strict=True)]
-    heading = f"{title}, {curve.num_tasks} tasks"
+    first = next(iter(curves.values()))
+    heading = title if len(curves) > 1 else f"{title}, {first.num_tasks} tasks"
     with drawing(None, size) as ax:
-        curves = {_tables.way(curve): curve}
+        curves = {group or _tables.way(curve): curve for group, curve in curves.items()}
         return plot_certificates(curves, points=points, title=heading, ax=ax)
 
 

@@ -1,6 +1,7 @@
 """`jaxcert certify` once its options are read: what is asked, the returns, the answers, their files."""
 
 import functools
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from jaxcert.cli._certified import (
     check_listed_data,
     findings_of,
     gated_of,
-    print_found,
+    print_answers,
 )
 from jaxcert.cli._certify_outputs import Found, Outputs, write_outputs
 from jaxcert.cli._parquet_folder import FolderOptions
@@ -26,6 +27,7 @@ from jaxcert.cli._role_options import columns_in
 from jaxcert.cli._settled import check_design, completed, settled, settled_roles
 from jaxcert.questions import QUESTIONS
 from jaxcert.report import Protocol
+from jaxcert.tables._readers import policies_of
 
 
 class Wish(NamedTuple):
@@ -55,12 +57,21 @@ class Wish(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Where the returns are, and how they are read: the roles that were given."""
+    """Where the returns are, and how they are read: the roles that were given, and the column of groups."""
 
     file: Path
     folder: FolderOptions
     roles: dict[str, Any]
     strict: bool
+    by: str | None = None
+
+    def groups(self, columns: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        """The roles by which each group is read, by its name; all rows are one group without a name."""
+        if self.by is None:
+            return {"": columns}
+        only = [] if columns["only"] is None else [f"{columns['policy']} = {columns['only']}"]
+        found = policies_of(self.file, self.by, (*columns["where"], *only))
+        return {name: {**columns, "where": (*columns["where"], f"{self.by} = {name}")} for name in found}
 
 
 def certify_returns(source: Source, wish: Wish, protocol: Path | None, wanted: Outputs, *, quiet: bool) -> None:
@@ -72,15 +83,38 @@ def certify_returns(source: Source, wish: Wish, protocol: Path | None, wanted: O
     asked = asked_of(stated)
     gated = gated_of(wish.require, asked)
     check_asked(asked, wish.wanted, wanted)
+    if source.by is not None:
+        _check_groups(protocol, wanted)
     with _console.warnings_on_stderr(), _console.progress(quiet) as show:
-        found = _found(source, wish, stated, locked, asked, columns, protocol, show)
+        groups = source.groups(columns)
+        each = _each_delta(stated, len(groups))
+        answers = {
+            group: _found(source, wish, each, locked, asked, own, protocol, show) for group, own in groups.items()
+        }
         show("writing")
-        write_outputs(wanted, found)
+        write_outputs(wanted, answers)
     if not wanted.to_stdout:
         # Last, so that a failure leaves no incomplete output.
-        print_found(found)
-    for name in gated:
-        check_rows(wish.require or 0.0, found.certificates[name], QUESTIONS[name])
+        print_answers(answers, source.by, stated["delta"])
+    for found in answers.values():
+        for name in gated:
+            check_rows(wish.require or 0.0, found.certificates[name], QUESTIONS[name])
+
+
+def _check_groups(protocol: Path | None, wanted: Outputs) -> None:
+    """Raise ValueError for what there is of one group alone."""
+    if protocol is not None:
+        raise ValueError("--by is not in a protocol; expected one of each group, or --where with one of them")
+    if wanted.report is not None:
+        raise ValueError("--report is of one group; expected --where in place of --by, and a page of each group")
+
+
+def _each_delta(stated: dict[str, Any], num_groups: int) -> dict[str, Any]:
+    """The settings of each of several groups, which fail together with probability delta (theory page, union bound)."""
+    delta = stated["delta"]
+    if delta is None or num_groups == 1:
+        return stated
+    return {**stated, "delta": math.nextafter(delta / num_groups, 0.0)}
 
 
 def _found(
@@ -97,6 +131,8 @@ def _found(
     show(f"reading {source.file}")
     complete = functools.partial(completed, asked.questions[0], stated)
     data = source.folder.read(source.file, complete, strict=source.strict, **columns)
+    if data.columns is not None and data.columns.task == source.by:
+        raise ValueError(f"--by {source.by} is the column of tasks; expected --suite --each-task to name good tasks")
     data = data.without_support(stated["support"])
     if locked is None:
         check_listed_data(data, asked, wish.listed, stated)

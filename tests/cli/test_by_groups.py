@@ -1,0 +1,94 @@
+"""`certify --by`: each group of rows by itself, all of them together at delta."""
+
+import json
+
+import numpy as np
+import pytest
+from cli_harness import command, refused
+
+from jaxcert import certify
+from jaxcert.tables import read_returns
+
+GROUPS = ("kitchen", "office", "lab, wet")
+
+
+@pytest.fixture
+def trials(tmp_path):
+    """Twenty tasks of each of three categories, five trials of each; a category succeeds more or less often."""
+    rng, path = np.random.default_rng(0), tmp_path / "trials.csv"
+    rows = [
+        f'{3 * i + g},"{name}",{j},{rng.random() < (0.95, 0.6, 0.99)[g]}'
+        for g, name in enumerate(GROUPS)
+        for i in range(20)
+        for j in range(5)
+    ]
+    path.write_text("\n".join(["task,category,trial,success", *rows, ""]))
+    return path
+
+
+def test_each_group_has_its_share_of_delta(trials, tmp_path):
+    out = tmp_path / "groups.json"
+    found = command("certify", trials, "--by", "category", "--threshold", "0.5", "--delta", 0.06, "--json", out)
+    assert found.status == 0, found.err
+    records = json.loads(out.read_text())["certificates"]
+    for name, record in zip(GROUPS, records, strict=True):
+        data = read_returns(trials, where=f"category = {name}")
+        expected = certify(data.returns, 0.5, delta=np.nextafter(0.02, 0))
+        assert record["rows"][0]["safety"] == pytest.approx(float(expected.safety[0]), abs=1e-7)
+        assert f"category = {name}" in found.out
+    assert found.out.count("With confidence 0.98: ") == 3
+    assert "All 3 groups together: with confidence 0.94, what is said of each holds." in found.out
+
+
+def test_the_file_of_all_groups_is_verified_and_an_altered_one_is_not(trials, tmp_path):
+    out = tmp_path / "groups.json"
+    assert (
+        command("certify", trials, "--by", "category", "--threshold", "0.5", "--delta", 0.06, "--json", out).status == 0
+    )
+    assert "3 certificates" in command("verify", out, trials).out
+    document = json.loads(out.read_text())
+    document["certificates"][1]["rows"][0]["safety"] = document["certificates"][0]["rows"][0]["safety"]
+    out.write_text(json.dumps(document))
+    assert command("verify", out, trials).status != 0
+
+
+def test_groups_are_those_of_the_rows_that_are_read(trials):
+    found = command(
+        *("certify", trials, "--by", "category", "--where", "category != office"),
+        *("--threshold", "0.5,0.6", "--delta", 0.06),
+    )
+    assert "office" not in found.out.replace("category != office", "")
+    assert "All 2 groups together: with confidence 0.94" in found.out
+    assert "in each row of the tables by itself" in found.out
+
+
+def test_lists_have_groups_too(trials):
+    found = command("certify", trials, "--by", "category", "--suite", "--threshold", "0.5", "--delta", 0.06)
+    assert found.out.count("of these 20 tasks") >= 3
+
+
+def test_every_group_has_to_reach_what_is_required(trials):
+    needed = ("--threshold", "0.5", "--delta", 0.06, "--require", 0.5)
+    assert command("certify", trials, "--by", "category", *needed).status == 1
+    assert command("certify", trials, "--by", "category", "--where", "category = kitchen", *needed).status == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--by", "room"), "has no column 'room'"),
+        (("--by", "task"), "expected --suite --each-task"),
+        (("--by", "success"), "chooses rows by their outcome"),
+        (("--by", "category", "--report", "page.html"), "--report is of one group"),
+    ],
+)
+def test_what_no_group_can_answer_is_refused(trials, monkeypatch, tmp_path, options, message):
+    monkeypatch.chdir(tmp_path)
+    assert message in refused("certify", trials, "--threshold", "0.5", "--delta", 0.06, *options)
+
+
+def test_arrays_have_no_groups(tmp_path):
+    np.savez(tmp_path / "r.npz", returns=np.ones((5, 4), bool))
+    assert "expected a table" in refused(
+        "certify", tmp_path / "r.npz", "--by", "a", "--threshold", "0.5", "--delta", 0.1
+    )
