@@ -155,8 +155,8 @@ def _axes(title: str, answers: Mapping[str, Found], size: tuple[float, float] | 
 def _curve(found: Found) -> Any:
     """All steps of the answer, if it has a curve of lower bounds or can be asked at more thresholds; else its rows."""
     certificate, *_ = found.certificates.values()
-    has_steps = counts_bounds(certificate) or _at_thresholds(certificate)
-    if found.asked and question_of(certificate).curve is not None and has_steps:
+    has_curve = found.asked and question_of(certificate).curve is not None
+    if has_curve and (counts_bounds(certificate) or _at_thresholds(certificate)):
         return every_step(found.data, certificate, found.settings)
     return certificate
 

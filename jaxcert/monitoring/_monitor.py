@@ -138,6 +138,9 @@ class Monitor:
         found, claim, alpha = self.evidence, self.declared.claim, self.declared.alpha
         seen = f"{int(found.num_tasks)} tasks, {int(found.num_against)} of them against it"
         sure = confidence(claim.delta + alpha)
+        both = f"confidence in both the certificate and the alarm: {sure}"
+        if not claim.delta:
+            both = f"confidence in the alarm: {sure}; the claim is taken as it was given"
         if found.alarm:
             return (
                 f"ALARM after task {int(found.alarm_at)}: with confidence {sure} (1 - delta - alpha), deployed tasks "
@@ -146,7 +149,7 @@ class Monitor:
         return (
             f"No alarm: nothing speaks enough against the claim that {claim} ({seen}; evidence "
             f"{_shown(float(found.log_evidence))} of the {1 / alpha:g} of an alarm, which is ever false with "
-            f"probability at most {alpha:g}; confidence in both the certificate and the alarm: {sure})."
+            f"probability at most {alpha:g}; {both})."
         )
 
     def _new(self, given: list[Task]) -> list[Task]:

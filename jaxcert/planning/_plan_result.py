@@ -163,6 +163,8 @@ class Plan:
             said.append("at least: the power at 95 % confidence in the simulation, for all these designs together")
         if any(option.pessimistic is not None for option in self.options):
             said.append("pessimistic: if the pilot tasks were luckier than tasks in general, at 90 % confidence")
+        if any(option.design.beta is not None for option in self.options):
+            said.append("what is said of a design holds with its own beta alone (--beta), fixed now, as --lock does")
         if any(option.design.kind.stopped for option in self.options):
             said.append("the cost of a sequential design is a mean, not a limit")
         if self.question.threshold is None:

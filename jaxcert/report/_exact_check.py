@@ -61,6 +61,7 @@ def check_exactly(certificate: str | PathLike[str], returns: str | PathLike[str]
         if _stops(document):
             yield from check_trials.check(document, lambda data: run_exactly(returns, data["sha256"], data["dtype"]))
         else:
+            _check_worst(document)
             yield from check_certificate.check(document, lambda data: exactly(_read(returns, data)))
     except ValueError as error:
         raise ValueError(f"{certificate}: {error}") from error
@@ -77,6 +78,16 @@ def _stops(document: bytes) -> bool:
     """Whether it is about tasks that stop by themselves."""
     held = json.loads(document)
     return any("rollouts" in record for record in held["certificates"])
+
+
+def _check_worst(document: bytes) -> None:
+    """Raise ValueError for rollouts without an outcome that count as more than the worst return, or at an upper end."""
+    for record in json.loads(document)["certificates"]:
+        settings, counted = record["settings"], record["data"].get("unfinished")
+        if counted is None:
+            continue
+        if settings.get("complete") or float(counted["counted_as"]) != float(settings["support"][0]):
+            raise ValueError("rollouts without an outcome count as another return than the worst, or at an upper end")
 
 
 def _is_without(document: bytes) -> bool:

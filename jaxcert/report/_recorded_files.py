@@ -10,7 +10,7 @@ from jaxcert.questions import QUESTIONS
 from jaxcert.report._recompute import precision, support_of
 from jaxcert.tables._columns import Columns
 from jaxcert.tables._readers import ReturnsFile, read_by
-from jaxcert.tables._roles import Roles
+from jaxcert.tables._roles import PICKED, Roles
 from jaxcert.tables.folders import read_summary
 
 Paths = Sequence[str | PathLike[str]]
@@ -131,10 +131,19 @@ def _read(
 
 
 def recorded_roles(columns: Mapping[str, Any], unfinished: float | None, picked: Iterable[tuple[str, Any]]) -> Roles:
-    """How a record says that a file was read."""
+    """How a record says that a file was read.
+
+    Raises:
+        ValueError: its roles are not those that records have, or say another column of outcomes than its columns.
+    """
     roles = Roles(**columns, unfinished=unfinished, recorded=True)
     found = dict(picked)
-    if found.keys() & {"successes", "value"}:
+    if unknown := found.keys() - set(PICKED):
+        raise ValueError(f"its roles have {sorted(unknown)[0]!r:.40}; expected some of {', '.join(PICKED)}")
+    if found.keys() & {"successes", "trials", "value"}:
+        counts = f"{found.get('successes', found.get('value', Columns().value))}/{found.get('trials')}"
+        if roles.value != counts:
+            raise ValueError(f"its roles count {counts}, its columns {roles.value!r:.80}; expected the same")
         roles = roles._replace(value=Columns().value)
     return roles._replace(**found)
 

@@ -155,6 +155,7 @@ def read_log(content: bytes, wanted: str) -> tuple[list[list[Fraction]], str, di
         else:
             number, held = entry["number"], tasks[entry["task"]]
             where[number] = held
+            _need(("score" in entry) != ("success" in entry), f"line {i + 1} of the log has not one outcome")
             held[number] = _number(entry["score"]) if "score" in entry else Fraction(entry["success"] is True)
     return [[*held.values()] for held in tasks.values()], seen.hexdigest(), declared
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.tables._columns import Columns, codes, number_of, words_like
+from jaxcert.tables._columns import Columns, codes, number_of, spelled, words_like
 
 # Moments of a training run, by the names that trainers and their logs give them.
 _MOMENT = re.compile(
@@ -20,12 +20,24 @@ _MOMENT = re.compile(
     r"|(total|num|n|env|environment|agent|training|train|global|gradient|grad|sampled)_(env_)?(time)?steps?(_.*)?"
     r"|(timesteps|episodes|steps|time)_(total|this_iter).*|.*__(min|max)"
 )
+# Rows that differ in it are of several policies, whatever their tasks.
+_POLICIES = frozenset(
+    ("agent", "model", "policy", "method", "algorithm", "algo", "checkpoint", "ckpt", "baseline", "variant", "version")
+    + ("arm", "treatment", "control", "ablation")
+)
 # Rows of the same task that differ in it are of several policies or conditions, or of tasks of the same names.
-_APART = frozenset(
-    ("agent", "model", "policy", "method", "algorithm", "algo", "checkpoint", "baseline", "variant", "config", "prompt")
-    + ("arm", "condition", "treatment", "control", "perturbation", "perturbed", "corruption", "ablation", "setting")
+_APART = _POLICIES | frozenset(
+    ("config", "prompt", "condition", "perturbation", "perturbed", "corruption", "setting", "noise", "temperature")
     + ("suite", "group", "split", "domain", "category", "benchmark", "dataset")
 )
+# How a trial ended, for which none may be left out.
+_ENDINGS = frozenset(
+    ("status", "state", "reason", "termination", "terminated", "result", "outcome", "error", "exception", "failure")
+    + ("failed", "fail", "exit", "finish", "finished", "note", "notes", "comment", "verdict", "success", "ok", "done")
+)
+# Labels of rows that sum up others, and columns that say for how many trials a row stands.
+_SUMMARIES = frozenset(("total", "totals", "average", "avg", "mean", "overall", "median", "std"))
+_REPEATS = frozenset(("count", "counts", "freq", "frequency"))
 # What is measured of a trial, as the number of tokens of a prompt.
 _MEASURED = frozenset(
     ("count", "tokens", "time", "sec", "seconds", "ms", "length", "cost")
@@ -48,6 +60,23 @@ def tells_apart(name: Any) -> bool:
     """Whether a column of that name may tell policies, conditions or groups of tasks apart."""
     words = set(re.findall("[a-z]+", str(name).lower()))
     return bool(words & _APART) and not words & _MEASURED
+
+
+def tells_policies(name: Any) -> bool:
+    """Whether a column of that name may tell policies or moments of training apart, rather than groups of tasks."""
+    words = set(re.findall("[a-z]+", str(name).lower()))
+    return is_moment(name) or (bool(words & _POLICIES) and not words & _MEASURED)
+
+
+def check_same_policy(names: Sequence[Any]) -> None:
+    """Raise ValueError for columns that are trials of their row each, if their names tell policies or moments."""
+    words = [set(re.findall("[a-z]+", str(name).lower())) for name in names]
+    told = [name for name, each in zip(names, words, strict=True) if each & (_POLICIES | {"step", "epoch", "iter"})]
+    if told:
+        raise ValueError(
+            f"columns such as {str(told[0])!r:.42} are of a policy or of a moment of training each, and no trials of "
+            "one; expected one of them as value, or one row per trial with a column of policies (--policy)"
+        )
 
 
 def is_looked_at(name: Any) -> bool:
@@ -92,8 +121,59 @@ def check_no_curve(names: Sequence[Any], columns: Columns, missing: Sequence[str
             )
 
 
+def check_not_by_outcome(names: Iterable[Any], conditions: Sequence[str], value: np.ndarray, kept: np.ndarray) -> None:
+    """Raise ValueError where conditions on columns keep the trials that went well, and no others.
+
+    Unless the columns tell policies or conditions apart. A warning tells where what is left out went badly throughout.
+    """
+    if all(tells_apart(name) or is_moment(name) for name in names):
+        return
+    outcomes = np.asarray([_as_number(entry) for entry in value.tolist()])
+    # What has no outcome went badly.
+    left, taken = np.nan_to_num(np.delete(outcomes, kept), nan=-np.inf), outcomes[kept]
+    if not (left.size and np.all(np.isfinite(taken))):
+        return
+    if left.max() < taken.min():
+        raise ValueError(
+            f"the condition {conditions[0]!r:.60} keeps the trials that went well, and leaves out all others: rows are "
+            "not chosen by their outcome; expected a condition on another column"
+        )
+    if left.max() == taken.min() < taken.max():
+        warnings.warn(
+            f"the condition {conditions[0]!r:.60} leaves out trials that all went badly: if it tells how they ended, "
+            "the rest looks better than the policy is",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def check_rows_are_trials(task: np.ndarray, name: Any, names: Iterable[Any], column: Callable[[Any], Any]) -> None:
+    """Raise ValueError for a row that sums up others, and warn where a row may stand for several trials."""
+    summed = next((each for each in np.unique(task.astype(str)).tolist() if each.strip().lower() in _SUMMARIES), None)
+    if summed is not None:
+        raise ValueError(
+            f"column {name} has the entry {summed!r:.40}, as a row has that sums up others; expected trials alone, "
+            f"such as where={[f'{name} != {summed}']!r:.60} (--where)"
+        )
+    for each in (each for each in names if str(each).strip().lower() in _REPEATS):
+        numbers = np.asarray([number_of(entry) for entry in column(each).tolist()])
+        if np.all(np.isfinite(numbers)) and np.any(numbers != 1):
+            warnings.warn(
+                f"column {str(each)!r:.42} is not read, and each row is one trial: where a row stands for so many "
+                "trials, name the columns of successes and of trials (--successes, --trials)",
+                UserWarning,
+                stacklevel=5,
+            )
+
+
+def _as_number(entry: Any) -> float:
+    words = words_like(entry)
+    return number_of(entry) if words is None else float(words.get(spelled(entry), np.nan))
+
+
 def check_one_policy(columns: Columns, names: Iterable[Any], task: np.ndarray, column: Callable[[Any], Any]) -> None:
-    """Raise ValueError for rows of the same task that are of several policies, conditions or moments.
+    """Raise ValueError for rows of the same task that are of several policies, conditions or moments, or of several
+    policies on tasks of their own.
 
     ``names`` are all columns but those of task and value, and ``column`` gives the entries of one. If rows of the same
     task differ in the few words of a column that its name does not explain, a warning asks what they are.
@@ -106,15 +186,22 @@ def check_one_policy(columns: Columns, names: Iterable[Any], task: np.ndarray, c
     told += [name for name in others if name not in told and name != columns.trial and is_looked_at(name)]
     for name in told:
         entries = _coded(column(name))
+        picked, nested = _picked(name, column(name)), entries.max() > 0 and not _differs_within(tasks, entries)
+        if nested and picked and name != columns.trial and tells_policies(name):
+            raise ValueError(
+                f"rows of different tasks differ in column {str(name)!r:.42}: if it tells policies or moments of "
+                f"training apart, they are no tasks of one policy; expected rows of one of them{picked}, or a table "
+                "without this column"
+            )
         if _differs_within(tasks, entries) and (
             tells_apart(name) or _same_for_all(tasks, entries) or _counts_steps(name, column(name))
         ):
             raise ValueError(
                 f"rows of the same task differ in column {str(name)!r:.42}: if it tells policies, conditions, groups "
                 "of tasks or moments of training apart, they are no trials of one policy; expected rows of one of "
-                f"them{_picked(name, column(name))}, or a table without this column"
+                f"them{picked}, or a table without this column"
             )
-    for name in (name for name in others if name not in told):
+    for name in (name for name in others if name not in told and not _tells_endings(name)):
         few = _words(column(name), may_number=name == columns.trial)
         if few is None or not _differs_within(tasks, few):
             continue
@@ -130,6 +217,10 @@ def check_one_policy(columns: Columns, names: Iterable[Any], task: np.ndarray, c
             UserWarning,
             stacklevel=5,
         )
+
+
+def _tells_endings(name: Any) -> bool:
+    return bool(set(re.findall("[a-z]+", str(name).lower())) & _ENDINGS)
 
 
 def _picked(name: Any, entries: np.ndarray) -> str:

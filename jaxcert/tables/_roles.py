@@ -8,6 +8,8 @@ import numpy as np
 
 from jaxcert.tables._columns import Columns, NotNamedError, number_of
 
+# What a record says besides the columns; the value where it is a rate, of as many trials as another column says.
+PICKED = ("successes", "trials", "where", "policy", "only", "records", "recipe", "value")
 _CONDITION = re.compile(r"\s*(.+?)\s*(!=|==?|\bin\b)\s*(.*?)\s*", re.DOTALL)
 
 
@@ -77,8 +79,7 @@ class Roles(NamedTuple):
     @property
     def picked(self) -> dict[str, Any]:
         """What a record has to say besides the columns, so that the same rows are read again."""
-        names = ("successes", "trials", "where", "policy", "only", "records", "recipe")
-        found = {name: getattr(self, name) for name in names if getattr(self, name)}
+        found = {name: getattr(self, name) for name in PICKED if name != "value" and getattr(self, name)}
         return found | ({"value": self.value} if self.is_rate else {})
 
     @property

@@ -10,7 +10,14 @@ import numpy as np
 
 from jaxcert.tables._columns import Columns, NotNamedError, as_counts, codes, guessed, of_rates
 from jaxcert.tables._expected_tasks import check_tasks, gaps_in
-from jaxcert.tables._pooled import check_no_curve, check_one_policy, is_looked_at
+from jaxcert.tables._pooled import (
+    check_no_curve,
+    check_not_by_outcome,
+    check_one_policy,
+    check_rows_are_trials,
+    check_same_policy,
+    is_looked_at,
+)
 from jaxcert.tables._returns import Returns, arrange
 from jaxcert.tables._roles import Roles
 
@@ -24,6 +31,9 @@ def arrange_table(table: Any, roles: Roles) -> Returns:
     roles.check_conditions(names, columns)
     picked = roles.rows(names, lambda name: _column(table[name]))
     rows = _Rows(table, names, picked)
+    if picked is not None and roles.where:
+        value = _column(table[columns.of_value(names)[0]])
+        check_not_by_outcome(roles.needed(names) - {roles.policy}, roles.where, value, picked)
     try:
         found = _arranged(rows, columns, roles)
     except ValueError as error:
@@ -57,8 +67,10 @@ def _arranged(rows: _Rows, columns: Columns, roles: Roles) -> Returns:
     used = {*columns.of_task(rows.names), *columns.of_value(rows.names)}
     others = [name for name in rows.names if name not in used]
     check_one_policy(columns, others, task, rows.column)
+    check_rows_are_trials(task, columns.task, others, rows.column)
     places, width = np.arange(len(task)) if rows.picked is None else rows.picked, 1
     if columns.is_wide(rows.names):
+        check_same_policy(columns.of_value(rows.names))
         width = len(values)
         task, episode = np.repeat(task, width), None
         values = [np.stack([each.astype(object) for each in values], axis=1).reshape(-1)]
@@ -140,10 +152,11 @@ def check_names(names: list[Any], columns: Columns, hint: str = "") -> Columns:
     found = ", ".join(repr(name)[:42] for name in names[:12]) + (", ..." if len(names) > 12 else "")
     check_no_curve(names, columns, missing)
     if missing and _is_wide(names, columns):
+        check_same_policy(_alike(names, columns))
         raise ValueError(
             f"has no column {', '.join(missing)}; found {found}, which look like a column for each trial; "
             "expected one row per trial, with columns such as task, trial and score; or, if each of several columns is "
-            f"a trial of its row's task, all of these as value (--value {','.join(_alike(names, columns))!r})"
+            f"one more trial of the same policy, all of these as value (--value {','.join(_alike(names, columns))!r})"
         )
     if missing:
         message = f"has no column {', '.join(missing)}; found {found or 'none'}{hint}"

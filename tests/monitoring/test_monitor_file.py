@@ -133,6 +133,8 @@ def test_the_sentence_says_the_confidence_of_both(tmp_path):
     monitor = COINS(tmp_path / "log", alpha=0.04)
     assert str(monitor).startswith("No alarm: nothing speaks enough against the claim that on a new task")
     assert "confidence in both the certificate and the alarm: 0.95" in str(monitor)
+    own = COINS(tmp_path / "own", claim=MonitoredClaim(0.5, 0.1), alpha=0.04)
+    assert "confidence in the alarm: 0.96; the claim is taken as it was given" in str(own)
     monitor.add([(str(i), [0, 0, 0]) for i in range(9)])
     assert str(monitor).startswith("ALARM after task ")
     assert "with confidence 0.95 (1 - delta - alpha)" in str(monitor)

@@ -8,6 +8,7 @@ import numpy as np
 from jaxcert._extras import import_extra
 from jaxcert._files import in_file, unreadable
 from jaxcert.tables._columns import Columns
+from jaxcert.tables._pooled import tells_policies
 from jaxcert.tables._table_rows import check_names
 from jaxcert.tables.folders._parts import Part, opened
 
@@ -24,6 +25,7 @@ class Layout(NamedTuple):
         values: what returns are, "booleans" or "numbers".
         partitions: the names of the folders around the file.
         usual: the columns that are read if none is named, as in `ReturnsFile`.
+        policy: columns that may tell policies apart, with the one entry of each.
     """
 
     columns: Columns
@@ -31,11 +33,13 @@ class Layout(NamedTuple):
     values: str
     partitions: tuple[str, ...]
     usual: Columns
+    policy: tuple[tuple[str, Any], ...] = ()
 
     def __str__(self) -> str:
         """In words."""
         within = f"in partitions {', '.join(self.partitions)}" if self.partitions else "in no partition"
-        return f"{self.values} in {self.columns.value}, {self.tasks} in {self.columns.task}, {within}"
+        policy = "".join(f", {name} {entry}" for name, entry in self.policy)
+        return f"{self.values} in {self.columns.value}, {self.tasks} in {self.columns.task}, {within}{policy}"
 
 
 class Wanted(NamedTuple):
@@ -106,6 +110,8 @@ def _layout(parquet: Any, part: Part, task: str, value: str, across: Sequence[st
         raise ValueError(f"counts trials in {columns.value}; expected one row per trial in a folder of Parquet files")
     if columns.value in outer:
         raise ValueError(f"{columns.value} is a partition, expected a column of returns")
+    told = [name for name in (*schema.names, *outer) if name not in columns and tells_policies(name)]
+    policy = tuple((name, outer.get(name) or _only_entry(parquet.metadata, schema.names, name)) for name in told)
     if unnamed := sorted(outer.keys() - {columns.task, *across}):
         raise ValueError(
             f"lies in partitions {', '.join(unnamed)}, which may tell tasks apart; expected the partition of tasks "
@@ -115,7 +121,31 @@ def _layout(parquet: Any, part: Part, task: str, value: str, across: Sequence[st
         raise ValueError(f"lies in no partition {', '.join(unknown)}, which across names")
     tasks = "text" if columns.task in outer else _kind(schema.field(columns.task), _TASKS, "integers or text")
     values = _kind(schema.field(columns.value), _VALUES, "booleans or numbers, integers or floats")
-    return Layout(columns, tasks, values, tuple(outer), Columns.unnamed_in(names))
+    return Layout(columns, tasks, values, tuple(outer), Columns.unnamed_in(names), policy)
+
+
+def _only_entry(metadata: Any, names: Sequence[str], name: str) -> Any:
+    """The one entry of a column that may tell policies or moments of training apart, by what the file says of it.
+
+    Raises:
+        ValueError: it has several, or the file does not say.
+    """
+    place = [metadata.schema.column(i).path for i in range(metadata.num_columns)].index(name)
+    groups = (metadata.row_group(i).column(place).statistics for i in range(metadata.num_row_groups))
+    found = {entry for statistics in groups for entry in _ends_of(statistics, name)}
+    if len(found) > 1:
+        raise ValueError(
+            f"column {name!r:.42} may tell policies or moments of training apart, whose trials are none of one policy; "
+            "expected files of one of them, or without this column"
+        )
+    return next(iter(found), None)
+
+
+def _ends_of(statistics: Any, name: str) -> tuple[Any, Any]:
+    """The least and the largest entry of a group of rows; two that differ where they are not known."""
+    if statistics is None or statistics.null_count or not statistics.has_min_max:
+        return None, name
+    return statistics.min, statistics.max
 
 
 _TASKS = {"is_integer": "integers", "is_string": "text", "is_large_string": "text"}

@@ -1,0 +1,90 @@
+"""The exact check reads a table as its certificate says, and refuses ways of reading that no certificate may have."""
+
+import hashlib
+import json
+
+import pytest
+from cli_harness import command
+
+import jaxcert
+from jaxcert.report import certificate_record, document_digest, write_certificates
+from jaxcert.report._exact_check import check_exactly
+from jaxcert.tables import read_returns
+
+
+def table(path, entries, header="task,trial,return"):
+    path.write_text("\n".join([header, *(",".join(map(str, row)) for row in entries), ""]))
+    return path
+
+
+def certified(path, out, **roles):
+    data = read_returns(path, **roles)
+    settings = {"support": (0, 1)} | ({} if data.returns.dtype == bool else {"where": data.where})
+    found = jaxcert.certify(data.returns, 0.5, **settings, delta=0.1)
+    write_certificates(out, [certificate_record(found, support=(0, 1), data=data, witness=True)])
+    return out
+
+
+def altered(certificate, of_file, **data):
+    """The same certificate about another file, read in another way, with the right sums."""
+    document = json.loads(certificate.read_text())
+    document["certificates"][0]["data"] |= {"sha256": hashlib.sha256(of_file.read_bytes()).hexdigest(), **data}
+    del document["digest"]
+    certificate.write_text(json.dumps(document | {"digest": document_digest(document)}))
+    return certificate
+
+
+def verdicts(certificate, returns):
+    return [holds for holds, _ in check_exactly(certificate, returns) if holds is not None]
+
+
+@pytest.fixture
+def full(tmp_path):
+    return table(tmp_path / "full.csv", [(i, j, 0.8) for i in range(40) for j in range(8)])
+
+
+def test_lost_rollouts_count_as_the_worst_return_alone(full, tmp_path):
+    lost = table(tmp_path / "lost.csv", [(i, j, "" if (i + j) % 3 == 0 else 0.8) for i in range(40) for j in range(8)])
+    certificate = certified(full, tmp_path / "c.json")
+    assert verdicts(certificate, full) == [True]
+    counted = {"num_rollouts": 107, "counted_as": 0.8}
+    with pytest.raises(ValueError, match="count as another return than the worst"):
+        verdicts(altered(certificate, lost, unfinished=counted), lost)
+    honest = certified(lost, tmp_path / "honest.json", unfinished=0.0)
+    assert (
+        verdicts(honest, lost) == [True] or json.loads(honest.read_text())["certificates"][0]["rows"][0]["safety"] == 0
+    )
+
+
+@pytest.mark.parametrize(
+    "roles", [{"value": "alt"}, {"trial": None}, {"recorded": False}, {"unfinished": 1.0}, {"given": ["alt"]}]
+)
+def test_roles_say_nothing_that_the_columns_deny(tmp_path, roles):
+    rows = [(i, j, (i + j) % 2, 1) for i in range(40) for j in range(4)]
+    path = table(tmp_path / "t.csv", rows, "task,trial,return,alt")
+    certificate = certified(path, tmp_path / "c.json", value="alt")
+    columns = json.loads(certificate.read_text())["certificates"][0]["data"]["columns"]
+    certificate = altered(certificate, path, columns=columns | {"value": "return"}, roles=roles)
+    with pytest.raises(ValueError, match="its roles"):
+        verdicts(certificate, path)
+    assert command("verify", certificate, path, "--exact").status != 0
+
+
+def test_names_of_tasks_that_are_none_are_refused(tmp_path):
+    path = table(tmp_path / "t.csv", [(f"t{i}", j, 1) for i in range(12) for j in range(6)], "task,trial,success")
+    out = tmp_path / "c.json"
+    ask = ("certify", path, "--suite", "--each-task", "--threshold", 0.5, "--delta", 0.1, "--json", out)
+    assert command(*ask).status == 0
+    document = json.loads(out.read_text())
+    document["certificates"][0]["settings"]["tasks"][0] = {}
+    del document["digest"]
+    out.write_text(json.dumps(document | {"digest": document_digest(document)}))
+    found = command("verify", out, path)
+    assert found.status != 0
+    assert "Traceback" not in found.err
+
+
+def test_an_episode_of_successes_is_drawn(tmp_path):
+    path = table(tmp_path / "t.csv", [(f"t{i}", j, 1) for i in range(12) for j in range(6)], "task,trial,success")
+    ask = ("certify", path, "--question", "episode", "--threshold", 0.5, "--delta", 0.1)
+    assert command(*ask, "--plot", tmp_path / "episode.svg").status == 0
