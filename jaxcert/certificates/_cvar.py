@@ -11,8 +11,7 @@ from jaxcert._validation import as_numbers, is_concrete, refuse, require_real
 from jaxcert.certificates._arguments import as_row
 from jaxcert.certificates._averages import bound_over_tasks
 from jaxcert.certificates._certificate import quantity_of
-from jaxcert.certificates._mean import certified_mean
-from jaxcert.certificates._mean_certificate import MeanCertificate
+from jaxcert.certificates._mean import MeanCertificate, certified_mean
 from jaxcert.certificates._question import MEAN_ROWS, Option, Question, same
 from jaxcert.numerics._rounding import known
 from jaxcert.returns._paired import Paired

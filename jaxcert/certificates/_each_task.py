@@ -1,8 +1,9 @@
 """Which tasks of a fixed list are certainly good, and which certainly bad."""
 
+import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import chex
 import jax
@@ -12,14 +13,15 @@ import numpy as np
 from jaxcert._validation import is_concrete
 from jaxcert.bounds._bound import Bound
 from jaxcert.bounds._evaluate import both_sides, check_complete, task_bounds, upper_bounds
+from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._arguments import bound_for, thresholds_of
 from jaxcert.certificates._attained import counted
-from jaxcert.certificates._batch_axes import answer, padded_rows
-from jaxcert.certificates._certificate import quantity_of
-from jaxcert.certificates._figures import status_where
+from jaxcert.certificates._batch_axes import along, answer, padded_rows
+from jaxcert.certificates._certificate import Status, quantity_of, with_article
+from jaxcert.certificates._figures import floor_figures, status_where
+from jaxcert.certificates._headline import LISTED, Headline, InWords, nothing, of_tasks, reach
 from jaxcert.certificates._levels import with_level
 from jaxcert.certificates._question import Option, Question, Rows, same
-from jaxcert.certificates._tasks_certificate import TasksCertificate
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._elementary import quotient
 from jaxcert.numerics._rounding import next_down, unit_roundoff
@@ -32,6 +34,80 @@ from jaxcert.returns.summaries import Summary
 _MOST_LEVELS = 256
 # Levels that are evaluated side by side, so that memory does not grow with the number of tasks.
 _AT_ONCE = 8
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class TasksCertificate(InWords, ByThreshold):
+    """Which tasks of a fixed list are good, and which are bad, at each threshold; a pytree of arrays.
+
+    With probability at least 1 - delta over the rollouts, at each threshold B that was fixed beforehand: every task
+    that is named good has J >= B, and every task that is named bad has J < B.
+
+    Attributes:
+        thresholds: B, float[t].
+        num_good: how many tasks are named good, int32[..., t].
+        num_bad: how many are named bad, int32[..., t].
+        status: codes of ``Status``, int32[..., t].
+        good: which tasks are named good, bool[..., n, t].
+        bad: which are named bad, bool[..., n, t].
+        delta: failure probability at each threshold, a scalar.
+        num_tasks: n (static).
+        bound: name of the bound per task (static).
+        quantity: what the thresholds are thresholds of, in words (static).
+        complete: whether bad tasks are named, too (static).
+        tasks: the names of the tasks, by default their places in the list, from 0 (static).
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxcert import certify_each_task
+        >>> passed = np.arange(30) < np.array([30, 29, 22, 9, 30])[:, None]
+        >>> print(certify_each_task(passed, 0.6, delta=0.05, tasks=["pick", "place", "pour", "fold", "push"]))
+        With confidence 0.95: the probability of success is at least 0.6 on pick, place, push (3 of 5).
+    """
+
+    thresholds: jax.Array = dataclasses.field(metadata=along("threshold", column="threshold"))
+    num_good: jax.Array = dataclasses.field(metadata=along("threshold"))
+    num_bad: jax.Array = dataclasses.field(metadata=along("threshold"))
+    status: jax.Array = dataclasses.field(metadata=along("threshold"))
+    good: jax.Array = dataclasses.field(metadata=along("task", "threshold"))
+    bad: jax.Array = dataclasses.field(metadata=along("task", "threshold"))
+    delta: jax.Array
+    num_tasks: int = dataclasses.field(metadata={"static": True})
+    bound: str = dataclasses.field(metadata={"static": True})
+    quantity: str = dataclasses.field(metadata={"static": True})
+    complete: bool = dataclasses.field(metadata={"static": True})
+    tasks: tuple[str, ...] = dataclasses.field(metadata={"static": True, **along("task", column="task")})
+
+    source = LISTED
+
+    _shown: ClassVar = ("thresholds", "num_good", "num_bad", "delta", "num_tasks", "bound", "complete")
+
+    def _sentence(self, index: int) -> str:
+        shown, status = floor_figures(float(self.thresholds[index])), Status(int(self.status[index]))
+        good, bad = (self._named(np.asarray(each)[:, index]) for each in (self.good, self.bad))
+        note = f" ({status.advice})" if status is Status.INVALID_INPUT else ""
+        if not (good or bad):
+            return f"{self._start}: no task is known to have {with_article(self.quantity)} of at least {shown}.{note}"
+        parts = [f"at least {shown} on {good}"] * bool(good) + [f"below {shown} on {bad}"] * bool(bad)
+        return f"{self._start}: the {self.quantity} is {', and '.join(parts)}.{note}"
+
+    def _headline(self, index: int) -> Headline:
+        good, bad, n = int(self.num_good[index]), int(self.num_bad[index]), self.num_tasks
+        what = f"{with_article(self.quantity)} of {floor_figures(float(self.thresholds[index]))}"
+        not_so = "does not" if bad == 1 else "do not"
+        if not (good or bad):
+            return nothing(f"about which of these {n} tasks reach {what}, {self._sure}")
+        if not good:
+            return Headline(of_tasks(bad, n), f"{not_so} reach {what}, {self._sure}")
+        others = f", and {bad} {not_so}" if bad else ""
+        return Headline(of_tasks(good, n), f"{reach(good)} {what}{others}, {self._sure}")
+
+    def _named(self, chosen: np.ndarray) -> str:
+        """Tasks by their names, and how many of all they are; empty for none."""
+        names = [self.tasks[i] for i in np.flatnonzero(chosen)]
+        kind = ("task " if len(names) == 1 else "tasks ") if all(map(str.isdecimal, self.tasks)) else ""
+        return f"{kind}{', '.join(names)} ({len(names)} of {self.num_tasks})" if names else ""
 
 
 def certify_each_task(

@@ -18,7 +18,7 @@ from jaxcert.certificates._batch_axes import answer
 from jaxcert.certificates._certificate import quantity_of
 from jaxcert.certificates._figures import status_where
 from jaxcert.certificates._headline import LISTED
-from jaxcert.certificates._mean_certificate import MeanCertificate
+from jaxcert.certificates._mean import MeanCertificate
 from jaxcert.certificates._question import MEAN_ROWS, Question, same
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._bets import factor, goal_up

@@ -3,13 +3,12 @@
 from jaxcert.certificates._certify import SAFETY
 from jaxcert.certificates._certify_anytime import ANYTIME
 from jaxcert.certificates._certify_band import BAND
-from jaxcert.certificates._certify_weighted import WEIGHTED
 from jaxcert.certificates._cvar import CVAR
 from jaxcert.certificates._each_task import EACH_TASK
 from jaxcert.certificates._episode import EPISODE
-from jaxcert.certificates._improvement import IMPROVEMENT
 from jaxcert.certificates._interval import INTERVAL
 from jaxcert.certificates._mean import MEAN, MEAN_DIFFERENCE
+from jaxcert.certificates._pairs_and_weights import IMPROVEMENT, WEIGHTED
 from jaxcert.certificates._question import Question
 from jaxcert.certificates._ranking import RANKING
 from jaxcert.certificates._safety_level import SAFETY_LEVEL
