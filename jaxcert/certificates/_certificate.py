@@ -11,7 +11,7 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._batch_axes import along
 from jaxcert.certificates._figures import Status, floor_figures, floor_to
-from jaxcert.certificates._headline import REWEIGHTED, SAMPLED, Headline, InWords, at_least, nothing, reach
+from jaxcert.certificates._headline import REWEIGHTED, SAMPLED, Headline, InWords, at_least, reach
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import is_successes
 from jaxcert.returns._weighted import Weighted
@@ -109,12 +109,12 @@ class Certificate(InWords, ByThreshold):
         return ""
 
     def _sentence(self, index: int) -> str:
-        safety, shown = float(self.safety[index]), floor_figures(float(self.thresholds[index]))
+        threshold, safety, status = self._held(index, "thresholds", "safety", "status")
+        shown = floor_figures(threshold)
         if not safety > 0:
-            return f"{self._start}: nothing is certified about {with_article(self.quantity)} of at least {shown}."
-        status = Status(int(self.status[index]))
-        note = "" if status in (Status.CERTIFIED, Status.OUT_OF_RANGE) else f" ({status.advice})"
-        if status is Status.VACUOUS:  # of a safety level: a threshold with a positive safety says something
+            return self._nothing(f"{with_article(self.quantity)} of at least {shown}")
+        note = self._note(index, Status.INFEASIBLE, Status.INVALID_INPUT, Status.UNSOUND)
+        if status == Status.VACUOUS:  # of a safety level: a threshold with a positive safety says something
             note = " (no more than the lower end of the support: lower the safety, or sample more tasks or rollouts)"
         return (
             f"{self._start}: on {self._new_task}, the {self.quantity} is at least {shown} "
@@ -122,13 +122,14 @@ class Certificate(InWords, ByThreshold):
         )
 
     def _headline(self, index: int) -> Headline:
-        safety, shown = float(self.safety[index]), floor_figures(float(self.thresholds[index]))
+        threshold, safety, status = self._held(index, "thresholds", "safety", "status")
+        shown, what = floor_figures(threshold), with_article(self.quantity)
         if not safety > 0:
-            return nothing(f"about {with_article(self.quantity)} of at least {shown}, {self._sure}")
-        if Status(int(self.status[index])) is Status.VACUOUS:
-            return nothing(f"about more than the lower end of the support, {self._sure}")
+            return self._no_line(f"{what} of at least {shown}")
+        if status == Status.VACUOUS:
+            return self._no_line("more than the lower end of the support")
         claim, count = at_least(safety)
-        return Headline(claim, f"{self._from} {reach(count)} {with_article(self.quantity)} of {shown}, {self._sure}")
+        return self._line(claim, f"{self._from} {reach(count)} {what} of {shown}")
 
     @property
     def _from(self) -> str:

@@ -17,9 +17,9 @@ from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._arguments import bound_for, thresholds_of
 from jaxcert.certificates._attained import counted
 from jaxcert.certificates._batch_axes import along, answer, padded_rows
-from jaxcert.certificates._certificate import Status, quantity_of, with_article
+from jaxcert.certificates._certificate import quantity_of, with_article
 from jaxcert.certificates._figures import floor_figures, status_where
-from jaxcert.certificates._headline import LISTED, Headline, InWords, nothing, of_tasks, reach
+from jaxcert.certificates._headline import LISTED, Headline, InWords, of_tasks, reach
 from jaxcert.certificates._levels import with_level
 from jaxcert.certificates._question import Option, Question, Rows, same
 from jaxcert.numerics._batches import in_front
@@ -84,24 +84,23 @@ class TasksCertificate(InWords, ByThreshold):
     _shown: ClassVar = ("thresholds", "num_good", "num_bad", "delta", "num_tasks", "bound", "complete")
 
     def _sentence(self, index: int) -> str:
-        shown, status = floor_figures(float(self.thresholds[index])), Status(int(self.status[index]))
+        shown, note = floor_figures(float(self.thresholds[index])), self._note(index)
         good, bad = (self._named(np.asarray(each)[:, index]) for each in (self.good, self.bad))
-        note = f" ({status.advice})" if status is Status.INVALID_INPUT else ""
         if not (good or bad):
             return f"{self._start}: no task is known to have {with_article(self.quantity)} of at least {shown}.{note}"
         parts = [f"at least {shown} on {good}"] * bool(good) + [f"below {shown} on {bad}"] * bool(bad)
         return f"{self._start}: the {self.quantity} is {', and '.join(parts)}.{note}"
 
     def _headline(self, index: int) -> Headline:
-        good, bad, n = int(self.num_good[index]), int(self.num_bad[index]), self.num_tasks
-        what = f"{with_article(self.quantity)} of {floor_figures(float(self.thresholds[index]))}"
+        threshold, good, bad = self._held(index, "thresholds", "num_good", "num_bad")
+        what, n = f"{with_article(self.quantity)} of {floor_figures(threshold)}", self.num_tasks
         not_so = "does not" if bad == 1 else "do not"
         if not (good or bad):
-            return nothing(f"about which of these {n} tasks reach {what}, {self._sure}")
+            return self._no_line(f"which of these {n} tasks reach {what}")
         if not good:
-            return Headline(of_tasks(bad, n), f"{not_so} reach {what}, {self._sure}")
+            return self._line(of_tasks(bad, n), f"{not_so} reach {what}")
         others = f", and {bad} {not_so}" if bad else ""
-        return Headline(of_tasks(good, n), f"{reach(good)} {what}{others}, {self._sure}")
+        return self._line(of_tasks(good, n), f"{reach(good)} {what}{others}")
 
     def _named(self, chosen: np.ndarray) -> str:
         """Tasks by their names, and how many of all they are; empty for none."""

@@ -17,9 +17,8 @@ from jaxcert.bounds._evaluate import evaluate
 from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._arguments import prepare_thresholds
 from jaxcert.certificates._batch_axes import along, answer, padded_rows
-from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._figures import floor_figures, floor_to, status_where
-from jaxcert.certificates._headline import Headline, InWords, in_hundred, nothing
+from jaxcert.certificates._headline import Headline, InWords, in_hundred
 from jaxcert.certificates._question import COUNTED, Option, Question, Rows, same
 from jaxcert.numerics._batches import elementwise, in_front
 from jaxcert.numerics._elementary import exp, log, quotient
@@ -151,27 +150,23 @@ class EpisodeCertificate(InWords, ByThreshold):
         return f"the next {'episode' if self.num_episodes == 1 else f'{self.num_episodes} episodes'}"
 
     def _sentence(self, index: int) -> str:
-        threshold, safety, status = (
-            np.asarray(row)[index].item() for row in (self.thresholds, self.safety, self.status)
-        )
+        threshold, safety = self._held(index, "thresholds", "safety")
         subject, event = self._words(threshold)
         if not safety > 0:
-            return f"{self._start}: nothing is certified about the probability that {subject} {event}."
-        note = f" ({Status(status).advice})" if status == Status.INVALID_INPUT else ""
+            return self._nothing(f"the probability that {subject} {event}")
         return (
             f"{self._start}: on a new task from the same distribution, {subject} {event} "
-            f"with probability at least {floor_to(safety, 4)}.{note}"
+            f"with probability at least {floor_to(safety, 4)}.{self._note(index)}"
         )
 
     def _headline(self, index: int) -> Headline:
-        safety, threshold = float(self.safety[index]), float(self.thresholds[index])
+        threshold, safety = self._held(index, "thresholds", "safety")
         subject, event = self._words(threshold)
         if not safety > 0:
-            return nothing(f"about the probability that {subject} {event}, {self._sure}")
+            return self._no_line(f"the probability that {subject} {event}")
         count = in_hundred(safety)
         often = f"{count} times in 100" if count else f"a share of {floor_figures(safety, 2)} of times"
-        about = f"{subject} on a new task from the same distribution {event}, {self._sure}"
-        return Headline(f"At least {often},", about)
+        return self._line(f"At least {often},", f"{subject} on a new task from the same distribution {event}")
 
     def _words(self, threshold: float) -> tuple[str, str]:
         """Which episodes, and what they do."""

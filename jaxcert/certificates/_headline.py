@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from jaxcert.certificates._access import Plain, holds_values
-from jaxcert.certificates._figures import ceil_figures, confidence, figures_row, floor_figures, level_figures
+from jaxcert.certificates._figures import Status, ceil_figures, confidence, figures_row, floor_figures, level_figures
 
 # The name of the distribution that the tasks of an answer are from; a fixed list is from none.
 SAMPLED, REWEIGHTED, LISTED = "sampled", "reweighted", "listed"
@@ -82,6 +82,27 @@ class InWords(Plain):
     def _sure(self) -> str:
         """How sure it is, as a headline ends."""
         return f"w{self._start[1:]}"
+
+    def _held(self, index: int, *names: str) -> list[Any]:
+        """The numbers of a row, by the names of their fields."""
+        return [np.ravel(getattr(self, name))[index].item() for name in names]
+
+    def _nothing(self, what: str, note: str = "") -> str:
+        """The sentence where nothing is certified, and about what."""
+        return f"{self._start}: nothing is certified about {what}{note}."
+
+    def _note(self, index: int, *noted: Status) -> str:
+        """What to do about the status of a row, if it is one of those: by default, about invalid input."""
+        (code,) = self._held(index, "status")
+        return f" ({Status(code).advice})" if code in (noted or (Status.INVALID_INPUT,)) else ""
+
+    def _line(self, claim: str, about: str) -> Headline:
+        """A headline, with how sure it is."""
+        return Headline(claim, f"{about}, {self._sure}")
+
+    def _no_line(self, what: str) -> Headline:
+        """The headline where nothing is certified, and about what."""
+        return nothing(f"about {what}, {self._sure}")
 
 
 def _figures(name: str, values: Any) -> str:

@@ -17,7 +17,7 @@ from jaxcert.certificates._averages import OVER_TASKS, bound_over_tasks, capped_
 from jaxcert.certificates._batch_axes import along, answer
 from jaxcert.certificates._certificate import Status, is_difference, new_tasks_from, quantity_of
 from jaxcert.certificates._figures import ceil_figures, floor_figures, status_where
-from jaxcert.certificates._headline import LISTED, REWEIGHTED, SAMPLED, Headline, InWords, nothing, short_figures
+from jaxcert.certificates._headline import LISTED, REWEIGHTED, SAMPLED, Headline, InWords, short_figures
 from jaxcert.certificates._question import MEAN_ROWS, Question, same
 from jaxcert.numerics._batches import common_shape
 from jaxcert.numerics._elementary import quotient
@@ -81,25 +81,24 @@ class MeanCertificate(InWords):
 
     def _sentence(self, index: int) -> str:
         """In words, with every figure rounded to the safe side: a smaller share of worst tasks has a smaller mean."""
-        mean, alpha, status = (np.ravel(column)[index].item() for column in (self.mean, self.alpha, self.status))
+        mean, alpha, status = self._held(index, "mean", "alpha", "status")
         if not np.isfinite(mean):
-            return (
-                f"{self._start}: nothing is certified about the mean of the {self.quantity} ({Status(status).advice})."
-            )
+            return self._nothing(f"the mean of the {self.quantity}", self._note(index, *Status))
+        note = " (the least that is possible: sample more tasks or rollouts)" if status == Status.VACUOUS else ""
         tasks = "" if alpha >= 1 else f" over the {self._worst(_percent(alpha))}"
         return (
             f"{self._start}: over {self._over}, the {self.quantity} is at least "
-            f"{floor_figures(mean)} on average{tasks}.{_NOTES.get(Status(status), '')}"
+            f"{floor_figures(mean)} on average{tasks}.{note}"
         )
 
     def _headline(self, index: int) -> Headline:
-        mean, alpha, status = (np.ravel(column)[index].item() for column in (self.mean, self.alpha, self.status))
+        mean, alpha, status = self._held(index, "mean", "alpha", "status")
         if not np.isfinite(mean) or status == Status.VACUOUS:
-            return nothing(f"about the mean of the {self.quantity}, {self._sure}")
+            return self._no_line(f"the mean of the {self.quantity}")
         tasks, _, source = self._over.partition(" from ")
         over = tasks if alpha >= 1 else f"the {self._worst(_percent(alpha)).replace('of tasks', f'of {tasks}')}"
         claim = f"At least {short_figures(mean)} on average over {over}"
-        return Headline(claim, f"is the {self.quantity}, {f'for tasks from {source}, ' if source else ''}{self._sure}")
+        return self._line(claim, f"is the {self.quantity}{f', for tasks from {source}' if source else ''}")
 
     @property
     def _over(self) -> str:
@@ -110,9 +109,6 @@ class MeanCertificate(InWords):
         """Which tasks a mean over a share of them is over; those worst for a difference are not the hardest ones."""
         difference = is_difference(self.quantity)
         return f"{percent} % of tasks on which it is smallest" if difference else f"worst {percent} % of tasks"
-
-
-_NOTES = {Status.VACUOUS: " (the least that is possible: sample more tasks or rollouts)"}
 
 
 def _percent(share: float) -> str:

@@ -24,7 +24,6 @@ from jaxcert.certificates._averages import (
     sum_of,
 )
 from jaxcert.certificates._batch_axes import along, answer
-from jaxcert.certificates._certificate import Status
 from jaxcert.certificates._figures import status_where
 from jaxcert.certificates._headline import InWords
 from jaxcert.certificates._question import NO_ROWS, Question, same
@@ -101,8 +100,7 @@ class RankingCertificate(InWords):
             return repr(self)
         lines = [_line(i, np.flatnonzero(row)) for i, row in enumerate(np.asarray(self.order)) if row.sum() > 1]
         if not lines:
-            note = f" ({Status.INVALID_INPUT.advice})" if self.status == Status.INVALID_INPUT else ""
-            return f"{self._start}: nothing is certified about the order of the policies{note}."
+            return self._nothing("the order of the policies", self._note(0))
         return f"{self._start}: over new tasks from the same distribution, on average,\n" + ";\n".join(lines) + "."
 
 

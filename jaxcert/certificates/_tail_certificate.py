@@ -65,18 +65,19 @@ class TailCertificate(InWords, ByThreshold):
 
     def _sentence(self, index: int) -> str:
         """Every figure on its safe side: a larger share has a larger mean."""
-        share, quantile, mean = (float(row[index]) for row in (self.shares, self.quantiles, self.cvar))
-        start = f"{self._start} for all together"
-        status = Status(int(self.status[index]))
-        if not quantile > -np.inf or status is Status.VACUOUS:
-            return f"{start}: nothing is certified about the worst {ceil_figures(share)} of tasks."
-        note = "" if status is Status.CERTIFIED else f" ({status.advice})"
+        share, quantile, mean, status = self._held(index, "shares", "quantiles", "cvar", "status")
+        if not quantile > -np.inf or status == Status.VACUOUS:
+            return self._nothing(f"the worst {ceil_figures(share)} of tasks")
         average = f"on the worst {ceil_figures(share)} of tasks is at least {floor_figures(mean)} on average, and "
         return (
-            f"{start}: the {self.quantity} {average if mean > -np.inf else ''}on a new task "
+            f"{self._start}: the {self.quantity} {average if mean > -np.inf else ''}on a new task "
             f"{'' if mean > -np.inf else 'is '}at least {floor_figures(quantile)} with probability at least "
-            f"{floor_to(1 - share, 4)}.{note}"
+            f"{floor_to(1 - share, 4)}.{self._note(index)}"
         )
+
+    @property
+    def _start(self) -> str:
+        return f"{super()._start} for all together"
 
 
 def certify_tail(
