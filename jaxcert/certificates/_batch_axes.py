@@ -24,10 +24,6 @@ def along(*axes: str, column: str = "", optional: bool = False) -> dict[str, Any
         axes: their names, of one element each: "threshold".
         column: the name of one entry; of the field by default. A field whose column has the name of its axis labels it.
         optional: whether the field may be one number in place of these axes.
-
-    Example:
-        >>> along("task", "threshold")["axes"]
-        ('task', 'threshold')
     """
     return {"axes": axes, "column": column, "optional": optional}
 

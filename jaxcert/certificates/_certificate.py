@@ -184,21 +184,13 @@ def quantity_of(bound: str, returns: Any = None) -> str:
     """What a mean of returns is, in words: returns of 0 and 1 alone have the bound for them, or the type bool.
 
     Of pairs it is the difference.
-
-    Example:
-        >>> quantity_of("betting"), quantity_of("clopper_pearson")
-        ('expected return', 'probability of success')
     """
     if isinstance(returns, Weighted):
         return quantity_of(bound, returns.returns)
     if isinstance(returns, Paired):
-        return difference_of(returns.returns_a, returns.returns_b)
+        both = is_successes(returns.returns_a) and is_successes(returns.returns_b)
+        return DIFFERENCE_OF_SUCCESSES if both else DIFFERENCE
     return PROBABILITY_OF_SUCCESS if bound == CLOPPER_PEARSON.name or is_successes(returns) else EXPECTED_RETURN
-
-
-def difference_of(returns_a: Any, returns_b: Any) -> str:
-    """What a comparison of two policies is about, in words."""
-    return DIFFERENCE_OF_SUCCESSES if is_successes(returns_a) and is_successes(returns_b) else DIFFERENCE
 
 
 def fields_of(certificate: Certificate) -> dict[str, Any]:
@@ -228,34 +220,10 @@ def is_difference(quantity: str) -> bool:
 
 
 def with_article(quantity: str) -> str:
-    """A quantity in words.
-
-    Example:
-        >>> with_article(EXPECTED_RETURN), with_article(PROBABILITY_OF_SUCCESS)
-        ('an expected return', 'a probability of success')
-    """
+    """A quantity in words: an expected return, a probability of success."""
     return f"{'an' if quantity[:1] in 'aeiou' else 'a'} {quantity}"
 
 
-def new_task_from(source: str) -> str:
-    """A new task of a distribution, in words.
-
-    Example:
-        >>> new_task_from(SAMPLED)
-        'a new task from the same distribution'
-    """
-    return f"a new task from {_distribution(source)}"
-
-
-def new_tasks_from(source: str) -> str:
-    """New tasks of a distribution, in words.
-
-    Example:
-        >>> new_tasks_from(REWEIGHTED)
-        'new tasks from the reweighted distribution'
-    """
-    return f"new tasks from {_distribution(source)}"
-
-
-def _distribution(source: str) -> str:
-    return f"the {'same' if source == SAMPLED else source} distribution"
+def new_task_from(source: str, *, many: bool = False) -> str:
+    """A new task of a distribution, or many: a new task from the same distribution, from the reweighted one."""
+    return f"{'new tasks' if many else 'a new task'} from the {'same' if source == SAMPLED else source} distribution"

@@ -180,13 +180,8 @@ def certify_each_task(
     else:
         so_far = _named_so_far(n)
         fields = _one_side(per_task, *placed((sample, rows, delta, _share(delta, n - so_far), so_far)))
-    settings = {
-        "num_tasks": n,
-        "bound": per_task.name,
-        "quantity": quantity_of(per_task.name, returns),
-        "complete": complete,
-    }
-    settings |= {"tasks": _names(tasks, n)}
+    settings = {"bound": per_task.name, "quantity": quantity_of(per_task.name, returns), "complete": complete}
+    settings |= {"num_tasks": n, "tasks": _names(tasks, n)}
     fields |= {"thresholds": rows, "delta": delta}
     return answer(TasksCertificate, fields, {"task": n, "threshold": len(row)}, **settings)
 

@@ -240,13 +240,8 @@ def certify_episode(
     exact = rollouts == "first" or int(sample.num_rollouts) == num_episodes
     fields = _shares_reached(exact, num_episodes, *placed((sample, rows, delta)))
     fields |= {"thresholds": rows, "delta": delta}
-    settings = {
-        "num_tasks": int(sample.num_tasks),
-        "rollouts": rollouts,
-        "num_episodes": num_episodes,
-        "of_successes": is_successes(returns),
-    }
-    return answer(EpisodeCertificate, fields, {"threshold": len(row)}, **settings)
+    settings = {"rollouts": rollouts, "num_episodes": num_episodes, "of_successes": is_successes(returns)}
+    return answer(EpisodeCertificate, fields, {"threshold": len(row)}, num_tasks=int(sample.num_tasks), **settings)
 
 
 def _check_rollouts(name: str, value: str) -> None:
@@ -290,7 +285,10 @@ def _shares_reached(first: bool, k: int, sample: Sample, thresholds, delta) -> d
     some = jnp.broadcast_to(there[..., None, :], shares.shape) if sample.padded else None
     bound, one = CLOPPER_PEARSON if first else BETTING, jnp.ones((), x.dtype)
     lower = evaluate(bound, numbers_as_sample(shares, jnp.zeros_like(one), one, some), delta)
-    return _certificates(lower, thresholds, valid | ~there)
+    bad = jnp.isneginf(lower) | jnp.broadcast_to(~jnp.isfinite(thresholds), lower.shape)  # -inf for an invalid delta
+    safety = jnp.where(bad, 0, jnp.clip(lower, 0, 1))
+    status = status_where(safety > 0, ~bad & jnp.all(valid | ~there, axis=-1, keepdims=True))
+    return {"safety": safety, "epsilon": complement_up(safety), "status": status}
 
 
 def _share_of_choices(hits: jax.Array, total: jax.Array, k: int) -> jax.Array:
@@ -305,13 +303,8 @@ def _share_of_choices(hits: jax.Array, total: jax.Array, k: int) -> jax.Array:
     return jax.lax.fori_loop(0, k, narrowed, jnp.ones_like(hits))
 
 
-def _certificates(lower: jax.Array, thresholds: jax.Array, valid: jax.Array) -> dict:
-    """The fields of certificates with these lower bounds, [..., t]; -inf where delta is invalid."""
-    bad = jnp.isneginf(lower) | jnp.broadcast_to(~jnp.isfinite(thresholds), lower.shape)
-    safety = jnp.where(bad, 0, jnp.clip(lower, 0, 1))
-    status = status_where(safety > 0, ~bad & jnp.all(valid, axis=-1, keepdims=True))
-    return {"safety": safety, "epsilon": complement_up(safety), "status": status}
-
+_NUM_EPISODES = "So many episodes on a new task all have to reach the threshold"
+_ROLLOUTS = "On which rollouts of a task it rests: all, or first"
 
 EPISODE = Question(
     name="episode",
@@ -321,19 +314,7 @@ EPISODE = Question(
     rows=Rows({name: COUNTED[name] for name in ("threshold", "safety", "epsilon", "status")}, of_successes=1.0),
     settings=same("delta", "num_episodes", "rollouts"),
     options=(
-        Option(
-            "num_episodes",
-            int,
-            "So many episodes on a new task all have to reach the threshold",
-            alias="in-a-row",
-            check=check_count,
-        ),
-        Option(
-            "rollouts",
-            str,
-            "On which rollouts of a task it rests: all, or first",
-            flag="which-rollouts",
-            check=_check_rollouts,
-        ),
+        Option("num_episodes", int, _NUM_EPISODES, alias="in-a-row", check=check_count),
+        Option("rollouts", str, _ROLLOUTS, flag="which-rollouts", check=_check_rollouts),
     ),
 )

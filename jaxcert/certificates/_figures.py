@@ -60,12 +60,7 @@ def floor_to(value: float, digits: int) -> str:
 
 
 def ceil_to(value: float, digits: int) -> str:
-    """The value with that many decimals, rounded up.
-
-    Example:
-        >>> ceil_to(0.97591, 4)
-        '0.9760'
-    """
+    """The value with that many decimals, rounded up."""
     return _to(value, digits, decimal.ROUND_CEILING)
 
 
@@ -99,12 +94,7 @@ def ceil_figures(value: float, figures: int = 6) -> str:
 
 
 def figures_row(values: Any, shown: Callable[[float], str] = floor_figures) -> str:
-    """Performances or safeties, each rounded down, or numbers shown in another way.
-
-    Example:
-        >>> figures_row(np.array([0.52048677, 500.0]))
-        '[0.5204867, 500]'
-    """
+    """Performances or safeties, each rounded down, or numbers shown in another way; a single one without brackets."""
     text: Any = {"float_kind": lambda value: shown(float(value))}
     return np.array2string(np.asarray(values), threshold=6, separator=", ", formatter=text)
 
@@ -125,8 +115,7 @@ def level_figures(beta: Any) -> str:
         >>> level_figures(np.float32(0.05)), level_figures(np.array([0.25, 0.625]))
         ('0.05', '[0.25, 0.625]')
     """
-    text: Any = {"float_kind": lambda value: f"{value:.6g}"}
-    return np.array2string(np.asarray(beta), threshold=6, separator=", ", formatter=text)
+    return figures_row(beta, lambda value: f"{value:.6g}")
 
 
 def confidence(delta: float) -> str:

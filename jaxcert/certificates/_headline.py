@@ -117,17 +117,7 @@ def _figures(name: str, values: Any) -> str:
 
 
 def listed(line: Callable[[int], str], count: int) -> str:
-    """One line each, or the first and the last of many.
-
-    Example:
-        >>> print(listed(str, 10_000)[:32])
-        0
-        1
-        2
-        3
-        4
-        ... 9990 more ...
-    """
+    """One line each, or the first and the last of many."""
     if count <= _MOST:
         return "\n".join(map(line, range(count)))
     ends = [*range(_ENDS), *range(count - _ENDS, count)]
@@ -136,20 +126,10 @@ def listed(line: Callable[[int], str], count: int) -> str:
 
 
 def headline(certificate: InWords, index: int) -> Headline:
-    """What a certificate says in one of its rows, in short; every figure is rounded to the safe side.
+    """What a certificate, concrete and without batch axes, says in one of its rows; figures are on the safe side.
 
-    Args:
-        certificate: the answer to a question, concrete and without batch axes.
-        index: which row.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxcert import certify
-        >>> found = headline(certify(jnp.full((200, 100), 0.9), 0.8, support=(0, 1), delta=0.01), 0)
-        >>> found.claim
-        'At least 97 in 100 new tasks'
-        >>> found.about
-        'from the same distribution reach an expected return of 0.8, with confidence 0.99'
+    For instance the claim 'At least 97 in 100 new tasks', and about it 'from the same distribution reach an expected
+    return of 0.8, with confidence 0.99'.
     """
     return certificate._headline(index)
 

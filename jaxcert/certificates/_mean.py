@@ -15,7 +15,7 @@ from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
 from jaxcert.certificates._arguments import choose
 from jaxcert.certificates._averages import OVER_TASKS, bound_over_tasks, capped_mean, check_averages
 from jaxcert.certificates._batch_axes import along, answer
-from jaxcert.certificates._certificate import Status, is_difference, new_tasks_from, quantity_of
+from jaxcert.certificates._certificate import Status, is_difference, new_task_from, quantity_of
 from jaxcert.certificates._figures import ceil_figures, floor_figures, status_where
 from jaxcert.certificates._headline import LISTED, REWEIGHTED, SAMPLED, Headline, InWords, short_figures
 from jaxcert.certificates._question import MEAN_ROWS, Question, same
@@ -103,7 +103,7 @@ class MeanCertificate(InWords):
     @property
     def _over(self) -> str:
         """The tasks that the mean is over."""
-        return f"these {self.num_tasks} tasks" if self.source == LISTED else new_tasks_from(self.source)
+        return f"these {self.num_tasks} tasks" if self.source == LISTED else new_task_from(self.source, many=True)
 
     def _worst(self, percent: str) -> str:
         """Which tasks a mean over a share of them is over; those worst for a difference are not the hardest ones."""
