@@ -106,12 +106,10 @@ class PlugInEstimate(Certificate):
 
     def _sentence(self, index: int) -> str:
         shown, safety = floor_figures(float(self.thresholds[index])), floor_to(float(self.safety[index]), 4)
-        invalid = int(self.status[index]) == Status.INVALID_INPUT
-        note = f" ({Status.INVALID_INPUT.advice})" if invalid else ""
         return (
             "No certificate: if the average return of each task were its expected return, then with confidence "
             f"{confidence(float(self.delta))},\non a new task from the same distribution, it would be at least {shown} "
-            f"with probability at least {safety}.{note}"
+            f"with probability at least {safety}.{self._note(index)}"
         )
 
 

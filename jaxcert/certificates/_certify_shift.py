@@ -61,15 +61,22 @@ class ShiftCertificate(Certificate):
 
     @property
     def _new_task(self) -> str:
-        """A smaller radius or shift than the one that was used is covered, so both are rounded down."""
-        task, lower = new_task_from(self.source), floor_figures(float(self.performance_shift))
-        if self.divergence is not None:
-            near = f"the {self.source} one"
-            task = DIVERGENCES[self.divergence].distribution.format(floor_figures(float(self.radius)), near)
-            task = f"a new task from {task}"
-        if float(self.performance_shift) == 0:
-            return task
-        return f"{task}, in an environment that lowers the {self.quantity} by at most {lower}"
+        shift = {"radius": float(self.radius), "performance_shift": float(self.performance_shift)}
+        return shifted_task(self.source, self.quantity, self.divergence, **shift)
+
+
+def shifted_task(source: str, quantity: str, divergence: str | None, *, radius: Any, performance_shift: Any) -> str:
+    """Which tasks a shift speaks of, in words.
+
+    A smaller radius or shift than the one that was used is covered, so both are rounded down.
+    """
+    task = new_task_from(source)
+    if divergence is not None:
+        near = choose("divergence", divergence, DIVERGENCES).distribution
+        task = f"a new task from {near.format(floor_figures(radius), f'the {source} one')}"
+    if not performance_shift:
+        return task
+    return f"{task}, in an environment that lowers the {quantity} by at most {floor_figures(performance_shift)}"
 
 
 def certify_shift(

@@ -113,7 +113,7 @@ def _figures(name: str, values: Any) -> str:
     if name == "beta":
         return level_figures(held)
     shown = ceil_figures if name in ("delta", "alpha") else floor_figures
-    return figures_row(held, shown) if held.ndim else shown(float(held))
+    return figures_row(held, shown)
 
 
 def listed(line: Callable[[int], str], count: int) -> str:

@@ -6,14 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._arguments import choose
-from jaxcert.certificates._certificate import (
-    EXPECTED_RETURN,
-    PROBABILITY_OF_SUCCESS,
-    is_difference,
-    new_task_from,
-)
-from jaxcert.certificates._divergence import DIVERGENCES
+from jaxcert.certificates._certificate import EXPECTED_RETURN, PROBABILITY_OF_SUCCESS, is_difference
+from jaxcert.certificates._certify_shift import shifted_task
 from jaxcert.certificates._figures import ceil_figures, ceil_to, floor_figures, floor_to
 from jaxcert.certificates._headline import REWEIGHTED, SAMPLED
 from jaxcert.certificates._question import Question
@@ -140,15 +134,8 @@ def _new_tasks(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The tasks of which an entry speaks and what they reach, in words: a return or, if returns were so, a success."""
     settings = record["settings"]
     source = REWEIGHTED if QUESTIONS[record["question"]].has_weights else SAMPLED
-    task = new_task_from(source)
-    if settings.get("divergence") is not None:
-        near = choose("divergence", settings["divergence"], DIVERGENCES).distribution
-        task = f"a new task from {near.format(floor_figures(settings['radius']), f'the {source} one')}"
-    shift, quantities = settings.get("performance_shift"), (EXPECTED_RETURN, PROBABILITY_OF_SUCCESS)
-    if not shift:
-        return [(task, quantity) for quantity in quantities]
-    lower = floor_figures(shift)
-    return [(f"{task}, in an environment that lowers the {each} by at most {lower}", each) for each in quantities]
+    shift = {name: settings.get(name) for name in ("divergence", "radius", "performance_shift")}
+    return [(shifted_task(source, each, **shift), each) for each in (EXPECTED_RETURN, PROBABILITY_OF_SUCCESS)]
 
 
 def has_successes(record: Mapping[str, Any]) -> bool:
