@@ -165,7 +165,7 @@ def _mean_of_trials(sample: Sample, delta: jax.Array) -> jax.Array:
     x, there = sample.values[..., 0], in_front(sample.values[..., 0], sample.num_tasks)
     # A task without its trial has no value.
     trials = x if sample.where is None else jnp.where(sample.where[..., 0], x, jnp.nan)
-    lower = evaluate(CLOPPER_PEARSON, numbers_as_sample(trials, sample.low, sample.high, there), delta)
+    lower = mean_over_tasks(CLOPPER_PEARSON, trials, delta, sample.low, sample.high, there)
     return jnp.where(jnp.isnan(lower), -jnp.inf, lower)
 
 

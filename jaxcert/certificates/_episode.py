@@ -13,9 +13,9 @@ import numpy as np
 from jaxcert._validation import as_numbers, check_count, is_concrete, refuse, require_real
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._evaluate import evaluate
 from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._arguments import prepare_thresholds
+from jaxcert.certificates._averages import mean_over_tasks
 from jaxcert.certificates._batch_axes import along, answer, padded_rows
 from jaxcert.certificates._figures import floor_figures, floor_to, status_where
 from jaxcert.certificates._headline import Headline, InWords, in_hundred
@@ -24,7 +24,7 @@ from jaxcert.numerics._batches import elementwise, in_front
 from jaxcert.numerics._elementary import exp, log, quotient
 from jaxcert.numerics._rounding import at_least, cast, complement_up, compute_dtype, unit_roundoff
 from jaxcert.returns._prepared import is_successes, probability
-from jaxcert.returns._sample import Needs, Sample, numbers_as_sample, placed, sample_of
+from jaxcert.returns._sample import Needs, Sample, placed, sample_of
 
 
 def consecutive_successes_threshold(
@@ -71,18 +71,14 @@ def consecutive_successes_threshold(
     """
     dtype = compute_dtype(probability)
     if validate and is_concrete(probability, num_episodes):
-        _check(probability, num_episodes, dtype)
+        tau, k = as_numbers("probability", probability), as_numbers("num_episodes", num_episodes)
+        refuse("probability", tau, (tau > 0) & (tau <= 1), "a probability in (0, 1]")
+        whole = (k >= 1) & (k == np.floor(k)) & (k <= float(jnp.finfo(dtype).max))
+        refuse("num_episodes", k, whole, "a whole number of at least 1")
     require_real("probability", probability)
     require_real("num_episodes", num_episodes)
     tau, k = cast(probability, dtype, "up"), cast(num_episodes, dtype, "up", whole=True)
     return elementwise(_root, probability=tau, num_episodes=k)
-
-
-def _check(probability, num_episodes, dtype: np.dtype) -> None:
-    tau, k = as_numbers("probability", probability), as_numbers("num_episodes", num_episodes)
-    refuse("probability", tau, (tau > 0) & (tau <= 1), "a probability in (0, 1]")
-    whole = (k >= 1) & (k == np.floor(k)) & (k <= float(jnp.finfo(dtype).max))
-    refuse("num_episodes", k, whole, "a whole number of at least 1")
 
 
 @jax.jit
@@ -282,9 +278,8 @@ def _shares_reached(first: bool, k: int, sample: Sample, thresholds, delta) -> d
 
     block = max(1, _BLOCK_BYTES // x.size)
     shares = jnp.moveaxis(jax.lax.map(reached, thresholds, batch_size=block), 0, -2)
-    some = jnp.broadcast_to(there[..., None, :], shares.shape) if sample.padded else None
-    bound, one = CLOPPER_PEARSON if first else BETTING, jnp.ones((), x.dtype)
-    lower = evaluate(bound, numbers_as_sample(shares, jnp.zeros_like(one), one, some), delta)
+    ends, some = (jnp.zeros((), x.dtype), jnp.ones((), x.dtype)), there[..., None, :] if sample.padded else None
+    lower = mean_over_tasks(CLOPPER_PEARSON if first else BETTING, shares, delta, *ends, some)
     bad = jnp.isneginf(lower) | jnp.broadcast_to(~jnp.isfinite(thresholds), lower.shape)  # -inf for an invalid delta
     safety = jnp.where(bad, 0, jnp.clip(lower, 0, 1))
     status = status_where(safety > 0, ~bad & jnp.all(valid | ~there, axis=-1, keepdims=True))

@@ -199,8 +199,13 @@ def _fields(bound: Bound, single: bool, sample: Sample, alpha, cap, delta) -> di
         mean = jnp.where(good, lower, -jnp.inf)
     else:  # all of the tasks need no cap, which may be infinite
         mean = finish(lower if single else _above_low(lower, room, alpha), Ends(low, good))
-    fields = {"mean": mean, "alpha": alpha, "cap": cap, "status": status_where(mean > low, mean > -jnp.inf)}
+    fields = mean_fields(mean, low, alpha, cap)
     return {name: value[..., 0] for name, value in fields.items()} if single else fields
+
+
+def mean_fields(mean: jax.Array, low: Any, alpha: jax.Array, cap: jax.Array) -> dict[str, jax.Array]:
+    """A mean says something if it is above the lower end, and is -inf where input is invalid."""
+    return {"mean": mean, "alpha": alpha, "cap": cap, "status": status_where(mean > low, mean > -jnp.inf)}
 
 
 def _above_low(lower: jax.Array, room: jax.Array, alpha: jax.Array) -> jax.Array:

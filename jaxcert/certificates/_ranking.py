@@ -48,12 +48,6 @@ def discordant_bound(differences: jax.Array, delta: jax.Array) -> jax.Array:
     return jnp.where((delta > 0) & (delta < 1), least, -jnp.inf)
 
 
-def _all_binary(sample: Sample) -> jax.Array:
-    """Whether every return [..., p, n, m] is 0 or 1, [...]; a padding is 0."""
-    returns = sample.values
-    return jnp.all(is_zero(returns) | (returns == 1), axis=(-3, -2, -1))
-
-
 _BOUNDS = {**OVER_TASKS, CLOPPER_PEARSON.name: CLOPPER_PEARSON}
 
 
@@ -211,7 +205,9 @@ def _ranking(bound: Bound, each: Sample, level: jax.Array) -> dict:
     p, good = crossed.excess.shape[-2], jnp.all(crossed.valid, axis=(-3, -2, -1))
     if bound.binary:
         differences = jnp.where(crossed.there, crossed.excess - crossed.width / 2, 0)
-        lower, good = discordant_bound(differences, level), good & _all_binary(each.values.a)
+        returns = each.values.a.values  # a padding is 0
+        good = good & jnp.all(is_zero(returns) | (returns == 1), axis=(-3, -2, -1))
+        lower = discordant_bound(differences, level)
     else:
         there = crossed.there if each.padded else None
         lower = mean_over_tasks(bound, crossed.excess, level, jnp.zeros_like(each.low), crossed.width, there)

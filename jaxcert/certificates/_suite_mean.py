@@ -10,15 +10,13 @@ import jax.numpy as jnp
 from jaxcert.bounds._betting import BETTING
 from jaxcert.bounds._bound import Ends, Rollouts, finish, rollouts_of
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.bounds._evaluate import evaluate
 from jaxcert.certificates._arguments import choose, default_bound
 from jaxcert.certificates._attained import any_invalid, counted
-from jaxcert.certificates._averages import check_averages
+from jaxcert.certificates._averages import check_averages, mean_over_tasks
 from jaxcert.certificates._batch_axes import answer
 from jaxcert.certificates._certificate import quantity_of
-from jaxcert.certificates._figures import status_where
 from jaxcert.certificates._headline import LISTED
-from jaxcert.certificates._mean import MeanCertificate
+from jaxcert.certificates._mean import MeanCertificate, mean_fields
 from jaxcert.certificates._question import MEAN_ROWS, Question, same
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._bets import factor, goal_up
@@ -30,7 +28,7 @@ from jaxcert.numerics._tails import limit
 from jaxcert.returns._checks import check_sums
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, as_successes, probability
-from jaxcert.returns._sample import Needs, Sample, numbers_as_sample, placed, sample_of
+from jaxcert.returns._sample import Needs, Sample, placed, sample_of
 from jaxcert.returns.summaries import Moments, Summary
 
 # Odds of the bets, as multiples of the best bet for returns that vary by as much as their mean; smaller variation wants
@@ -117,15 +115,14 @@ def _mean(binary: bool, sample: Sample, delta: jax.Array) -> dict[str, jax.Array
         mean = _of_successes(sample, delta) if binary else _of_all_rollouts(sample, delta)
     # NaN or -inf where input is invalid.
     mean, low = jnp.where(jnp.isnan(mean), -jnp.inf, mean), jnp.asarray(sample.low)
-    one = jnp.ones_like(low)
-    return {"mean": mean, "alpha": one, "cap": one * jnp.inf, "status": status_where(mean > low, mean > -jnp.inf)}
+    return mean_fields(mean, low, jnp.ones_like(low), jnp.full_like(low, jnp.inf))
 
 
 def _of_all_rollouts(sample: Sample, delta: jax.Array) -> jax.Array:
     """The betting bound of all rollouts of all tasks, [...]."""
     shape, mask = (*sample.values.shape[:-2], -1), sample.mask
     mask = None if mask is None else mask.reshape(shape)
-    return evaluate(BETTING, numbers_as_sample(sample.values.reshape(shape), sample.low, sample.high, mask), delta)
+    return mean_over_tasks(BETTING, sample.values.reshape(shape), delta, sample.low, sample.high, mask)
 
 
 def _of_successes(sample: Sample, delta: jax.Array) -> jax.Array:
