@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Dims = Sequence[str] | str | None
 Coords = Mapping[str, Sequence[Any] | chex.Array] | None
+# The names of the codes, in their order.
+_STATUSES = [status.name.lower() for status in Status]
 
 
 class Plain(Batched):
@@ -109,7 +111,7 @@ class Plain(Batched):
     def _plain(self, name: str, value: Any) -> Any:
         if not isinstance(value, jax.Array | np.ndarray):
             return value.to_dict() if isinstance(value, Plain) else value
-        return _names(np.asarray(value).tolist()) if name == "status" else self._written(name, value).tolist()
+        return (np.asarray(_STATUSES)[np.asarray(value)] if name == "status" else self._written(name, value)).tolist()
 
     def _written(self, name: str, value: Any) -> Any:
         """The values, as decimals if they are such settings in single precision; what is no array as it is."""
@@ -166,10 +168,6 @@ def _check_values(certificate: Any) -> None:
         raise ValueError("the certificate has no values here; expected it outside of jit and vmap")
 
 
-def _names(codes: Any) -> Any:
-    return [_names(code) for code in codes] if isinstance(codes, list) else Status(codes).name.lower()
-
-
 def _finite(value: Any) -> Any:
     """The value with None for each number that is not finite."""
     if isinstance(value, dict):
@@ -189,19 +187,19 @@ def frame_of(certificate: Any, dims: Dims, coords: Coords) -> "pandas.DataFrame"
     rows = certificate._own(first)
     sizes = dict(zip(_dims(certificate, dims), certificate.batch_shape, strict=True))
     sizes |= dict(zip(rows, np.shape(getattr(certificate, first))[-len(rows) :], strict=False))
-    labels = _labels(coords, {name: size for name, size in sizes.items() if name not in _labelled(certificate)})
+    shape, bare = tuple(sizes.values()), {name: sizes[name] for name in sizes if name not in _labelled(certificate)}
+    labels = {**{name: np.arange(size) for name, size in bare.items()}, **_labels(coords, bare)}
     columns: dict[str, Any] = {}
-    for place, (name, size) in enumerate(sizes.items()):
-        if name not in _labelled(certificate):
-            values = labels[name] if name in labels else np.arange(size)
-            columns[name] = _column(values.reshape((-1, *(1,) * (len(sizes) - place - 1))), tuple(sizes.values()))
+    for name, places in zip(sizes, np.indices(shape), strict=True):
+        if name in bare:
+            columns[name] = labels[name][places.ravel()]
     for name in _fields(certificate, rows):
         values, own = certificate._written(name, getattr(certificate, name)), certificate._own(name)
         if isinstance(values, np.ndarray):
-            missing = (1,) * (len(rows) - len(own))
-            values = _column(values.reshape((*values.shape, *missing)), tuple(sizes.values()))
+            whole = values.reshape((*values.shape, *(1,) * (len(rows) - len(own))))
+            values = np.broadcast_to(whole, shape).ravel()
         columns[certificate.__dataclass_fields__[name].metadata.get("column") or name] = values
-    columns["status"] = pandas.Categorical.from_codes(columns["status"], _statuses())
+    columns["status"] = pandas.Categorical.from_codes(columns["status"], _STATUSES)
     return pandas.DataFrame(columns)
 
 
@@ -213,7 +211,7 @@ def dataset_of(certificate: Any, dims: Dims, coords: Coords) -> "xarray.Dataset"
     labels: dict[str, Any] = _static_labels(certificate)
     for name, held in certificate._arrays().items():
         own, values = certificate._own(name), certificate._written(name, held)
-        values = np.asarray(_statuses())[values] if name == "status" else values
+        values = np.asarray(_STATUSES)[values] if name == "status" else values
         shared = same_for_all(values, own) if own and own[-1] in _labelled(certificate, name) else None
         if shared is not None:
             labels[own[-1]] = shared
@@ -271,10 +269,6 @@ def _fields(certificate: Any, rows: tuple[str, ...]) -> list[str]:
     return list(dict.fromkeys([*each, *whole]))
 
 
-def _column(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    return np.broadcast_to(values, shape).ravel()
-
-
 def _settings(certificate: Any) -> dict[str, Any]:
     """The static fields; files of netCDF hold neither a bool nor nothing."""
     fields = certificate.__dataclass_fields__
@@ -292,8 +286,3 @@ def _static_labels(certificate: Any) -> dict[str, Any]:
 def _is_setting(field: Any) -> bool:
     """Whether it is static and one for all."""
     return bool(field.metadata.get("static")) and not field.metadata.get("axes")
-
-
-def _statuses() -> list[str]:
-    """The names of the codes, in their order."""
-    return [status.name.lower() for status in Status]
