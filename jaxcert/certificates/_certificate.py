@@ -139,14 +139,9 @@ class Certificate(InWords, ByThreshold):
     def counted_as(
         self, stated: float, sure: np.ndarray, near: np.ndarray, below: int, rounding: float
     ) -> np.ndarray | None:
-        """So many (``below``) of the tasks near the threshold that the risk may be the stated one, or None.
+        """So many (``below``) of the tasks ``near`` the threshold that the risk may be the stated one, or None.
 
-        Args:
-            stated: the risk, of a writer whose lower bounds were rounded otherwise.
-            sure: which tasks are violations there, too, bool[n].
-            near: the places of the tasks near the threshold.
-            below: how many of these were violations there.
-            rounding: of the risk, relative.
+        It was stated by a writer whose lower bounds were rounded otherwise; ``sure`` [n] are violations there, too.
         """
         return near[np.argsort(np.asarray(self.lower_bounds)[near], kind="stable")][:below]
 
