@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
-from jaxcert.certificates._arguments import divided, is_auto
+from jaxcert.certificates._arguments import divided, is_auto, last_count
 from jaxcert.certificates._attained import (
     ATTAINED,
     Shown,
@@ -21,11 +21,9 @@ from jaxcert.certificates._attained import (
     lower_bounds,
     shown_at,
 )
-from jaxcert.certificates._band import BandCertificate, last_count, only_smallest
-from jaxcert.certificates._batch_axes import answer, padded_rows
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._calibration import local_level
-from jaxcert.certificates._certificate import quantity_of
+from jaxcert.certificates._counting import only_smallest
 from jaxcert.certificates._levels import Enough, Numbers, at_the_ends, known_enough, near, with_level
 from jaxcert.certificates._method import table_of
 from jaxcert.returns._sample import Sample, placed
@@ -72,20 +70,13 @@ def level_of_successes(sample: Sample, delta: Any, num_smallest: int | None) -> 
     return divided(delta, sample.dtype, NUM_NUMBERS, lambda known: known / NUM_NUMBERS * (1 - 2.0**-50))
 
 
-def band_of_successes(
-    sample: Sample, thresholds: Any, delta: Any, level: Any, num_smallest: int | None
-) -> BandCertificate:
-    """From returns of 0 and 1 and thresholds [t], or ``GRID``, to a certificate [..., t]."""
-    thresholds = GRID.astype(sample.dtype) if thresholds is None else thresholds
-    n, rows = int(sample.num_tasks), padded_rows(thresholds, sample)
+def fields_of_band(sample: Sample, thresholds: Any, delta: Any, level: Any, num_smallest: int | None) -> dict[str, Any]:
+    """From returns of 0 and 1 and thresholds [t] to the fields of certificates [..., t]."""
     m = sample.num_rollouts.astype(sample.dtype)
-    tried = _tried_at(m, rows, level, n, sample.tasks[-1]) if sample.is_full else None
-    fields = _band(num_smallest, *placed((sample, rows, delta, shown_at(sample), tried)))
-    fields |= {"thresholds": rows, "delta": delta, "level": level, "low": sample.low}
-    fields |= {"num_rollouts": m} if sample.is_full else {}
-    settings = {"num_tasks": n, "bound": CLOPPER_PEARSON.name, "quantity": quantity_of(CLOPPER_PEARSON.name)}
-    settings |= {"method": ATTAINED_LEVELS, "simultaneous": True, "num_smallest": num_smallest}
-    return answer(BandCertificate, fields, {"task": n, "threshold": len(thresholds)}, **settings)
+    tried = _tried_at(m, thresholds, level, int(sample.num_tasks), sample.tasks[-1]) if sample.is_full else None
+    fields = _band(num_smallest, *placed((sample, thresholds, delta, shown_at(sample), tried)))
+    fields |= {"thresholds": thresholds, "delta": delta, "level": level, "low": sample.low}
+    return fields | ({"num_rollouts": m} if sample.is_full else {})
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -94,13 +85,12 @@ def _band(
 ) -> dict[str, Any]:
     found, n = counted(sample), sample.num_tasks
     fields = fields_of_successes(ATTAINED, found, n, thresholds, None, delta, tried, families_for)
-    if num_smallest is not None:
-        fields |= only_smallest(fields, num_smallest)
+    fields |= only_smallest(fields, num_smallest)
     held = {"num_successes": found.successes, "num_rollouts": found.num_rollouts}
     return {**fields, **held, "lower_bounds": lower_bounds(found, sample, shown)}
 
 
-def curve_of(band: BandCertificate) -> tuple[Any, Any]:
+def curve_of(band: Any) -> tuple[Any, Any]:
     """``GRID`` [g] and the certified risks there, [..., g]."""
     count, level = np.asarray(band.num_successes), np.asarray(band.level)
     grid, n, m = GRID.astype(level.dtype), band.num_tasks, np.asarray(band.num_rollouts)

@@ -1,25 +1,53 @@
-"""From a band of levels to certificates at all thresholds together."""
+"""Certificates at all thresholds together: from returns, or from lower bounds."""
 
 import dataclasses
 import functools
+import math
+from collections.abc import Sequence
 from typing import Any
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxcert._validation import check_count, is_concrete, refuse, require_real
 from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._evaluate import task_bounds
-from jaxcert.certificates._arguments import divided
+from jaxcert.bounds._clopper_pearson import CLOPPER_PEARSON
+from jaxcert.bounds._registry import BOUNDS
+from jaxcert.certificates._arguments import (
+    choose,
+    default_bound,
+    divided,
+    is_auto,
+    last_count,
+    levels_of,
+    prepare_lower_bounds,
+    prepare_thresholds,
+    refuse_choice,
+    thresholds_of,
+)
+from jaxcert.certificates._attained_band import (
+    ATTAINED_LEVELS,
+    GRID,
+    check_settings,
+    fields_of_band,
+    level_of_successes,
+)
 from jaxcert.certificates._batch_axes import along, answer, padded_rows
 from jaxcert.certificates._binomial import BINOMIAL
 from jaxcert.certificates._calibration import local_level
-from jaxcert.certificates._certificate import Certificate, Status, quantity_of
-from jaxcert.certificates._counting import fields_of_bounds
+from jaxcert.certificates._certificate import Certificate, about, quantity_of
+from jaxcert.certificates._counted_tasks import missing_of_counts
+from jaxcert.certificates._counting import bounds_of, fields_of_bounds, only_smallest
 from jaxcert.certificates._method import solve_every, table_of
+from jaxcert.certificates._question import Option, Question, same
 from jaxcert.numerics._batches import in_front
-from jaxcert.numerics._rounding import complement_down
-from jaxcert.returns._sample import Sample, placed
+from jaxcert.numerics._rounding import known
+from jaxcert.returns._paired import Paired
+from jaxcert.returns._prepared import Support, as_successes, probability
+from jaxcert.returns._sample import Sample, placed, sample_of, sample_of_numbers
+from jaxcert.returns.summaries import Summary
 
 # The kind of band that counts lower bounds: u_k = U(k; n, level), the binomial certificate at a smaller delta.
 EQUAL_LOCAL_LEVELS = "equal_local_levels"
@@ -58,60 +86,209 @@ class BandCertificate(Certificate):
     question: str = dataclasses.field(default="band", kw_only=True, metadata={"static": True})
 
 
-def level_of(delta: Any, num_tasks: int, num_smallest: int | None, dtype: np.dtype) -> Any:
-    """The level of the band, rounded down; NaN for an invalid delta.
+def certify_band(
+    returns: chex.Array | Summary | Paired,
+    thresholds: chex.Numeric | Sequence[chex.Numeric] | None,
+    *,
+    support: Support | None = None,
+    delta: chex.Numeric,
+    beta: chex.Numeric | None = None,
+    bound: str | None = None,
+    kind: str | None = None,
+    num_smallest: int | None = None,
+    where: chex.Array | None = None,
+    validate: bool = True,
+) -> BandCertificate:
+    r"""Certify a policy at all thresholds together, so that one may be chosen after a look at the curve.
+
+    .. math:: P\big[\, \varepsilon(B) \le \hat\varepsilon(B) \text{ for all } B \,\big] \ge 1 - \delta, \qquad
+              \hat\varepsilon(B) = \min\Big(1, \frac{u_{k(B)}}{1 - \beta}\Big),
+
+    one-sided, over tasks and rollouts together. k(B) counts the tasks with a lower bound below B, and with probability
+    at least 1 - delta the order statistics of n independent uniform numbers satisfy U_(k+1) <= u_k for all k < n.
+
+    * "equal_local_levels": u_k = U(k; n, eta), the limit of ``certify`` at an eta for which that probability is 1 -
+      delta exactly: delta / 34 at n = 200, delta = 0.01.
+    * "attained_levels", for successes: no lower bounds, but U(k_c; n, eta) / (1 - tau_B(c)) at the best number of
+      successes c, with k_c tasks that have fewer and tau_B(c) = P[Bin(m, B) >= c]. It costs little beside ``certify``,
+      since eta is delta / m, or the eta of "equal_local_levels" if larger.
+
+    Args:
+        returns: float[..., n, m], bool for successes, a summary, or two policies (``paired``), as in ``certify``.
+        thresholds: float[t], or a scalar for one, as they are to be reported. None for the whole curve: the sorted
+            lower bounds [..., n], where it has its steps; for "attained_levels" 0.005, 0.01, ..., 0.995.
+        support: (a, b), as in ``certify``.
+        delta: failure probability of all thresholds together, in (0, 1); a scalar. One that is traced, and cannot be
+            read, is divided by the union bound: eta = delta / n, or delta / num_smallest.
+        beta: failure probability of one lower bound, in (0, 1); a scalar. 0.05 by default. "attained_levels" has none:
+            the certificate's ``beta`` is then the level that was attained, [..., t].
+        bound: as in ``certify``.
+        kind: "equal_local_levels", or "attained_levels" for returns of 0 and 1. By default the latter for
+            successes, an array of bool, without a beta or another bound, and the former for others.
+        num_smallest: K in 1..n: fixed beforehand, only k < K violations certify anything, for
+            an eta that is larger: delta / 6.2 for K = 20 at n = 200, delta = 0.01.
+        where: as in ``certify``.
+        validate: as in ``certify``.
+
+    The first call for an n and a delta finds eta on the host: milliseconds up to n = 200, seconds at n = 10^4.
+
+    Returns:
+        A ``BandCertificate`` with arrays [..., t].
 
     Raises:
-        ValueError: for a number of smallest counts that is out of range.
+        ValueError: as ``certify``, and for a kind that does not exist or a num_smallest out of range or without effect.
+
+    Warns:
+        UserWarning: for thresholds outside the support, as ``certify``.
+
+    Example:
+        >>> import jaxcert
+        >>> import jax.numpy as jnp
+        >>> returns = jaxcert.sample_returns("cheetah")
+        >>> curve = certify_band(returns, None, support=(0, 1000), delta=0.01)
+        >>> best = int(jnp.sum(curve.safety >= 0.8)) - 1  # chosen from the curve
+        >>> print(f"{curve.thresholds[best]:.0f} on {curve.safety[best]:.3f} of new tasks")
+        573 on 0.805 of new tasks
+
+    Reference: the theory page, section 15; Berk & Jones (1979), Moscovich & Nadler (2017).
     """
-    last = last_count(num_smallest, num_tasks)
-    return divided(delta, dtype, last + 1, lambda known: local_level(num_tasks, known, last))
+    returns = as_successes(returns, support, where, bound)
+    kind, bound = _defaults(kind, bound, beta, returns)
+    per_task = choose("bound", bound, BOUNDS)
+    sample = sample_of(per_task.needs, returns, support, where, validate)
+    row = None if thresholds is None else thresholds_of(sample, thresholds, validate)
+    if kind == ATTAINED_LEVELS:
+        level = level_of_successes(sample, delta, num_smallest)
+        delta = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
+        row = GRID.astype(sample.dtype) if row is None else row
+        fields = fields_of_band(sample, padded_rows(row, sample), delta, level, num_smallest)
+        return _answer(bound, kind, sample, row, num_smallest, fields)
+    level = _level_of(delta, sample, num_smallest)
+    delta, beta = levels_of(BINOMIAL, delta, beta, sample, validate)
+    return about(_of_bounds(per_task.name, per_task, sample, row, level, num_smallest, beta, delta), returns)
 
 
-def last_count(num_smallest: Any, num_tasks: int) -> int:
-    """The largest number of violations that certifies anything; ValueError for one that is out of range."""
-    if num_smallest is None:
-        return num_tasks - 1
-    whole = isinstance(num_smallest, int | np.integer) and not isinstance(num_smallest, bool)
-    if not (whole and 1 <= num_smallest <= num_tasks):
-        raise ValueError(f"num_smallest is {num_smallest!r}; expected a whole number from 1 to {num_tasks}, the tasks")
-    return int(num_smallest) - 1
+def _defaults(kind: str | None, bound: str | None, beta: Any, returns: Any) -> tuple[str, str]:
+    """The names of kind and bound; successes have a kind of their own, unless a level or another bound is asked for."""
+    usual = default_bound(None, returns)
+    if kind is None:
+        exact = usual == CLOPPER_PEARSON.name == (bound or usual) and (beta is None or is_auto(beta))
+        kind = ATTAINED_LEVELS if exact else EQUAL_LOCAL_LEVELS
+    _check_kind("kind", kind)
+    if kind == ATTAINED_LEVELS:
+        bound = bound or CLOPPER_PEARSON.name
+        check_settings(bound, beta)
+    else:
+        refuse_choice(beta, "a number, or None for 0.05")
+    return kind, bound or usual
 
 
-def band_of(
-    bound: Bound | str, sample: Sample, thresholds: Any, *, level: Any, num_smallest: int | None, beta: Any, delta: Any
+def _check_kind(name: str, value: str) -> None:
+    choose(name, value, {kind: kind for kind in (EQUAL_LOCAL_LEVELS, ATTAINED_LEVELS)})
+
+
+def _level_of(delta: Any, sample: Sample, num_smallest: int | None) -> Any:
+    """Eta of a band of lower bounds, rounded down; NaN for an invalid delta."""
+    n = int(sample.num_tasks)
+    last = last_count(num_smallest, n)
+    return divided(delta, sample.dtype, last + 1, lambda known: local_level(n, known, last))
+
+
+def _of_bounds(
+    name: str,
+    bound: Bound | None,
+    sample: Sample,
+    row: Any,
+    level: Any,
+    num_smallest: int | None,
+    beta: Any,
+    delta: Any,
 ) -> BandCertificate:
-    """From a sample, or numbers of tasks that are lower bounds already, and thresholds [t] or their own steps."""
-    n, given = int(sample.num_tasks), isinstance(bound, str)
-    rows = thresholds if thresholds is None else padded_rows(thresholds, sample)
-    table = table_of(_TAIL, n, (sample.values.shape if given else sample.tasks)[-1], level)
-    fields = _band(bound, num_smallest, *placed((sample, rows, beta, level, table)))
+    """From ``bounds_of`` a sample, by the name of the bound, at thresholds [t], or at its own steps for None."""
+    rows = row if row is None else padded_rows(row, sample)
+    table = table_of(_TAIL, int(sample.num_tasks), sample.tasks[-1], level)
+    fields = _fields(bound, num_smallest, *placed((sample, rows, beta, level, table)))
     fields |= {"beta": beta, "delta": delta, "level": level, "low": sample.low}
-    name = bound if isinstance(bound, str) else bound.name
-    settings = {"num_tasks": n, "bound": name, "quantity": quantity_of(name), "method": EQUAL_LOCAL_LEVELS}
-    settings |= {"simultaneous": True, "num_smallest": None if num_smallest is None else int(num_smallest)}
-    sizes = {"task": n, "threshold": n if thresholds is None else len(thresholds)}
-    return answer(BandCertificate, fields, sizes, **settings)
+    return _answer(name, EQUAL_LOCAL_LEVELS, sample, row, num_smallest, fields)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _band(bound: Bound | str, num_smallest: int | None, sample: Sample, thresholds, beta, level, table) -> dict:
-    given, n = isinstance(bound, str), sample.num_tasks
-    lower = jnp.asarray(sample.values) if isinstance(bound, str) else task_bounds(bound, sample, beta)
+def _fields(bound: Bound | None, num_smallest: int | None, sample: Sample, thresholds, beta, level, table) -> dict:
+    lower, n = bounds_of(bound, sample, beta), sample.num_tasks
     wanted = jnp.sort(jnp.where(in_front(lower, n), lower, jnp.inf), axis=-1) if thresholds is None else thresholds
-    fields = fields_of_bounds(BINOMIAL, lower, n, wanted, beta, level, table, given=given)
-    if num_smallest is not None:
-        fields |= only_smallest(fields, num_smallest)
-    return fields | {"thresholds": wanted}
+    fields = fields_of_bounds(BINOMIAL, lower, n, wanted, beta, level, table, given=bound is None)
+    return fields | only_smallest(fields, num_smallest) | {"thresholds": wanted}
 
 
-def only_smallest(fields: dict[str, Any], num_smallest: int) -> dict[str, jax.Array]:
-    """The fields with nothing certified from so many violations on."""
-    beyond = fields["num_violations"] >= num_smallest
-    epsilon = jnp.where(beyond, 1.0, fields["epsilon"])
-    vacuous = beyond & (fields["status"] == Status.CERTIFIED.value)
-    status = jnp.where(vacuous, Status.VACUOUS.value, fields["status"]).astype(jnp.int32)
-    return {"epsilon": epsilon, "safety": complement_down(epsilon), "status": status}
+def _answer(
+    name: str, kind: str, sample: Sample, row: Any, num_smallest: int | None, fields: dict[str, Any]
+) -> BandCertificate:
+    n = int(sample.num_tasks)
+    sizes = {"task": n, "threshold": n if row is None else len(row)}
+    settings = {"num_tasks": n, "bound": name, "quantity": quantity_of(name), "method": kind, "simultaneous": True}
+    settings |= {"num_smallest": None if num_smallest is None else int(num_smallest)}
+    return answer(BandCertificate, fields, sizes, **settings)
+
+
+def certify_lower_bounds_band(
+    lower_bounds: chex.Array | Sequence[float],
+    thresholds: chex.Numeric | Sequence[chex.Numeric] | None,
+    *,
+    delta: chex.Numeric,
+    beta: chex.Numeric,
+    low: chex.Numeric = -math.inf,
+    num_smallest: int | None = None,
+    validate: bool = True,
+) -> BandCertificate:
+    """Certify at all thresholds together from lower bounds that were computed elsewhere.
+
+    Args:
+        lower_bounds: float[..., n], as in ``certify_lower_bounds``.
+        thresholds: as in ``certify_band``.
+        delta: as in ``certify_band``.
+        beta: failure probability of one lower bound, in [0, 1); 0 if performances are known exactly.
+        low: the lower end of the support, which no performance is below; ``certify_tail`` needs it for means.
+        num_smallest: as in ``certify_band``.
+        validate: as in ``certify``.
+
+    Returns:
+        A ``BandCertificate`` with arrays [..., t] and ``bound`` "given".
+
+    Raises:
+        ValueError: as ``certify_lower_bounds`` and ``certify_band``, and for a low that is no number below infinity.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> curve = certify_lower_bounds_band(jnp.arange(200.0), None, delta=0.01, beta=0.01)
+        >>> print(f"{curve.epsilon[0]:.4f} {curve.epsilon[20]:.4f}")
+        0.0402 0.1938
+    """
+    refuse_choice(beta, "a number: the level of the given lower bounds")
+    lower = prepare_lower_bounds(lower_bounds, validate)
+    row = None if thresholds is None else prepare_thresholds(thresholds, lower.dtype, validate)
+    sample = sample_of_numbers(lower).replace(low=_lower_end(low, lower.dtype, validate))
+    level, checks = _level_of(delta, sample, num_smallest), {"validate": validate, "scalar": True}
+    delta = probability("delta", delta, lower.dtype, "down", **checks)
+    beta = probability("beta", beta, lower.dtype, "up", zero_allowed=True, **checks)
+    return _of_bounds("given", None, sample, row, level, num_smallest, beta, delta)
+
+
+def _lower_end(low: Any, dtype: np.dtype, validate: bool) -> Any:
+    """The lower end of the support rounded down; -inf for NaN or infinity."""
+    require_real("low", low)
+    if np.ndim(low):
+        raise ValueError(f"low has shape {np.shape(low)}; expected a scalar")
+    if validate and is_concrete(low):
+        end = np.asarray(low, np.float64)
+        refuse("low", end, end < np.inf, "a number, or -inf if it is not known")
+    rounded = known(low, dtype, "down")
+    return (np if is_concrete(low) else jnp).where(rounded < np.inf, rounded, np.asarray(-np.inf, dtype))
+
+
+def _curve(certificate: BandCertificate, lower_bounds: chex.Array, thresholds: np.ndarray) -> BandCertificate:
+    settings: dict[str, Any] = {"delta": certificate.delta, "beta": certificate.beta, "low": certificate.low}
+    settings |= {"num_smallest": certificate.num_smallest}
+    return certify_lower_bounds_band(lower_bounds, thresholds, **settings)
 
 
 def risks(certificate: BandCertificate) -> jax.Array:
@@ -125,3 +302,19 @@ def risks(certificate: BandCertificate) -> jax.Array:
 def _risks(n: int, num_smallest: int | None, beta, level, table) -> jax.Array:
     epsilon = solve_every(_TAIL, jnp.asarray(n, np.int32), beta, level, table, size=n).epsilon
     return jnp.where(jnp.arange(n + 1, dtype=np.int32) < (n if num_smallest is None else num_smallest), epsilon, 1.0)
+
+
+BAND = Question(
+    name="band",
+    words="on what share of new tasks is the performance at least a threshold, at all thresholds at once?",
+    function=certify_band,
+    paired=True,
+    certificate=BandCertificate,
+    settings={**same("delta", "beta", "bound", "num_smallest"), "kind": "method"},
+    options=(
+        Option("kind", str, "Which band", check=_check_kind),
+        Option("num_smallest", int, "Certify up to so many violations alone, and more there", check=check_count),
+    ),
+    curve=_curve,
+    missing=missing_of_counts,
+)

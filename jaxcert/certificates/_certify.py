@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import chex
-import jax
 import numpy as np
 
 from jaxcert.certificates._arguments import (
@@ -20,15 +19,15 @@ from jaxcert.certificates._arguments import (
 from jaxcert.certificates._batch_axes import answer, padded_rows
 from jaxcert.certificates._certificate import Certificate, about, quantity_of
 from jaxcert.certificates._counted_tasks import missing_of_counts
-from jaxcert.certificates._counting import fields_of_bounds
+from jaxcert.certificates._counting import count_at_one_level
 from jaxcert.certificates._headline import REWEIGHTED
-from jaxcert.certificates._method import Method, table_of
+from jaxcert.certificates._method import Method
 from jaxcert.certificates._question import Question, same
 from jaxcert.certificates._registry import METHODS, WEIGHTED_METHODS, defaults, warned
 from jaxcert.certificates._witness_rows import of_counts
 from jaxcert.returns._paired import Paired
 from jaxcert.returns._prepared import Support, as_successes, probability
-from jaxcert.returns._sample import placed, sample_of, sample_of_numbers
+from jaxcert.returns._sample import sample_of, sample_of_numbers
 from jaxcert.returns._weighted import Weighted
 from jaxcert.returns.summaries import Summary
 
@@ -218,22 +217,11 @@ def certify_lower_bounds(
 def certify_given(
     bound: str, method: Method, lower: Any, thresholds: Any, beta: Any, delta: Any, *, given: bool = True
 ) -> Certificate:
-    """From lower bounds [..., n], rounded down, to a certificate [..., t]; NaN is not the bound of a valid task.
-
-    ``given``: whether -inf may be the bound of a valid task.
-    """
-    assert method.tail is not None
-    n = lower.shape[-1]
-    held = sample_of_numbers(lower)
-    rows, table = padded_rows(thresholds, held), table_of(method.tail, n, held.values.shape[-1], delta, beta)
-    arguments = placed((held.values, held.num_tasks, rows, beta, delta, table))
-    fields = _of_bounds(method, *arguments, given=given)
-    fields |= {"thresholds": rows, "beta": beta, "delta": delta}
+    """From lower bounds [..., n], rounded down, to a certificate [..., t]; ``given`` as in ``fields_of_bounds``."""
+    sample, n = sample_of_numbers(lower), lower.shape[-1]
+    fields = count_at_one_level(method, None, sample, padded_rows(thresholds, sample), beta, delta, given=given)
     settings = {"num_tasks": n, "bound": bound, "method": method.name, "quantity": quantity_of(bound)}
     return answer(Certificate, fields, {"task": n, "threshold": len(thresholds)}, **settings)
-
-
-_of_bounds = jax.jit(fields_of_bounds, static_argnums=0, static_argnames="given")
 
 
 def curve_of_counts(certificate: Certificate, lower_bounds: chex.Array, thresholds: chex.Array) -> Certificate:

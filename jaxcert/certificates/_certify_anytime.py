@@ -11,14 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxcert.bounds._bound import Bound
-from jaxcert.bounds._evaluate import task_bounds
 from jaxcert.certificates._anytime_epsilon import Prior, anytime_risk, check_prior, prepare_prior
 from jaxcert.certificates._arguments import bound_for, levels_of, refuse_choice, thresholds_of
 from jaxcert.certificates._batch_axes import along, answer, padded_rows
 from jaxcert.certificates._binomial import BINOMIAL, inflate
 from jaxcert.certificates._certificate import Certificate, about, quantity_of
 from jaxcert.certificates._counted_tasks import counted_as_stated, missing_of_counts
-from jaxcert.certificates._counting import any_neginf, bad_levels, status_of
+from jaxcert.certificates._counting import any_neginf, bad_levels, bounds_of, status_of
 from jaxcert.certificates._question import Option, Question, same
 from jaxcert.numerics._batches import in_front
 from jaxcert.numerics._rounding import complement_down
@@ -152,25 +151,24 @@ def certify_anytime(
     if np.ndim(prior[0]) or np.ndim(prior[1]):
         raise ValueError(f"prior has shapes {np.shape(prior[0])} and {np.shape(prior[1])}; expected scalars")
     delta, beta = levels_of(BINOMIAL, delta, beta, sample, validate)
-    return about(certify_in_order(per_task, sample, rows, beta, delta, prior), returns)
+    return about(certify_in_order(per_task.name, per_task, sample, rows, beta, delta, prior), returns)
 
 
 def certify_in_order(
-    bound: Bound | str, sample: Sample, thresholds: Any, beta: Any, delta: Any, prior: tuple[Any, Any]
+    name: str, bound: Bound | None, sample: Sample, thresholds: Any, beta: Any, delta: Any, prior: tuple[Any, Any]
 ) -> AnytimeCertificate:
-    """From a sample, or numbers of tasks that are lower bounds already, in the order of the tasks, and thresholds."""
+    """From ``bounds_of`` a sample, by the name of the bound, in the order of the tasks, at thresholds [t]."""
     n, rows = int(sample.num_tasks), padded_rows(thresholds, sample, 1)
     fields = _in_order(bound, *placed((sample, rows, beta, delta, prior)))
-    name = bound if isinstance(bound, str) else bound.name
     settings = {"num_tasks": n, "bound": name, "method": "anytime", "quantity": quantity_of(name)}
     fields |= {"thresholds": rows, "beta": beta, "delta": delta}
     return answer(AnytimeCertificate, fields, {"task": n, "threshold": len(thresholds)}, **settings)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _in_order(bound: Bound | str, sample: Sample, thresholds, beta, delta, prior) -> dict[str, jax.Array]:
+def _in_order(bound: Bound | None, sample: Sample, thresholds, beta, delta, prior) -> dict[str, jax.Array]:
     """The fields [..., t], and the history [..., n, t]."""
-    lower = jnp.asarray(sample.values) if isinstance(bound, str) else task_bounds(bound, sample, beta)
+    lower = bounds_of(bound, sample, beta)
     n, there = sample.num_tasks, in_front(lower, sample.num_tasks)[..., None]
     # A bound that is NaN is a violation.
     violated = ~(lower[..., :, None] >= thresholds.reshape((1,) * lower.ndim + thresholds.shape)) & there
@@ -195,9 +193,9 @@ def _in_order(bound: Bound | str, sample: Sample, thresholds, beta, delta, prior
 
 
 def _curve(certificate: AnytimeCertificate, lower_bounds: chex.Array, levels: np.ndarray) -> AnytimeCertificate:
+    numbers = sample_of_numbers(jnp.asarray(lower_bounds)), jnp.asarray(levels)
     prior = certificate.prior[0], certificate.prior[1]
-    numbers = sample_of_numbers(jnp.asarray(lower_bounds))
-    return certify_in_order(certificate.bound, numbers, jnp.asarray(levels), certificate.beta, certificate.delta, prior)
+    return certify_in_order(certificate.bound, None, *numbers, certificate.beta, certificate.delta, prior)
 
 
 ANYTIME = Question(

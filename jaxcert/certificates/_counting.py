@@ -23,27 +23,43 @@ def count_bounds(
     method: Method, bound: Bound, sample: Sample, thresholds: Any, beta: Any, delta: Any, validate: bool
 ) -> dict[str, Any]:
     """The fields of certificates from lower bounds at one level, or with ``beta="auto"`` at the best of a few."""
-    n, size = int(sample.num_tasks), sample.tasks[-1]
     if isinstance(beta, str | Levels):
         rounded = probability("delta", delta, sample.dtype, "down", validate=validate, scalar=True)
-        levels = levels_for(method, delta, beta, n, sample.dtype) if isinstance(beta, str) else beta
+        known = isinstance(beta, Levels)
+        levels = beta if known else levels_for(method, delta, beta, int(sample.num_tasks), sample.dtype)
         return _count_at_the_best(method, bound, sample, thresholds, levels, rounded)
     delta, beta = levels_of(method, delta, beta, sample, validate)
+    return count_at_one_level(method, bound, sample, thresholds, beta, delta)
+
+
+def count_at_one_level(
+    method: Method, bound: Bound | None, sample: Sample, thresholds: Any, beta: Any, delta: Any, *, given: bool = False
+) -> dict[str, Any]:
+    """The fields of certificates from ``bounds_of`` a sample, at levels that are rounded."""
     assert method.tail is not None
-    table = table_of(method.tail, n, size, delta, beta)
-    fields = _at_one_level(method, bound, *placed((sample, thresholds, beta, delta, table)))
+    table = table_of(method.tail, int(sample.num_tasks), sample.tasks[-1], delta, beta)
+    fields = _at_one_level(method, bound, given, *placed((sample, thresholds, beta, delta, table)))
     return fields | {"thresholds": thresholds, "beta": beta, "delta": delta}
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _at_one_level(method: Method, bound: Bound, sample: Sample, thresholds, beta, delta, table) -> dict[str, Any]:
-    return fields_of_bounds(method, task_bounds(bound, sample, beta), sample.num_tasks, thresholds, beta, delta, table)
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
+def _at_one_level(method, bound, given: bool, sample: Sample, thresholds, beta, delta, table) -> dict[str, Any]:
+    lower = bounds_of(bound, sample, beta)
+    return fields_of_bounds(method, lower, sample.num_tasks, thresholds, beta, delta, table, given=given)
+
+
+def bounds_of(bound: Bound | None, sample: Sample, beta: Any) -> jax.Array:
+    """The lower bounds of tasks [..., n], within a program; None for numbers that are such bounds already."""
+    return jnp.asarray(sample.values)[..., 0] if bound is None else task_bounds(bound, sample, beta)
 
 
 def fields_of_bounds(
     method: Method, lower: jax.Array, n: Any, thresholds, beta, delta, table, *, given: bool = False
 ) -> dict[str, Any]:
-    """The fields of certificates [..., t] from lower bounds, the first n of [..., n or more], within a program."""
+    """The fields of certificates [..., t] from lower bounds, the first n of [..., n or more], within a program.
+
+    ``given``: whether -inf may be the bound of a valid task, and NaN may not.
+    """
     assert method.tail is not None
     violations = count_violations(lower, thresholds, n)
     solution = solve(method.tail, violations, n, beta, delta, table, size=lower.shape[-1])
@@ -67,6 +83,17 @@ def fields_of_solution(
         "num_valid": solution.num_valid,
         "status": status_of(method, epsilon, solution.feasible, bad_task | bad_threshold | bad_level, beta, delta, n),
     }
+
+
+def only_smallest(fields: dict[str, Any], num_smallest: int | None) -> dict[str, jax.Array]:
+    """The fields with nothing certified from so many violations on, if there is such a number."""
+    if num_smallest is None:
+        return fields
+    beyond = fields["num_violations"] >= num_smallest
+    epsilon = jnp.where(beyond, 1.0, fields["epsilon"])
+    vacuous = beyond & (fields["status"] == Status.CERTIFIED.value)
+    status = jnp.where(vacuous, Status.VACUOUS.value, fields["status"]).astype(jnp.int32)
+    return {"epsilon": epsilon, "safety": complement_down(epsilon), "status": status}
 
 
 # --- the best of a few levels -------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """The questions by their names."""
 
+from jaxcert.certificates._band import BAND
 from jaxcert.certificates._certify import SAFETY
 from jaxcert.certificates._certify_anytime import ANYTIME
-from jaxcert.certificates._certify_band import BAND
 from jaxcert.certificates._cvar import CVAR
 from jaxcert.certificates._each_task import EACH_TASK
 from jaxcert.certificates._episode import EPISODE

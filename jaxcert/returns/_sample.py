@@ -326,12 +326,12 @@ def numbers_as_sample(values: jax.Array, low: jax.Array, high: jax.Array, where:
 
 
 def sample_of_numbers(values: Any) -> Sample:
-    """One known number of each task, [..., n], in front of a padding of -inf where there are few."""
+    """One known number of each task, [..., n, 1], in front of a padding of -inf where there are few."""
     n, shape = values.shape[-1], (*values.shape[:-1], power_of_two(values.shape[-1], _FEWEST_TASKS))
     padded = isinstance(values, np.ndarray) and math.prod(shape) <= _MOST
     held = padded_to(values, shape, -np.inf) if padded else values
     low, high = (np.asarray(end, values.dtype) for end in (-np.inf, np.inf))
-    return Sample(held, low, high, None, np.asarray(n, np.int32), np.asarray(1, np.int32), padded=padded)
+    return Sample(held[..., None], low, high, None, np.asarray(n, np.int32), np.asarray(1, np.int32), padded=padded)
 
 
 Tree = TypeVar("Tree")

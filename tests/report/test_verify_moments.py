@@ -25,7 +25,7 @@ def of(violated):
     """The certificate of nine tasks with these violations."""
     bounds = np.where(np.isin(np.arange(9), violated), 0.0, 1.0)
     levels = {"beta": jnp.float32(0.05), "delta": jnp.float32(0.1), "prior": (jnp.float32(1), jnp.float32(1))}
-    return certify_in_order("betting", sample_of_numbers(bounds.astype("f")), np.array([0.5], "f"), **levels)
+    return certify_in_order("betting", None, sample_of_numbers(bounds.astype("f")), np.array([0.5], "f"), **levels)
 
 
 @pytest.mark.parametrize("below", range(5))
