@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,6 +81,8 @@ class Roles(NamedTuple):
     def picked(self) -> dict[str, Any]:
         """What a record has to say besides the columns, so that the same rows are read again."""
         found = {name: getattr(self, name) for name in PICKED if name != "value" and getattr(self, name)}
+        if self.recipe:  # the name alone: a record holds no path
+            found["recipe"] = Path(self.recipe).name
         return found | ({"value": self.value} if self.is_rate else {})
 
     @property

@@ -245,6 +245,10 @@ def test_a_recipe_of_ones_own(tmp_path):
     assert "--records runs" in refused(*plain)
     roles = ("--records", "runs", "--task", "scene", "--trial", "", "--value", "ok")
     assert said(*plain, *roles).splitlines()[-1] == out.splitlines()[-1]
+    file = tmp_path / "c.json"
+    said(*plain, "--recipe", tmp_path / "mine.toml", "--json", file)
+    assert str(tmp_path) not in file.read_text()
+    assert command("verify", file, tmp_path / "mine.json").status == 0
 
 
 def test_labels_of_several_parts(tmp_path):
