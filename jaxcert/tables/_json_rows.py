@@ -1,6 +1,7 @@
 """Rows of JSON: an object in each line, or an array of objects; a list in a field is no number and no label."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from jaxcert._extras import import_extra
@@ -47,18 +48,20 @@ def json_table(content: bytes, roles: Roles) -> tuple[Any, list[str]]:
             raise ValueError(f"has no field {name!r} of records {roles.records!r:.60}; found {found}")
         rows = rows[name]
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise ValueError(f"is of no known tool and no array of objects; expected one object per trial{_lists(rows)}")
+        found = list(_lists(rows, f"{roles.records}." if roles.records else ""))
+        place = f", or their place by records (--records {found[0]})" if found else ""
+        if len(found) > 1:
+            place = f", or the place of one of their lists by records (--records): {', '.join(found)[:200]}"
+        raise ValueError(f"is of no known tool and no array of objects; expected one object per trial{place}")
     return json_lines_table("\n".join(map(json.dumps, rows)).encode(), roles)
 
 
-def _lists(value: Any, path: str = "") -> str:
-    """Where in an object a list of objects stands."""
+def _lists(value: Any, path: str) -> Iterator[str]:
+    """Where in an object lists of objects stand."""
     for name, each in value.items() if isinstance(value, dict) else ():
         if isinstance(each, list) and each and all(isinstance(row, dict) for row in each):
-            return f", or their place by records (--records {path + name})"
-        if found := _lists(each, f"{path}{name}."):
-            return found
-    return ""
+            yield path + name
+        yield from _lists(each, f"{path}{name}.")
 
 
 def _rows(content: bytes, most: int = -1) -> list[dict[str, Any]]:

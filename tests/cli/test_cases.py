@@ -251,6 +251,15 @@ def test_a_recipe_of_ones_own(tmp_path):
     assert command("verify", file, tmp_path / "mine.json").status == 0
 
 
+def test_lists_of_records_are_named_by_their_whole_place(tmp_path):
+    rows = [{"task": i, "trial": j, "success": True} for i in range(12) for j in range(3)]
+    (tmp_path / "a.json").write_text(json.dumps({"results": {"runs": rows}, "version": 3}))
+    told = refused("certify", tmp_path / "a.json", *DELTA, "--records", "results")
+    assert "(--records results.runs)" in told
+    (tmp_path / "b.json").write_text(json.dumps({"train": rows, "test": rows}))
+    assert "one of their lists by records (--records): train, test" in refused("certify", tmp_path / "b.json", *DELTA)
+
+
 def test_labels_of_several_parts(tmp_path):
     rows = [(a, b, i, (a + b + i) % 3 > 0) for a in range(3) for b in range(3) for i in range(4)]
     file = table(tmp_path / "r.csv", "layout,style,trial,success", rows)
