@@ -102,7 +102,7 @@ class InWords(Plain):
 
     def _no_line(self, what: str) -> Headline:
         """The headline where nothing is certified, and about what."""
-        return nothing(f"about {what}, {self._sure}")
+        return self._line("Nothing is certified", f"about {what}")
 
 
 def _figures(name: str, values: Any) -> str:
@@ -132,11 +132,6 @@ def headline(certificate: InWords, index: int) -> Headline:
     return of 0.8, with confidence 0.99'.
     """
     return certificate._headline(index)
-
-
-def nothing(what: str) -> Headline:
-    """The line where nothing is certified, and about what."""
-    return Headline("Nothing is certified", what)
 
 
 def at_least(safety: float) -> tuple[str, int]:

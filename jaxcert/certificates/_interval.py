@@ -20,7 +20,7 @@ from jaxcert.certificates._certificate import Certificate, Status, about, quanti
 from jaxcert.certificates._counted_tasks import missing_of_counts
 from jaxcert.certificates._counting import bad_levels, count_violations, fields_of_bounds
 from jaxcert.certificates._figures import ceil_to, floor_figures, floor_to
-from jaxcert.certificates._headline import Headline, in_hundred, nothing, reach
+from jaxcert.certificates._headline import Headline, in_hundred, reach
 from jaxcert.certificates._method import solve, table_of
 from jaxcert.certificates._question import COUNT_ROWS, COUNTED, Option, Question, Rows, same
 from jaxcert.certificates._witness_rows import of_both_sides
@@ -73,25 +73,25 @@ class IntervalCertificate(Certificate):
     _decimals: ClassVar = {**Certificate._decimals, "thresholds": lambda value: _shown(value)}
 
     def _sentence(self, index: int) -> str:
-        safety, upper = float(self.safety[index]), float(self.safety_upper[index])
-        shown, start = _shown(self.thresholds[index]), self._start
-        status = Status(int(self.status[index]))
+        safety, upper = self._held(index, "safety", "safety_upper")
+        shown, status = _shown(self.thresholds[index]), Status(int(self.status[index]))
         if status is Status.VACUOUS:
-            return f"{start}: nothing is certified about {with_article(self.quantity)} of at least {shown}."
+            return self._nothing(f"{with_article(self.quantity)} of at least {shown}")
         note = "" if status is Status.CERTIFIED else f" ({status.advice})"
         return (
-            f"{start}: on {self._new_task}, the {self.quantity} is at least {shown} "
+            f"{self._start}: on {self._new_task}, the {self.quantity} is at least {shown} "
             f"with a probability between {floor_to(safety, 4)} and {ceil_to(upper, 4)}.{note}"
         )
 
     def _headline(self, index: int) -> Headline:
         shown, what = _shown(self.thresholds[index]), with_article(self.quantity)
         if Status(int(self.status[index])) in (Status.VACUOUS, Status.INVALID_INPUT):
-            return nothing(f"about {what} of at least {shown}, {self._sure}")
+            return self._no_line(f"{what} of at least {shown}")
         least = in_hundred(float(self.safety[index]))
         most = in_hundred(float(self.safety_upper[index]), up=True)
-        claim = f"Between {least} and {most} in 100 new tasks"
-        return Headline(claim, f"{self._from} {reach(most)} {what} of {shown}, {self._sure}")
+        return self._line(
+            f"Between {least} and {most} in 100 new tasks", f"{self._from} {reach(most)} {what} of {shown}"
+        )
 
 
 def _shown(threshold: jax.Array | np.floating) -> str:

@@ -15,10 +15,10 @@ from jaxcert.bounds._bound import Bound
 from jaxcert.certificates._access import ByThreshold
 from jaxcert.certificates._arguments import as_row, bound_for, thresholds_of
 from jaxcert.certificates._batch_axes import along, answer, padded_rows
-from jaxcert.certificates._certificate import Status, quantity_of, with_article
+from jaxcert.certificates._certificate import quantity_of, with_article
 from jaxcert.certificates._counting import at_least
 from jaxcert.certificates._figures import floor_figures, status_where
-from jaxcert.certificates._headline import LISTED, Headline, InWords, nothing, of_tasks, reach
+from jaxcert.certificates._headline import LISTED, Headline, InWords, of_tasks, reach
 from jaxcert.certificates._question import Option, Question, Rows, same
 from jaxcert.certificates._suite_counts import USUAL_LEVELS, Known, allowances, known_before, passes
 from jaxcert.certificates._witness_rows import of_lists
@@ -109,11 +109,10 @@ class SuiteCertificate(InWords, ByThreshold):
 
     def _sentence(self, index: int) -> str:
         good, n = int(self.num_good[index]), self.num_tasks
-        shown, status = floor_figures(float(self.thresholds[index])), Status(int(self.status[index]))
-        note = f" ({status.advice})" if status is Status.INVALID_INPUT else ""
+        shown, note = floor_figures(float(self.thresholds[index])), self._note(index)
         if not good:
             what = f"{with_article(self.quantity)} of at least {shown}"
-            return f"{self._start}: nothing is certified about how many of these {n} tasks have {what}.{note}"
+            return f"{self._nothing(f'how many of these {n} tasks have {what}')}{note}"
         tasks = f"at least {good} of these {n} tasks" if good < n else f"all of these {n} tasks"
         return f"{self._start}: on {tasks}, the {self.quantity} is at least {shown}.{note}"
 
@@ -121,8 +120,8 @@ class SuiteCertificate(InWords, ByThreshold):
         good, n = int(self.num_good[index]), self.num_tasks
         what = f"{with_article(self.quantity)} of {floor_figures(float(self.thresholds[index]))}"
         if not good:
-            return nothing(f"about how many of these {n} tasks reach {what}, {self._sure}")
-        return Headline(of_tasks(good, n), f"{reach(good)} {what}, {self._sure}")
+            return self._no_line(f"how many of these {n} tasks reach {what}")
+        return self._line(of_tasks(good, n), f"{reach(good)} {what}")
 
 
 def _chosen(tasks: Any, num_tasks: int) -> np.ndarray:

@@ -135,6 +135,8 @@ def _new_tasks(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     settings = record["settings"]
     source = REWEIGHTED if QUESTIONS[record["question"]].has_weights else SAMPLED
     shift = {name: settings.get(name) for name in ("divergence", "radius", "performance_shift")}
+    if shift["divergence"] is not None and not isinstance(shift["radius"], float | int):
+        raise ValueError(f"its divergence {shift['divergence']!r:.40} has the radius {shift['radius']!r:.40}")
     return [(shifted_task(source, each, **shift), each) for each in (EXPECTED_RETURN, PROBABILITY_OF_SUCCESS)]
 
 
