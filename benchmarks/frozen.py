@@ -22,8 +22,8 @@ import numpy as np
 STORED = Path(__file__).parent / "results" / "frozen.json"
 # By how much a number may change, as a part of its range: of 1 for probabilities, of the support for returns.
 MOST = 1e-5
-# A process can hold no more than some thousand programs.
-MOST_PROGRAMS = 500
+# Each program takes pages of memory of its own, and a process can hold no more than some three hundred programs.
+MOST_PROGRAMS = 200
 # Fields of which a larger number claims more, a smaller one, and those that have to be equal.
 LARGER, SMALLER = ("safety", "mean", "thresholds", "differences", "quantiles", "cvar"), ("safety_upper",)
 EQUAL = ("num_good", "num_bad", "order", "status")
