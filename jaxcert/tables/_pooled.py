@@ -122,7 +122,7 @@ def check_no_curve(names: Sequence[Any], columns: Columns, missing: Sequence[str
 
 
 def check_not_by_outcome(names: Iterable[Any], conditions: Sequence[str], value: np.ndarray, kept: np.ndarray) -> None:
-    """Raise ValueError where conditions on columns keep the trials that went well, and no others.
+    """Raise ValueError where conditions on columns keep the trials that went well, ``kept``, and no others.
 
     Unless the columns tell policies or conditions apart. A warning tells where what is left out went badly throughout.
     """
@@ -130,8 +130,8 @@ def check_not_by_outcome(names: Iterable[Any], conditions: Sequence[str], value:
         return
     outcomes = np.asarray([_as_number(entry) for entry in value.tolist()])
     # What has no outcome went badly.
-    left, taken = np.nan_to_num(np.delete(outcomes, kept), nan=-np.inf), outcomes[kept]
-    if not (left.size and np.all(np.isfinite(taken))):
+    left, taken = np.nan_to_num(outcomes[~kept], nan=-np.inf), outcomes[kept]
+    if not (left.size and taken.size and np.all(np.isfinite(taken))):
         return
     if left.max() < taken.min():
         raise ValueError(
@@ -147,9 +147,15 @@ def check_not_by_outcome(names: Iterable[Any], conditions: Sequence[str], value:
         )
 
 
+def sums_up(labels: np.ndarray) -> np.ndarray:
+    """Which labels of tasks are those of rows that sum up others, bool."""
+    return np.fromiter((str(label).strip().lower() in _SUMMARIES for label in labels.tolist()), bool, len(labels))
+
+
 def check_rows_are_trials(task: np.ndarray, name: Any, names: Iterable[Any], column: Callable[[Any], Any]) -> None:
     """Raise ValueError for a row that sums up others, and warn where a row may stand for several trials."""
-    summed = next((each for each in np.unique(task.astype(str)).tolist() if each.strip().lower() in _SUMMARIES), None)
+    _, labels = codes(task, name)
+    summed = next(iter(labels[sums_up(labels)].tolist()), None)
     if summed is not None:
         raise ValueError(
             f"column {name} has the entry {summed!r:.40}, as a row has that sums up others; expected trials alone, "

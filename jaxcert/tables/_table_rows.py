@@ -17,6 +17,7 @@ from jaxcert.tables._pooled import (
     check_rows_are_trials,
     check_same_policy,
     is_looked_at,
+    sums_up,
 )
 from jaxcert.tables._returns import Returns, arrange
 from jaxcert.tables._roles import Roles
@@ -32,8 +33,7 @@ def arrange_table(table: Any, roles: Roles) -> Returns:
     picked = roles.rows(names, lambda name: _column(table[name]))
     rows = _Rows(table, names, picked)
     if picked is not None and roles.where:
-        value = _column(table[columns.of_value(names)[0]])
-        check_not_by_outcome(roles.needed(names) - {roles.policy}, roles.where, value, picked)
+        _check_conditions(rows, columns, roles)
     try:
         found = _arranged(rows, columns, roles)
     except ValueError as error:
@@ -58,6 +58,17 @@ class _Rows(NamedTuple):
         """Its entries in these rows."""
         entries = _column(self.table[name])
         return entries if self.picked is None else entries[self.picked]
+
+
+def _check_conditions(rows: _Rows, columns: Columns, roles: Roles) -> None:
+    """Raise ValueError where conditions on the rows choose them by their outcome; rows that sum up others are none."""
+    assert rows.picked is not None
+    told, every = roles.needed(rows.names) - {roles.policy}, rows._replace(picked=None)
+    value = every.column(columns.of_value(rows.names)[0])
+    kept, are_trials = np.isin(np.arange(len(value)), rows.picked), np.ones(len(value), bool)
+    if told & {*columns.of_task(rows.names)}:
+        are_trials[~kept] = ~sums_up(_labels(every._replace(picked=np.flatnonzero(~kept)), columns))
+    check_not_by_outcome(told, roles.where, value[are_trials], kept[are_trials])
 
 
 def _arranged(rows: _Rows, columns: Columns, roles: Roles) -> Returns:
