@@ -15,7 +15,7 @@ from jaxcert.questions._asked import usual_questions
 from jaxcert.report._compared_numbers import differing, told
 from jaxcert.report._document import certificate_document
 from jaxcert.report._protocol_check import equal
-from jaxcert.report._recompute import ask, precision, support_of
+from jaxcert.report._recompute import ask, check_others_finished, precision, support_of
 from jaxcert.report._writers import certificate_record
 from jaxcert.tables import Returns, align_tasks
 from jaxcert.tables._readers import ReturnsFile
@@ -145,6 +145,7 @@ def order_of(board: Board, data: Sequence[Returns], support: tuple[float, float]
     Of new tasks by ``certify_ranking``, of a list by the mean over it of each ordered pair, each pair at level
     ``board.share(delta)``.
     """
+    check_others_finished(data)
     data, share = align_tasks(*data), board.share(delta)
     if not board.mean.listed:
         returns, where = _stacked(data)

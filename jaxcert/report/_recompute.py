@@ -70,6 +70,7 @@ def ask(
     for each in data[:num_policies]:
         _check_support(each, options)
         _check_finished(each, options)
+    check_others_finished(data[1:num_policies])
     if len(data) > 1:
         data = align_tasks(*data)
     arguments = _arguments(question, data[:num_policies])
@@ -109,6 +110,13 @@ def _check_finished(data: Returns, options: Mapping[str, Any]) -> None:
     worst = 0.0 if support is None else float(split_support(support)[0])
     if data.unfinished != worst:
         raise ValueError(f"{data.path}: {data.told}; expected {worst:g}, the worst return that is possible")
+
+
+def check_others_finished(data: Sequence[Returns]) -> None:
+    """Raise ValueError for unfinished rollouts of a policy with which another is compared, which they would help."""
+    for each in data:
+        if isinstance(each, ReturnsFile) and each.num_unfinished:
+            raise ValueError(f"{each.path}: {each.told}. The worst return of B's unfinished rollouts would help A")
 
 
 def _arguments(question: Question, data: Sequence[Returns]) -> dict[str, Any]:

@@ -130,16 +130,17 @@ _BAD_WORDS = """
     not no non un fail fails failed failure failures unsuccessful unsolved error errors crash crashed crashes collision
     collisions unsafe timeout death deaths loss losses regret cost costs penalty std stdev sd stderr sem se var variance
     min max median ci low lower high upper control baseline base reference ref old prev previous best any rank last
-    opponent oracle human expected predicted prediction threshold target random
+    opponent oracle human expected predicted prediction threshold target random code hacking so far before once ever
+    prob probability confidence expert teacher demo drop partial subgoal format num
     step steps frame frames iter iteration iterations epoch epochs update updates generation time date train training
 """
 _UNLIKE = frozenset(_BAD_WORDS.split())
 # Of tasks also what is measured of a trial, or counts; and the best of several trials, as pass@5 and pass_at_10.
 _NO_TASK = frozenset(
-    ("reached", "achieved", "done", "completed", "finished", "duration", "hours", "minutes", "worker", "num")
-    + ("curriculum",)
+    ("reached", "achieved", "done", "completed", "finished", "duration", "hours", "minutes", "worker", "curriculum")
+    + ("idx", "parallel", "slot", "vec", "status", "progress", "final", "collected")
 )
-_BEST_OF = re.compile(r".*(@|_at_?)\s*[0-9]+")
+_BEST_OF = re.compile(r".*([@^]|_at_?)\s*([0-9]+|k)")
 
 
 def _words(name: Any) -> set[str]:
@@ -158,11 +159,16 @@ def guessed(names: Sequence[Any], columns: Columns, is_other: Callable[[Any], bo
     found: dict[str, str | None] = dict.fromkeys(parts)
     for part in parts:
         fitting = [name for name in left if _words(name) & _LIKE[part]]
-        unlike = _UNLIKE | (_NO_TASK if part == "task" else frozenset())
-        if len(fitting) == 1 and not (_words(fitting[0]) & unlike or _BEST_OF.fullmatch(fitting[0])):
+        unlike = _UNLIKE | (_NO_TASK | _LIKE["value"] if part == "task" else frozenset())
+        if len(fitting) == 1 and not (_words(fitting[0]) & unlike or is_best_of(fitting[0])):
             found[part] = fitting[0]
         left = [name for name in left if name not in fitting]
     return found
+
+
+def is_best_of(name: Any) -> bool:
+    """Whether it is of several trials, as pass@5."""
+    return bool(_BEST_OF.fullmatch(str(name).strip().lower()))
 
 
 def _in_table(names: list[Any], part: str, wanted: Any, usual: str | None, others: tuple[tuple[str, ...], ...]) -> Any:

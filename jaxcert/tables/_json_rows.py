@@ -6,6 +6,7 @@ from typing import Any
 
 from jaxcert._extras import import_extra
 from jaxcert._files import parsed
+from jaxcert.tables._pooled import tells_endings
 from jaxcert.tables._roles import Roles
 from jaxcert.tables._table_rows import checked
 
@@ -59,7 +60,8 @@ def json_table(content: bytes, roles: Roles) -> tuple[Any, list[str]]:
 def _lists(value: Any, path: str) -> Iterator[str]:
     """Where in an object lists of objects stand."""
     for name, each in value.items() if isinstance(value, dict) else ():
-        if isinstance(each, list) and each and all(isinstance(row, dict) for row in each):
+        is_list = isinstance(each, list) and each and all(isinstance(row, dict) for row in each)
+        if is_list and not tells_endings(name):  # rows are not chosen by how they ended
             yield path + name
         yield from _lists(each, f"{path}{name}.")
 

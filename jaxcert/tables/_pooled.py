@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxcert.tables._columns import Columns, codes, number_of, spelled, words_like
+from jaxcert.tables._columns import Columns, codes, is_best_of, number_of, spelled, words_like
 
 # Moments of a training run, by the names that trainers and their logs give them.
 _MOMENT = re.compile(
@@ -20,28 +20,47 @@ _MOMENT = re.compile(
     r"|(total|num|n|env|environment|agent|training|train|global|gradient|grad|sampled)_(env_)?(time)?steps?(_.*)?"
     r"|(timesteps|episodes|steps|time)_(total|this_iter).*|.*__(min|max)"
 )
-# Rows that differ in it are of several policies, whatever their tasks.
+# Columns of policies by their whole names, also where each policy ran on tasks of its own.
 _POLICIES = frozenset(
-    ("agent", "model", "policy", "method", "algorithm", "algo", "checkpoint", "ckpt", "baseline", "variant", "version")
-    + ("arm", "treatment", "control", "ablation")
+    ("policy", "policy_name", "policy_id", "agent", "agent_name", "agent_id", "model", "model_name", "model_id")
+    + ("checkpoint", "checkpoint_name", "ckpt", "algorithm", "algo", "arm")
 )
 # Rows of the same task that differ in it are of several policies or conditions, or of tasks of the same names.
-_APART = _POLICIES | frozenset(
-    ("config", "prompt", "condition", "perturbation", "perturbed", "corruption", "setting", "noise", "temperature")
-    + ("suite", "group", "split", "domain", "category", "benchmark", "dataset")
+_APART = frozenset(
+    ("agent", "model", "policy", "method", "algorithm", "algo", "checkpoint", "ckpt", "baseline", "variant", "config")
+    + ("prompt", "arm", "condition", "treatment", "control", "perturbation", "perturbed", "corruption", "ablation")
+    + ("setting", "suite", "group", "split", "domain", "category", "benchmark", "dataset")
 )
+_ALSO_APART = frozenset(("noise", "noise_level", "temperature", "version"))
 # How a trial ended, for which none may be left out.
 _ENDINGS = frozenset(
-    ("status", "state", "reason", "termination", "terminated", "result", "outcome", "error", "exception", "failure")
-    + ("failed", "fail", "exit", "finish", "finished", "note", "notes", "comment", "verdict", "success", "ok", "done")
+    ("status", "state", "reason", "termination", "terminated", "stop", "stopped", "result", "outcome", "error", "crash")
+    + (
+        "exception",
+        "failure",
+        "failed",
+        "fail",
+        "exit",
+        "end",
+        "ended",
+        "ending",
+        "finish",
+        "finished",
+        "note",
+        "notes",
+    )
+    + ("comment", "verdict", "success", "succeeded", "ok", "done", "correct", "reached", "answer", "output", "solved")
 )
 # Labels of rows that sum up others, and columns that say for how many trials a row stands.
-_SUMMARIES = frozenset(("total", "totals", "average", "avg", "mean", "overall", "median", "std"))
+_SUMMARIES = frozenset(
+    ("total", "totals", "subtotal", "average", "avg", "mean", "overall", "median", "std", "sum", "all")
+)
+_OF_SUMMARIES = _SUMMARIES | frozenset(("grand", "macro", "micro", "success", "rate", "score"))
 _REPEATS = frozenset(("count", "counts", "freq", "frequency"))
 # What is measured of a trial, as the number of tokens of a prompt.
 _MEASURED = frozenset(
     ("count", "tokens", "time", "sec", "seconds", "ms", "length", "cost")
-    + ("reward", "return", "score", "success", "error")
+    + ("reward", "return", "score", "success", "error", "seed", "size", "steps", "calls", "effort", "loss", "latency")
 )
 # Also the length of an episode, or what numbers trials.
 _MAY_BE_MOMENTS = frozenset(("steps", "epoch", "round"))
@@ -56,26 +75,32 @@ def is_moment(name: Any) -> bool:
     return bool(_MOMENT.fullmatch(re.sub(r"[^a-z0-9]", "_", str(name).strip().lower())))
 
 
+def is_curve(name: Any) -> bool:
+    """Whether it names moments of training, and not the length of an episode, as num_steps does."""
+    return is_moment(name) and "steps" not in str(name).lower()
+
+
 def tells_apart(name: Any) -> bool:
     """Whether a column of that name may tell policies, conditions or groups of tasks apart."""
     words = set(re.findall("[a-z]+", str(name).lower()))
-    return bool(words & _APART) and not words & _MEASURED
+    is_apart = bool(words & _APART) and not words & (_MEASURED | _ENDINGS)
+    return is_apart or str(name).strip().lower() in _ALSO_APART
 
 
-def tells_policies(name: Any) -> bool:
-    """Whether a column of that name may tell policies or moments of training apart, rather than groups of tasks."""
-    words = set(re.findall("[a-z]+", str(name).lower()))
-    return is_moment(name) or (bool(words & _POLICIES) and not words & _MEASURED)
+def names_policies(name: Any) -> bool:
+    """Whether a column of that name holds policies, rather than something of them."""
+    return str(name).strip().lower() in _POLICIES
 
 
 def check_same_policy(names: Sequence[Any]) -> None:
     """Raise ValueError for columns that are trials of their row each, if their names tell policies or moments."""
+    parts = _APART | _ALSO_APART | {"step", "epoch", "iter", "judge", "stage"}
     words = [set(re.findall("[a-z]+", str(name).lower())) for name in names]
-    told = [name for name, each in zip(names, words, strict=True) if each & (_POLICIES | {"step", "epoch", "iter"})]
+    told = [name for name, each in zip(names, words, strict=True) if each & parts or is_best_of(name)]
     if told:
         raise ValueError(
-            f"columns such as {str(told[0])!r:.42} are of a policy or of a moment of training each, and no trials of "
-            "one; expected one of them as value, or one row per trial with a column of policies (--policy)"
+            f"columns such as {str(told[0])!r:.42} are of a policy, a condition or a moment of training each, and no "
+            "trials of one; expected one of them as value, or one row per trial with a column of policies (--policy)"
         )
 
 
@@ -121,26 +146,25 @@ def check_no_curve(names: Sequence[Any], columns: Columns, missing: Sequence[str
             )
 
 
-def check_not_by_outcome(names: Iterable[Any], conditions: Sequence[str], value: np.ndarray, kept: np.ndarray) -> None:
-    """Raise ValueError where conditions on columns keep the trials that went well, ``kept``, and no others.
+def check_not_by_outcome(name: Any, value: np.ndarray, kept: np.ndarray) -> None:
+    """Raise ValueError where a condition on how trials ended keeps those that went well; warn of it for other names.
 
-    Unless the columns tell policies or conditions apart. A warning tells where what is left out went badly throughout.
+    ``value`` are the outcomes of the rows that all other conditions keep, and ``kept`` those that this one keeps, too.
     """
-    if all(tells_apart(name) or is_moment(name) for name in names):
-        return
     outcomes = np.asarray([_as_number(entry) for entry in value.tolist()])
     # What has no outcome went badly.
     left, taken = np.nan_to_num(outcomes[~kept], nan=-np.inf), outcomes[kept]
     if not (left.size and taken.size and np.all(np.isfinite(taken))):
         return
-    if left.max() < taken.min():
+    by_ending = tells_endings(name)
+    if left.max() < taken.min() and by_ending:
         raise ValueError(
-            f"the condition {conditions[0]!r:.60} keeps the trials that went well, and leaves out all others: rows are "
+            f"the condition on {str(name)!r:.42} keeps the trials that went well, and leaves out all others: rows are "
             "not chosen by their outcome; expected a condition on another column"
         )
-    if left.max() == taken.min() < taken.max():
+    if left.max() < taken.min() or (by_ending and left.max() == taken.min() < taken.max()):
         warnings.warn(
-            f"the condition {conditions[0]!r:.60} leaves out trials that all went badly: if it tells how they ended, "
+            f"the condition on {str(name)!r:.42} leaves out trials that all went badly: if it tells how they ended, "
             "the rest looks better than the policy is",
             UserWarning,
             stacklevel=5,
@@ -149,17 +173,17 @@ def check_not_by_outcome(names: Iterable[Any], conditions: Sequence[str], value:
 
 def sums_up(labels: np.ndarray) -> np.ndarray:
     """Which labels of tasks are those of rows that sum up others, bool."""
-    return np.fromiter((str(label).strip().lower() in _SUMMARIES for label in labels.tolist()), bool, len(labels))
+    words = [set(re.findall("[a-z]+", str(label).lower())) for label in labels.tolist()]
+    return np.asarray([bool(each & _SUMMARIES) and each <= _OF_SUMMARIES for each in words], bool)
 
 
 def check_rows_are_trials(task: np.ndarray, name: Any, names: Iterable[Any], column: Callable[[Any], Any]) -> None:
-    """Raise ValueError for a row that sums up others, and warn where a row may stand for several trials."""
-    _, labels = codes(task, name)
-    summed = next(iter(labels[sums_up(labels)].tolist()), None)
-    if summed is not None:
+    """Raise ValueError for a last row that sums up others, and warn where a row may stand for several trials."""
+    is_summary = len(task) > 1 and bool(sums_up(task[-1:])[0]) and np.sum(task == task[-1]) == 1
+    if is_summary:
         raise ValueError(
-            f"column {name} has the entry {summed!r:.40}, as a row has that sums up others; expected trials alone, "
-            f"such as where={[f'{name} != {summed}']!r:.60} (--where)"
+            f"column {name} ends with the entry {task[-1]!r:.40}, as a row has that sums up others; expected trials "
+            f"alone, such as where={[f'{name} != {task[-1]}']!r:.60} (--where)"
         )
     for each in (each for each in names if str(each).strip().lower() in _REPEATS):
         numbers = np.asarray([number_of(entry) for entry in column(each).tolist()])
@@ -178,11 +202,11 @@ def _as_number(entry: Any) -> float:
 
 
 def check_one_policy(columns: Columns, names: Iterable[Any], task: np.ndarray, column: Callable[[Any], Any]) -> None:
-    """Raise ValueError for rows of the same task that are of several policies, conditions or moments, or of several
-    policies on tasks of their own.
+    """Raise ValueError for rows of the same task that are of several policies, conditions or moments.
 
-    ``names`` are all columns but those of task and value, and ``column`` gives the entries of one. If rows of the same
-    task differ in the few words of a column that its name does not explain, a warning asks what they are.
+    Policies that each ran on tasks of their own are warned of. ``names`` are all columns but those of task and value,
+    and ``column`` gives the entries of one. If rows of the same task differ in the few words of a column that its name
+    does not explain, a warning asks what they are.
     """
     tasks, _ = codes(task, columns.task)
     held = {name: part for each in names for name, part in _nested(each, column(each))}
@@ -192,22 +216,21 @@ def check_one_policy(columns: Columns, names: Iterable[Any], task: np.ndarray, c
     told += [name for name in others if name not in told and name != columns.trial and is_looked_at(name)]
     for name in told:
         entries = _coded(column(name))
-        picked, nested = _picked(name, column(name)), entries.max() > 0 and not _differs_within(tasks, entries)
-        if nested and picked and name != columns.trial and tells_policies(name):
-            raise ValueError(
-                f"rows of different tasks differ in column {str(name)!r:.42}: if it tells policies or moments of "
-                f"training apart, they are no tasks of one policy; expected rows of one of them{picked}, or a table "
-                "without this column"
+        picked, differs = _picked(name, column(name)), _differs_within(tasks, entries)
+        if entries.max() and picked and not differs and name != columns.trial and names_policies(name):
+            warnings.warn(
+                f"rows of different tasks differ in column {str(name)!r:.42}: if these are policies or checkpoints, "
+                f"all of them are taken for one policy here; expected rows of one of them{picked}",
+                UserWarning,
+                stacklevel=5,
             )
-        if _differs_within(tasks, entries) and (
-            tells_apart(name) or _same_for_all(tasks, entries) or _counts_steps(name, column(name))
-        ):
+        if differs and (tells_apart(name) or _same_for_all(tasks, entries) or _counts_steps(name, column(name))):
             raise ValueError(
                 f"rows of the same task differ in column {str(name)!r:.42}: if it tells policies, conditions, groups "
                 "of tasks or moments of training apart, they are no trials of one policy; expected rows of one of "
                 f"them{picked}, or a table without this column"
             )
-    for name in (name for name in others if name not in told and not _tells_endings(name)):
+    for name in (name for name in others if name not in told and not tells_endings(name)):
         few = _words(column(name), may_number=name == columns.trial)
         if few is None or not _differs_within(tasks, few):
             continue
@@ -225,7 +248,8 @@ def check_one_policy(columns: Columns, names: Iterable[Any], task: np.ndarray, c
         )
 
 
-def _tells_endings(name: Any) -> bool:
+def tells_endings(name: Any) -> bool:
+    """Whether a column of that name may say how a trial ended."""
     return bool(set(re.findall("[a-z]+", str(name).lower())) & _ENDINGS)
 
 

@@ -1,7 +1,7 @@
 """What the columns of a table are for: one value that every file, folder and frame is read by."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -123,16 +123,19 @@ class Roles(NamedTuple):
         Raises:
             ValueError: a condition names no column or no entry of it, or several policies are left.
         """
-        kept = None
-        for name, sign, wanted in self._conditions(names):
-            entries = _spelled(column(name))
-            _check_known(name, wanted, entries)
-            holds = np.isin(entries, wanted) ^ (sign == "!=")
-            kept = holds if kept is None else kept & holds
+        found = [holds for _, holds in self.masks(names, column)]
+        kept = np.logical_and.reduce(found) if found else None
         if kept is not None and not kept.any():
             raise ValueError(f"no row has {' and '.join(map(repr, self.where))}; expected rows of every task")
         self._check_one(column, kept)
         return None if kept is None else np.flatnonzero(kept)
+
+    def masks(self, names: Sequence[Any], column: Callable[[Any], np.ndarray]) -> Iterator[tuple[Any, np.ndarray]]:
+        """The column of each condition, and the rows of which it holds."""
+        for name, sign, wanted in self._conditions(names):
+            entries = _spelled(column(name))
+            _check_known(name, wanted, entries)
+            yield name, np.isin(entries, wanted) ^ (sign == "!=")
 
     def policies(self, names: Sequence[Any], column: Callable[[Any], np.ndarray]) -> list[str]:
         """The entries of the column of policies in the rows that are read, in the order in which they first appear."""

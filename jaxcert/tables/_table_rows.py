@@ -17,7 +17,9 @@ from jaxcert.tables._pooled import (
     check_rows_are_trials,
     check_same_policy,
     is_looked_at,
+    is_moment,
     sums_up,
+    tells_apart,
 )
 from jaxcert.tables._returns import Returns, arrange
 from jaxcert.tables._roles import Roles
@@ -32,8 +34,8 @@ def arrange_table(table: Any, roles: Roles) -> Returns:
     roles.check_conditions(names, columns)
     picked = roles.rows(names, lambda name: _column(table[name]))
     rows = _Rows(table, names, picked)
-    if picked is not None and roles.where:
-        _check_conditions(rows, columns, roles)
+    if picked is not None:
+        _check_conditions(table, names, columns, roles)
     try:
         found = _arranged(rows, columns, roles)
     except ValueError as error:
@@ -60,15 +62,19 @@ class _Rows(NamedTuple):
         return entries if self.picked is None else entries[self.picked]
 
 
-def _check_conditions(rows: _Rows, columns: Columns, roles: Roles) -> None:
-    """Raise ValueError where conditions on the rows choose them by their outcome; rows that sum up others are none."""
-    assert rows.picked is not None
-    told, every = roles.needed(rows.names) - {roles.policy}, rows._replace(picked=None)
-    value = every.column(columns.of_value(rows.names)[0])
-    kept, are_trials = np.isin(np.arange(len(value)), rows.picked), np.ones(len(value), bool)
-    if told & {*columns.of_task(rows.names)}:
-        are_trials[~kept] = ~sums_up(_labels(every._replace(picked=np.flatnonzero(~kept)), columns))
-    check_not_by_outcome(told, roles.where, value[are_trials], kept[are_trials])
+def _check_conditions(table: Any, names: list[Any], columns: Columns, roles: Roles) -> None:
+    """Raise ValueError for a condition that chooses trials by their outcome; rows that sum up others are none."""
+    every = _Rows(table, names, None)
+    value, masks = every.column(columns.of_value(names)[0]), list(roles.masks(names, every.column))
+    for i, (name, holds) in enumerate(masks):
+        among = np.logical_and.reduce(
+            [np.ones(len(value), bool), *(each for j, (_, each) in enumerate(masks) if j != i)]
+        )
+        if name in columns.of_task(names):
+            left = np.flatnonzero(~holds)
+            among[left[sums_up(_labels(every._replace(picked=left), columns))]] = False
+        if not (tells_apart(name) or is_moment(name)):
+            check_not_by_outcome(name, value[among], holds[among])
 
 
 def _arranged(rows: _Rows, columns: Columns, roles: Roles) -> Returns:

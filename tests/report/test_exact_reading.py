@@ -7,7 +7,7 @@ import pytest
 from cli_harness import command
 
 import jaxcert
-from jaxcert.report import certificate_record, document_digest, write_certificates
+from jaxcert.report import certificate_record, check_certificate, document_digest, write_certificates
 from jaxcert.report._exact_check import check_exactly
 from jaxcert.tables import read_returns
 
@@ -88,3 +88,31 @@ def test_an_episode_of_successes_is_drawn(tmp_path):
     path = table(tmp_path / "t.csv", [(f"t{i}", j, 1) for i in range(12) for j in range(6)], "task,trial,success")
     ask = ("certify", path, "--question", "episode", "--threshold", 0.5, "--delta", 0.1)
     assert command(*ask, "--plot", tmp_path / "episode.svg").status == 0
+
+
+def test_lost_rollouts_of_the_other_policy_help_nobody(tmp_path):
+    a = table(tmp_path / "a.csv", [(i, j, 0.6) for i in range(40) for j in range(6)])
+    some = [(i, j, (7 * i + 5 * j) % 11 < 4) for i in range(40) for j in range(6)]
+    zero = table(tmp_path / "zero.csv", [(i, j, 0.8 if won else 0) for i, j, won in some])
+    lost = table(tmp_path / "lost.csv", [(i, j, 0.8 if won else "") for i, j, won in some])
+    out = tmp_path / "c.json"
+    ask = ("compare", a, zero, "--support", 0, 1, "--delta", 0.1, "--mean", "--json", out)
+    assert command(*ask).status == 0
+    assert command("verify", out, a, zero).status == 0
+    document = json.loads(out.read_text())
+    other = document["certificates"][0]["others"][0]
+    other |= {"file": "lost.csv", "sha256": hashlib.sha256(lost.read_bytes()).hexdigest()}
+    other["unfinished"] = {"num_rollouts": sum(not won for _, _, won in some), "counted_as": 0.0}
+    del document["digest"]
+    out.write_text(json.dumps(document | {"digest": document_digest(document)}))
+    assert "would help A" in command("verify", out, a, lost).out
+
+
+def test_the_check_that_stands_alone_reads_whole_tables(tmp_path, capsys):
+    rows = [(i, j, arm, int(arm == "b")) for i in range(40) for j in range(4) for arm in "ab"]
+    path = table(tmp_path / "t.csv", rows, "task,trial,kind,success")
+    single = table(tmp_path / "b.csv", [(i, j, 1) for i in range(40) for j in range(4)], "task,trial,success")
+    certificate = certified(single, tmp_path / "c.json")
+    assert check_certificate.main(certificate, single) == 0
+    assert check_certificate.main(altered(certificate, single, roles={"where": ["kind = b"]}), path) == 1
+    assert "read in another way" in capsys.readouterr().out

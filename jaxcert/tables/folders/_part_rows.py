@@ -8,7 +8,7 @@ import numpy as np
 from jaxcert._extras import import_extra
 from jaxcert._files import in_file, unreadable
 from jaxcert.tables._columns import Columns
-from jaxcert.tables._pooled import tells_policies
+from jaxcert.tables._pooled import is_curve, is_moment, names_policies, tells_apart, tells_endings
 from jaxcert.tables._table_rows import check_names
 from jaxcert.tables.folders._parts import Part, opened
 
@@ -25,7 +25,7 @@ class Layout(NamedTuple):
         values: what returns are, "booleans" or "numbers".
         partitions: the names of the folders around the file.
         usual: the columns that are read if none is named, as in `ReturnsFile`.
-        policy: columns that may tell policies apart, with the one entry of each.
+        policy: columns of policies and moments of training, with the entry of each in the file; None without one.
     """
 
     columns: Columns
@@ -38,8 +38,16 @@ class Layout(NamedTuple):
     def __str__(self) -> str:
         """In words."""
         within = f"in partitions {', '.join(self.partitions)}" if self.partitions else "in no partition"
-        policy = "".join(f", {name} {entry}" for name, entry in self.policy)
+        policy = "".join(f", {name} {entry}" for name, entry in self.policy if entry is not None)
         return f"{self.values} in {self.columns.value}, {self.tasks} in {self.columns.task}, {within}{policy}"
+
+    def is_like(self, other: "Layout") -> bool:
+        """Whether the files may be of one policy: in an entry that both have they do not differ."""
+        known, entries = dict(other.policy), dict(self.policy)
+        differ = [
+            name for name in known if None not in (known[name], entries.get(name)) and known[name] != entries[name]
+        ]
+        return self._replace(policy=()) == other._replace(policy=()) and not differ
 
 
 class Wanted(NamedTuple):
@@ -85,7 +93,7 @@ def rows_of(part: Part, wanted: Wanted, expected: Layout, digests: dict[str, str
     with opened(part) as (file, digest), in_file(part.path):
         parquet = _parquet(file, part.size)
         found = _layout(parquet, part, wanted.task, wanted.value, wanted.across)
-        if found != expected:
+        if not found.is_like(expected):
             raise ValueError(f"has {found}; expected, as in the first file, {expected}")
         for group in range(parquet.num_row_groups):
             yield from _rows_of_group(parquet, group, part, expected, wanted)
@@ -110,8 +118,14 @@ def _layout(parquet: Any, part: Part, task: str, value: str, across: Sequence[st
         raise ValueError(f"counts trials in {columns.value}; expected one row per trial in a folder of Parquet files")
     if columns.value in outer:
         raise ValueError(f"{columns.value} is a partition, expected a column of returns")
-    told = [name for name in (*schema.names, *outer) if name not in columns and tells_policies(name)]
-    policy = tuple((name, outer.get(name) or _only_entry(parquet.metadata, schema.names, name)) for name in told)
+    told = [name for name in (*schema.names, *outer) if name not in columns and (tells_apart(name) or is_moment(name))]
+    entries = ((name, outer.get(name) or _entry_in(parquet, columns.task, name)) for name in told)
+    policy = tuple((name, entry) for name, entry in entries if names_policies(name) or is_curve(name))
+    if pooled := sorted({name for name in across if tells_apart(name) or tells_endings(name) or is_moment(name)}):
+        raise ValueError(
+            f"lies in partitions {', '.join(pooled)}, which across may not name: the trials of several policies, "
+            "conditions or moments of training are none of one policy; expected the folder of one of them"
+        )
     if unnamed := sorted(outer.keys() - {columns.task, *across}):
         raise ValueError(
             f"lies in partitions {', '.join(unnamed)}, which may tell tasks apart; expected the partition of tasks "
@@ -124,28 +138,27 @@ def _layout(parquet: Any, part: Part, task: str, value: str, across: Sequence[st
     return Layout(columns, tasks, values, tuple(outer), Columns.unnamed_in(names), policy)
 
 
-def _only_entry(metadata: Any, names: Sequence[str], name: str) -> Any:
-    """The one entry of a column that may tell policies or moments of training apart, by what the file says of it.
+def _entry_in(parquet: Any, task: str, name: str) -> Any:
+    """The one entry of a column in a file; None if it has several, each for tasks of its own, or lists or objects.
 
     Raises:
-        ValueError: it has several, or the file does not say.
+        ValueError: in a group of rows a task has several entries.
     """
-    place = [metadata.schema.column(i).path for i in range(metadata.num_columns)].index(name)
-    groups = (metadata.row_group(i).column(place).statistics for i in range(metadata.num_row_groups))
-    found = {entry for statistics in groups for entry in _ends_of(statistics, name)}
-    if len(found) > 1:
-        raise ValueError(
-            f"column {name!r:.42} may tell policies or moments of training apart, whose trials are none of one policy; "
-            "expected files of one of them, or without this column"
-        )
-    return next(iter(found), None)
-
-
-def _ends_of(statistics: Any, name: str) -> tuple[Any, Any]:
-    """The least and the largest entry of a group of rows; two that differ where they are not known."""
-    if statistics is None or statistics.null_count or not statistics.has_min_max:
-        return None, name
-    return statistics.min, statistics.max
+    schema, found = parquet.schema_arrow, set()
+    if import_extra("pyarrow.types", "io").is_nested(schema.field(name).type):
+        return None
+    for group in range(parquet.num_row_groups):
+        rows = parquet.read_row_group(group, columns=[each for each in (task, name) if each in schema.names])
+        grouped = rows.group_by([task] if task in schema.names else [])
+        counts = grouped.aggregate([(name, "count_distinct")]).column(f"{name}_count_distinct")
+        # The length of an episode differs from one to the next.
+        if max(counts.to_pylist(), default=0) > 1 and (tells_apart(name) or is_curve(name)):
+            raise ValueError(
+                f"rows of the same task differ in column {name!r:.42}: if it tells policies, conditions or moments of "
+                "training apart, they are no trials of one policy; expected files of one of them, or without it"
+            )
+        found |= set(rows.column(name).unique().to_pylist()[:2])
+    return next(iter(found)) if len(found) == 1 else None
 
 
 _TASKS = {"is_integer": "integers", "is_string": "text", "is_large_string": "text"}
