@@ -27,8 +27,9 @@ def read_file(path: Path, *, strict: bool = False, unfinished: float | None = No
         are_known = not {"task", "value"} & expected.keys()
         if are_known and not any(expected.values()) and _has_single_rollouts(path, options):
             return read_returns(path, **options)
-        counts = {name: expected[name] for name in ("successes", "trials") if name in expected}
-        if counts:
+        if "trials" in expected:  # of successes, or of the rate that is the value
+            parts = ("successes", "trials") if "successes" in expected else ("value", "trials")
+            counts = {name: expected[name] for name in parts}
             raise ValueError(f"{error}; for example: {typed_with(_flags(counts), without=['--value'])}") from error
         added = _flags(expected)
         if unread and len(expected) == 1:

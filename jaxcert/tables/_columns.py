@@ -159,6 +159,7 @@ def guessed(names: Sequence[Any], columns: Columns, is_other: Callable[[Any], bo
     found: dict[str, str | None] = dict.fromkeys(parts)
     for part in parts:
         fitting = [name for name in left if _words(name) & _LIKE[part]]
+        fitting = fitting or [name for name in left if part == "task" and name.strip().lower() == "id"]
         unlike = _UNLIKE | (_NO_TASK | _LIKE["value"] if part == "task" else frozenset())
         if len(fitting) == 1 and not (_words(fitting[0]) & unlike or is_best_of(fitting[0])):
             found[part] = fitting[0]
@@ -187,6 +188,13 @@ def _meant(names: list[Any], usual: str | None, others: tuple[tuple[str, ...], .
         return [usual]
     groups = ([name for name in names if str(name).strip().lower() in group] for group in others)
     return next(filter(None, groups), [usual])
+
+
+def rate_in(names: Sequence[Any]) -> dict[str, str | None]:
+    """The column of a rate of success and that of its number of trials, where names say that a table has these."""
+    rates = [str(name) for name in names if "rate" in _words(name) and not _words(name) & _UNLIKE]
+    totals = [str(name) for name in names if str(name).strip().lower() in _TOTALS]
+    return {"value": rates[0], "trials": totals[0]} if len(rates) == len(totals) == 1 else {}
 
 
 # What may count the trials of a row, beside a column of successes.

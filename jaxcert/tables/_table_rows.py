@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxcert.tables._columns import Columns, NotNamedError, as_counts, codes, guessed, of_rates
+from jaxcert.tables._columns import Columns, NotNamedError, as_counts, codes, guessed, of_rates, rate_in
 from jaxcert.tables._expected_tasks import check_tasks, gaps_in
 from jaxcert.tables._pooled import (
     check_no_curve,
@@ -177,6 +177,8 @@ def check_names(names: list[Any], columns: Columns, hint: str = "") -> Columns:
         )
     if missing:
         message = f"has no column {', '.join(missing)}; found {found or 'none'}{hint}"
+        if columns.value in missing and (rate := rate_in(names)):
+            raise NotNamedError(message, rate)
         example = guessed(names, columns, is_looked_at)
         meant = {*columns, *columns.of_value(names), *example.values()}
         unread = [str(name) for name in names if str(name) not in meant] if example.get("trial", "") is None else []

@@ -251,6 +251,19 @@ def test_a_recipe_of_ones_own(tmp_path):
     assert command("verify", file, tmp_path / "mine.json").status == 0
 
 
+def test_a_rate_and_its_number_of_trials_are_proposed(tmp_path):
+    rows = [(f"t{i}x", (i % 5 + 5) / 10, 10) for i in range(30)]
+    file = table(tmp_path / "r.csv", "task,success_rate,num_episodes", rows)
+    told = refused("certify", file, *DELTA, "--threshold", 0.5)
+    assert "--value success_rate --trials num_episodes" in told
+    assert said(*shlex.split(told.split("for example: jaxcert ")[1]))
+
+
+def test_a_column_id_is_proposed_as_the_task(tmp_path):
+    file = table(tmp_path / "r.csv", "id,reward", [(i // 4, i % 3 > 0) for i in range(120)])
+    assert "--task id" in refused("certify", file, *DELTA, "--threshold", 0.5)
+
+
 def test_lists_of_records_are_named_by_their_whole_place(tmp_path):
     rows = [{"task": i, "trial": j, "success": True} for i in range(12) for j in range(3)]
     (tmp_path / "a.json").write_text(json.dumps({"results": {"runs": rows}, "version": 3}))
