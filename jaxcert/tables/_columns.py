@@ -191,7 +191,7 @@ def _meant(names: list[Any], usual: str | None, others: tuple[tuple[str, ...], .
 
 
 def rate_in(names: Sequence[Any]) -> dict[str, str | None]:
-    """The column of a rate of success and that of its number of trials, where names say that a table has these."""
+    """A column with a rate of success and one with its number of trials, if the names of a table show both."""
     rates = [str(name) for name in names if "rate" in _words(name) and not _words(name) & _UNLIKE]
     totals = [str(name) for name in names if str(name).strip().lower() in _TOTALS]
     return {"value": rates[0], "trials": totals[0]} if len(rates) == len(totals) == 1 else {}

@@ -35,21 +35,9 @@ _ALSO_APART = frozenset(("noise", "noise_level", "temperature", "version"))
 # How a trial ended, for which none may be left out.
 _ENDINGS = frozenset(
     ("status", "state", "reason", "termination", "terminated", "stop", "stopped", "result", "outcome", "error", "crash")
-    + (
-        "exception",
-        "failure",
-        "failed",
-        "fail",
-        "exit",
-        "end",
-        "ended",
-        "ending",
-        "finish",
-        "finished",
-        "note",
-        "notes",
-    )
-    + ("comment", "verdict", "success", "succeeded", "ok", "done", "correct", "reached", "answer", "output", "solved")
+    + ("exception", "failure", "failed", "fail", "exit", "end", "ended", "ending", "finish", "finished", "verdict")
+    + ("note", "notes", "comment", "success", "succeeded", "ok", "done", "correct", "reached", "answer", "output")
+    + ("solved",)
 )
 # Labels of rows that sum up others, and columns that say for how many trials a row stands.
 _SUMMARIES = frozenset(
@@ -172,7 +160,7 @@ def check_not_by_outcome(name: Any, value: np.ndarray, kept: np.ndarray) -> None
 
 
 def sums_up(labels: np.ndarray) -> np.ndarray:
-    """Which labels of tasks are those of rows that sum up others, bool."""
+    """For each label of a task whether it is that of a row that sums up others, bool."""
     words = [set(re.findall("[a-z]+", str(label).lower())) for label in labels.tolist()]
     return np.asarray([bool(each & _SUMMARIES) and each <= _OF_SUMMARIES for each in words], bool)
 
@@ -204,9 +192,9 @@ def _as_number(entry: Any) -> float:
 def check_one_policy(columns: Columns, names: Iterable[Any], task: np.ndarray, column: Callable[[Any], Any]) -> None:
     """Raise ValueError for rows of the same task that are of several policies, conditions or moments.
 
-    Policies that each ran on tasks of their own are warned of. ``names`` are all columns but those of task and value,
-    and ``column`` gives the entries of one. If rows of the same task differ in the few words of a column that its name
-    does not explain, a warning asks what they are.
+    ``names`` are all columns but those of task and value, and ``column`` gives the entries of one. A warning asks about
+    policies that each ran on tasks of their own, and about rows of a task that differ in the few words of a column that
+    its name does not explain.
     """
     tasks, _ = codes(task, columns.task)
     held = {name: part for each in names for name, part in _nested(each, column(each))}

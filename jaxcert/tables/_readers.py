@@ -174,8 +174,8 @@ def read_returns(
         policy: the column of policies in a table, of which `only` names one.
         only: the policy whose rows are read.
         tasks: how many tasks there have to be, or their labels, or a file with one in each line.
-        recipe: a TOML file that says how JSON of another tool is read; verified is with the one of that name beside
-            the file.
+        recipe: a TOML file that says how JSON of another tool is read. A certificate holds its name, and `verify`
+            expects it beside the file.
         records: the names on the way to the list of records in a JSON file, with dots.
         unfinished: the return to count for each rollout that its file marks as unfinished: the worst one possible, and
             0 among successes. Certificates are then about returns that count such rollouts in this way. By default, a

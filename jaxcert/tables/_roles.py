@@ -118,20 +118,27 @@ class Roles(NamedTuple):
         return found
 
     def rows(self, names: Sequence[Any], column: Callable[[Any], np.ndarray]) -> np.ndarray | None:
-        """The index of each row that is read; None for all.
+        """The index of each row that is read; None for all. ``ValueError`` as ``masks`` and ``kept``."""
+        return self.kept(list(self.masks(names, column)), column)
+
+    def kept(self, masks: Sequence[tuple[Any, np.ndarray]], column: Callable[[Any], np.ndarray]) -> np.ndarray | None:
+        """The index of each row of which all conditions hold; None for all.
 
         Raises:
-            ValueError: a condition names no column or no entry of it, or several policies are left.
+            ValueError: there is no such row, or several policies are left.
         """
-        found = [holds for _, holds in self.masks(names, column)]
-        kept = np.logical_and.reduce(found) if found else None
+        kept = np.logical_and.reduce([holds for _, holds in masks]) if masks else None
         if kept is not None and not kept.any():
             raise ValueError(f"no row has {' and '.join(map(repr, self.where))}; expected rows of every task")
         self._check_one(column, kept)
         return None if kept is None else np.flatnonzero(kept)
 
     def masks(self, names: Sequence[Any], column: Callable[[Any], np.ndarray]) -> Iterator[tuple[Any, np.ndarray]]:
-        """The column of each condition, and the rows of which it holds."""
+        """The column of each condition, and the rows of which it holds.
+
+        Raises:
+            ValueError: a condition names no column or no entry of it.
+        """
         for name, sign, wanted in self._conditions(names):
             entries = _spelled(column(name))
             _check_known(name, wanted, entries)

@@ -32,10 +32,11 @@ def arrange_table(table: Any, roles: Roles) -> Returns:
     columns = _check_table(table, roles)
     names = names_in(table)
     roles.check_conditions(names, columns)
-    picked = roles.rows(names, lambda name: _column(table[name]))
-    rows = _Rows(table, names, picked)
-    if picked is not None:
-        _check_conditions(table, names, columns, roles)
+    every = _Rows(table, names, None)
+    masks = list(roles.masks(names, every.column))
+    picked = roles.kept(masks, every.column)
+    _check_conditions(every, columns, masks)
+    rows = every._replace(picked=picked)
     try:
         found = _arranged(rows, columns, roles)
     except ValueError as error:
@@ -62,19 +63,17 @@ class _Rows(NamedTuple):
         return entries if self.picked is None else entries[self.picked]
 
 
-def _check_conditions(table: Any, names: list[Any], columns: Columns, roles: Roles) -> None:
+def _check_conditions(every: _Rows, columns: Columns, masks: list[tuple[Any, np.ndarray]]) -> None:
     """Raise ValueError for a condition that chooses trials by their outcome; rows that sum up others are none."""
-    every = _Rows(table, names, None)
-    value, masks = every.column(columns.of_value(names)[0]), list(roles.masks(names, every.column))
     for i, (name, holds) in enumerate(masks):
-        among = np.logical_and.reduce(
-            [np.ones(len(value), bool), *(each for j, (_, each) in enumerate(masks) if j != i)]
-        )
-        if name in columns.of_task(names):
+        if tells_apart(name) or is_moment(name):
+            continue
+        among = np.logical_and.reduce([np.ones_like(holds), *(each for _, each in masks[:i] + masks[i + 1 :])])
+        if name in columns.of_task(every.names):
             left = np.flatnonzero(~holds)
             among[left[sums_up(_labels(every._replace(picked=left), columns))]] = False
-        if not (tells_apart(name) or is_moment(name)):
-            check_not_by_outcome(name, value[among], holds[among])
+        value = every.column(columns.of_value(every.names)[0])
+        check_not_by_outcome(name, value[among], holds[among])
 
 
 def _arranged(rows: _Rows, columns: Columns, roles: Roles) -> Returns:

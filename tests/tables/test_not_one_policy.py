@@ -202,3 +202,25 @@ def test_partitions_of_policies_are_not_pooled(tmp_path):
         parts(folder, {"task": np.repeat(np.arange(30), 20), "success": np.arange(600) % 3 > (name == "A")})
     assert "which across may not name" in refused("certify", tmp_path / "runs", *ASK, "--across", "policy")
     assert command("certify", tmp_path / "runs" / "policy=A", *ASK).status == 0
+
+
+def test_a_folder_says_what_it_cannot_read(tmp_path):
+    twice = pa.table([*rows_of().values(), ["a"] * 600, ["b"] * 600], names=["task", "success", "model", "model"])
+    (tmp_path / "twice").mkdir()
+    pq.write_table(twice, tmp_path / "twice" / "0.parquet")
+    assert command("certify", tmp_path / "twice", *ASK).status == 0
+    folder = parts(tmp_path / "damaged", rows_of(model=np.repeat([f"m{i}" for i in range(600)], 1)))
+    file = folder / "0.parquet"
+    content = bytearray(file.read_bytes())
+    place = content.index(b"m0")
+    content[place : place + 400] = bytes(400)
+    file.write_bytes(content)
+    assert refused("certify", folder, *ASK)
+
+
+def test_a_task_in_a_partition_has_one_policy(tmp_path):
+    for task in range(12):
+        folder = tmp_path / "runs" / f"task={task}"
+        folder.parent.mkdir(exist_ok=True)
+        parts(folder, {"success": np.ones(6, bool), "policy": ["a", "b"] * 3})
+    assert "differ in column 'policy'" in refused("certify", tmp_path / "runs", *ASK)

@@ -43,11 +43,8 @@ class Layout(NamedTuple):
 
     def is_like(self, other: "Layout") -> bool:
         """Whether the files may be of one policy: in an entry that both have they do not differ."""
-        known, entries = dict(other.policy), dict(self.policy)
-        differ = [
-            name for name in known if None not in (known[name], entries.get(name)) and known[name] != entries[name]
-        ]
-        return self._replace(policy=()) == other._replace(policy=()) and not differ
+        pairs = [(entry, dict(self.policy).get(name)) for name, entry in other.policy]
+        return self._replace(policy=()) == other._replace(policy=()) and all(None in (a, b) or a == b for a, b in pairs)
 
 
 class Wanted(NamedTuple):
@@ -74,7 +71,7 @@ class Rows(NamedTuple):
 
 
 def layout_of(part: Part, task: str, value: str, across: Sequence[str]) -> Layout:
-    """What the columns of a file are; only its end is read."""
+    """What the columns of a file are; of its rows only columns that may tell policies apart are read."""
     try:
         file = part.path.open("rb")
     except OSError as error:
@@ -142,17 +139,20 @@ def _entry_in(parquet: Any, task: str, name: str) -> Any:
     """The one entry of a column in a file; None if it has several, each for tasks of its own, or lists or objects.
 
     Raises:
-        ValueError: in a group of rows a task has several entries.
+        ValueError: in a group of rows a task has several entries, or the file is damaged.
     """
-    schema, found = parquet.schema_arrow, set()
-    if import_extra("pyarrow.types", "io").is_nested(schema.field(name).type):
+    pa, schema, found = import_extra("pyarrow", "io"), parquet.schema_arrow, set()
+    if schema.names.count(name) > 1 or pa.types.is_nested(schema.field(name).type):
         return None
+    by = [task] if task in schema.names else []
     for group in range(parquet.num_row_groups):
-        rows = parquet.read_row_group(group, columns=[each for each in (task, name) if each in schema.names])
-        grouped = rows.group_by([task] if task in schema.names else [])
-        counts = grouped.aggregate([(name, "count_distinct")]).column(f"{name}_count_distinct")
+        try:
+            rows = parquet.read_row_group(group, columns=[*by, name], use_threads=False)
+        except (pa.ArrowException, OSError) as error:
+            raise ValueError(f"row group {group}: cannot be read as Parquet, damaged or cut short ({error})") from error
+        counts = rows.group_by(by).aggregate([(name, "count_distinct")]).column(f"{name}_count_distinct").to_pylist()
         # The length of an episode differs from one to the next.
-        if max(counts.to_pylist(), default=0) > 1 and (tells_apart(name) or is_curve(name)):
+        if max(counts, default=0) > 1 and (tells_apart(name) or is_curve(name)):
             raise ValueError(
                 f"rows of the same task differ in column {name!r:.42}: if it tells policies, conditions or moments of "
                 "training apart, they are no trials of one policy; expected files of one of them, or without it"
