@@ -57,7 +57,9 @@ class _Proxy(socketserver.ThreadingTCPServer):
 
 class _Recorder(socketserver.StreamRequestHandler):
     def handle(self) -> None:
-        self.server.requests.append(self.rfile.readline().decode("latin-1").strip())  # type: ignore[attr-defined]
+        # A connection that is closed before a word names no address: the browser ends while it opens one of its own.
+        if line := self.rfile.readline().decode("latin-1").strip():
+            self.server.requests.append(line)  # type: ignore[attr-defined]
 
 
 def visit(page: Path, folder: Path, *options: str) -> Visit:

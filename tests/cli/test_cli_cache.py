@@ -37,7 +37,7 @@ def certify(returns: Path, cache: Path, *options: str) -> tuple[str, set[str]]:
 def test_the_second_run_compiles_nothing(returns, tmp_path):
     first, kept = certify(returns, tmp_path / "cache")
     second, still_kept = certify(returns, tmp_path / "cache")
-    assert len(kept) > 3
+    assert 0 < len(kept) <= 2  # the question, and the risks of all numbers of violations
     assert kept == still_kept
     assert first == second
 
